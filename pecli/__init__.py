@@ -34,20 +34,10 @@ if _is_module or "".join(_arguments[:1]).endswith("/pecli"):  # python -m pecli,
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pecli.numbers import reader
 from pecli.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from pecli.public import *  # noqa: F403 - the names stand once, there
-
-
-def _open_numbers(path: str) -> reader.NumberFile:
-    from pecli.formats.common.number_files import open_numbers
-
-    return open_numbers(path)
-
-
-reader.hand_in(_open_numbers)  # here, since this runs before any module of the package
 
 
 class _Package(ModuleType):

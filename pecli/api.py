@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_number
-from pecli.numbers.types import known_dtype
-from pecli.numbers.urls import shown
+from pecli.numbers.decimals import parse_number
+from pecli.numbers.dtypes import known_dtype
+from pecli.numbers.reader import shown
 from pecli.sources.kinds import CONFIG_KEYS
 from pecli.sources.sources import NamedSource, config_source, read_source
 

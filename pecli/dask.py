@@ -21,9 +21,9 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.plugins import declared_in, load_file
 from pecli.encodings.recipe import split_recipe
 from pecli.errors import BadParameter, PecliError, WriteFailed
-from pecli.formats.common.format import Shard, Spread, WriteOptions
-from pecli.numbers.types import storage
-from pecli.numbers.urls import is_url
+from pecli.formats.format import Shard, Spread, WriteOptions
+from pecli.numbers.dtypes import storage
+from pecli.numbers.reader import is_url
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -220,14 +220,14 @@ def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> ND
 @lru_cache(maxsize=4)
 def _target(path: str, name: str, run: str) -> Any:
     """Return an array to be written, which a worker opens once in a run: later another may lie in its place."""
-    from pecli.formats.zarr.stores import Target
+    from pecli.formats.zarr import Target
 
     return Target(path, name)
 
 
 def _write(recipe: str, plugin: str | None, path: str, run: str, shard: Shard) -> int:
     """Compute a shard and write it; the work of a worker."""
-    from pecli.formats.common.pump import Buffer
-    from pecli.formats.zarr.write import write_shard
+    from pecli.formats.io.blocks import Buffer
+    from pecli.formats.zarr import write_shard
 
     return write_shard(_table(recipe, plugin), shard, _target(path, shard.array, run), Buffer())

@@ -18,7 +18,7 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
-from pecli.numbers.allowance import allowance
+from pecli.numbers.rounding import allowance
 from pecli.tables.guise import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 

@@ -36,13 +36,12 @@ from pecli.apply.tensors import ConcatTable, Tensor
 from pecli.declare.effect import Effect
 from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Tabular
-from pecli.engine.scratch import Scratch
-from pecli.engine.team import scratch
+from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.doubled import Doubled, add
+from pecli.numbers.decimals import parse_integer, shorten
+from pecli.numbers.double_double import DoubleDouble, add
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow
-from pecli.numbers.text import parse_integer, shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import minus_infinity, round_into
@@ -158,15 +157,15 @@ class RowFactors:
     added: AddedRows
     where: NDArray[np.int64]
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return both at some places; see :class:`pecli.apply.exact.Factors`."""
         added = self.added
         row, column = np.divmod(places, added.tensor.width)
         value, error = added.reals.doubled(self.where[row], np.minimum(column, added.reals.width - 1))
-        one = Doubled(np.ones(len(places)), np.zeros(len(places)))
+        one = DoubleDouble(np.ones(len(places)), np.zeros(len(places)))
         if added.multiplied:
             return value, one, error
-        size = Doubled(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
+        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
         return size, value, error + np.abs(added.factor.hi) * 2.0**-104
 
     def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
@@ -258,7 +257,7 @@ class ConditionedRows(Tabular):
         base = None if self.base is None else self.base.read_rows(["pe"], first, last)["pe"]
         found = self.plan.value(rows, offset, first, last, self.n, base)
         if self.added:
-            found = found if isinstance(found, Doubled) else Doubled(np.asarray(found), np.zeros(found.shape))
+            found = found if isinstance(found, DoubleDouble) else DoubleDouble(np.asarray(found), np.zeros(found.shape))
             given = rows[first - offset : last - offset]
-            found = add(found, Doubled(given, np.zeros(given.shape)))
+            found = add(found, DoubleDouble(given, np.zeros(given.shape)))
         round_into(found, self.dtype, out)

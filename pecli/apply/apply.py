@@ -22,8 +22,8 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings import find
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.text import shorten
-from pecli.numbers.types import COMPLEX
+from pecli.numbers.decimals import shorten
+from pecli.numbers.dtypes import COMPLEX
 from pecli.sources.sources import NamedSource, exact_source
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table

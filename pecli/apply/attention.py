@@ -33,9 +33,9 @@ from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 
 

@@ -24,12 +24,11 @@ from pecli.apply.cosines import OF_MODEL, PAIRINGS, members
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
-from pecli.formats.common.facts import plain
-from pecli.formats.common.safe import Need, open_output
-from pecli.formats.safetensors.read import SafetensorsTable
-from pecli.formats.safetensors.write import LENGTH_BYTES
-from pecli.numbers.text import shorten
-from pecli.numbers.types import DTYPES
+from pecli.formats.io.atomic import Need, open_output
+from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
+from pecli.formats.stored import plain
+from pecli.numbers.decimals import shorten
+from pecli.numbers.dtypes import DTYPES
 from pecli.tables.selection import View
 
 Integers = NDArray[np.int64]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from pecli.apply.exact import ColumnBands, ExactRows, Floats, Interval, Places, WavePoints, exactly
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
-from pecli.engine.candidates import fill_points, plane_error
+from pecli.engine.runs import fill_points, plane_error
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled, add, divide, multiply
+from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.rounding import widen
 from pecli.tables.table import Table
 
@@ -152,7 +152,7 @@ class Rotations(ABC):
         return self.rows(start, stop)
 
     @abstractmethod
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places (k,), as doubled numbers, and a bound on the absolute error of each."""
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
@@ -183,11 +183,11 @@ class RotationFactors:
     second: NDArray[np.bool_]
     back: bool
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
         c, s, error = self.rotations.doubled(self.rows[places], self.pairs[places])
         sign = np.where(self.second[places] != self.back, 1.0, -1.0)
-        return c, Doubled(s.hi * sign, s.lo * sign), error
+        return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
     def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold them; see `Factors`."""
@@ -230,7 +230,7 @@ class ExactRotations(Rotations):
         fill_points(wheel, multiples[start:stop], found)
         return found
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         return self.points.doubled(rows, self.where.at(pairs))
 
@@ -264,12 +264,12 @@ class StoredRotations(Rotations):
         found = self.table.read_rows(["cos", "sin"], start, stop)
         return complex_points(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         distinct, place = np.unique(rows, return_inverse=True)
         found = np.concatenate([self.rows(row, row + 1) for row in distinct.tolist()])[place, pairs]
         nothing = np.zeros(len(rows))
-        return Doubled(found.real, nothing), Doubled(found.imag, nothing), nothing
+        return DoubleDouble(found.real, nothing), DoubleDouble(found.imag, nothing), nothing
 
 
 def complex_points(c: Floats, s: Floats) -> Points:
@@ -332,7 +332,7 @@ class ScaledRotations(ChangedRotations):
         """Return the factors of rows."""
         return self.scale.rows(start, stop)
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         c, s, error = self.rotations.doubled(rows, pairs)
         scale, known = self.scale.doubled(rows, pairs)
@@ -359,7 +359,7 @@ class InverseRotations(ChangedRotations):
         """Return c^2 + s^2."""
         return np.asarray(points.real * points.real + points.imag * points.imag)
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         c, s, error = self.rotations.doubled(rows, pairs)
         square = add(multiply(c, c), multiply(s, s))

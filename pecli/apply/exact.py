@@ -34,18 +34,26 @@ from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Values, Waves
 from pecli.declare.tabular import Tabular
-from pecli.engine import Wheel
-from pecli.engine.candidates import has_points
-from pecli.engine.exact import round_ratio
+from pecli.engine import FrequencySet
+from pecli.engine.angles import round_ratio
 from pecli.engine.narrowing import Flags
-from pecli.engine.scratch import Scratch
+from pecli.engine.runs import has_points
+from pecli.engine.threads import Scratch
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled, add, from_decimal, multiply, quick_two_sum, two_prod, two_sum
-from pecli.numbers.exponentials import Exponentials
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import (
+    DoubleDouble,
+    Exponentials,
+    Points,
+    add,
+    from_decimal,
+    multiply,
+    quick_two_sum,
+    two_prod,
+    two_sum,
+)
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
-from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
@@ -73,7 +81,7 @@ square roots of small fractions, whose sums cannot be that small without being z
 class Factors(Protocol):
     """What A and B are, beyond float64."""
 
-    def doubled(self, places: Places) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
         ...
 
@@ -212,7 +220,7 @@ def exact_sums(x: Floats, y: Floats, places: Places, factors: Factors, dtype: st
 
 
 def double_double_sums(
-    x: Floats, y: Floats, a: Doubled, b: Doubled, known: Floats, dtype: str
+    x: Floats, y: Floats, a: DoubleDouble, b: DoubleDouble, known: Floats, dtype: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return sums of any shape by doubled factors, known to within `known`, rounded; and which may be wrong."""
     left, right = _product(x, a), _product(y, b)
@@ -232,10 +240,10 @@ def _normalised(hi: Floats, lo: Floats) -> tuple[Floats, Floats]:
     return quick_two_sum(*two_sum(hi, lo))
 
 
-def _product(x: Floats, factor: Doubled) -> Doubled:
+def _product(x: Floats, factor: DoubleDouble) -> DoubleDouble:
     """Multiply a float64 and a doubled number, within 2u^2 of the product."""
     product, error = two_prod(x, factor.hi)
-    return Doubled(*quick_two_sum(product, error + x * factor.lo))
+    return DoubleDouble(*quick_two_sum(product, error + x * factor.lo))
 
 
 def _exactly(x: Fraction, y: Fraction, place: int, factors: Factors, dtype: str) -> float:
@@ -301,11 +309,11 @@ class WavePoints:
 
     def __init__(self, plan: Waves, part: Positions) -> None:
         self.plan, self.part = plan, part
-        self._wheels: dict[tuple[int, Fraction], Wheel] = {}
+        self._wheels: dict[tuple[int, Fraction], FrequencySet] = {}
         self._lock = Lock()
 
     @cached_property
-    def run(self) -> tuple[Wheel, range] | None:
+    def run(self) -> tuple[FrequencySet, range] | None:
         """The wheel and the multiples of all rows, where one band rotations every column and they are evenly spaced."""
         if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
             return None
@@ -316,20 +324,22 @@ class WavePoints:
         wheel = self._wheel(0, band, segment.unit)
         return (wheel, segment.multiples) if has_points(wheel, segment.multiples) else None
 
-    def doubled(self, rows: Integers, where: ColumnBands) -> tuple[Doubled, Doubled, Floats]:
+    def doubled(self, rows: Integers, where: ColumnBands) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
         parts[0][...] = 1.0  # what no band rotations stands still
         error = np.zeros(len(rows))
         for chosen, wheel, multiples, columns in self._groups(rows, where):
             found = wheel.doubled_rows(multiples, columns)
-            size = Doubled(*(np.broadcast_to(x, multiples.shape) for x in (wheel.magnitude.hi, wheel.magnitude.lo)))
+            size = DoubleDouble(
+                *(np.broadcast_to(x, multiples.shape) for x in (wheel.magnitude.hi, wheel.magnitude.lo))
+            )
             for k, value in enumerate(found):
                 scaled = multiply(value, size)
                 parts[2 * k][chosen], parts[2 * k + 1][chosen] = scaled.hi, scaled.lo
             bits = wheel.kept_bits(multiples, 100)
             error[chosen] = (wheel.phase_error(multiples, bits) + 2.0**-98) * abs(float(wheel.magnitude.hi))
-        return Doubled(parts[0], parts[1]), Doubled(parts[2], parts[3]), error
+        return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3]), error
 
     def interval(self, row: int, where: ColumnBands, bits: int) -> tuple[Interval, Interval]:
         """Return intervals about 2^-bits wide that hold cosine and sine of one place."""
@@ -339,7 +349,9 @@ class WavePoints:
         ((_, wheel, multiples, columns),) = groups
         return wheel.exact.enclosed_point(int(multiples[0]), int(columns[0]), bits)
 
-    def _groups(self, rows: Integers, where: ColumnBands) -> Iterator[tuple[Integers, Wheel, Integers, Integers]]:
+    def _groups(
+        self, rows: Integers, where: ColumnBands
+    ) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
         """Yield places by band and unit: which they are, the wheel, the multiple and the column of each."""
         for number, band in enumerate(self.plan.bands):
             mine = np.flatnonzero(where.band == number)
@@ -376,11 +388,13 @@ class WavePoints:
             which = np.flatnonzero(np.isin(rows, own))
             yield segment.unit, which, np.asarray(segment.multiples)[np.searchsorted(own, rows[which])]
 
-    def _wheel(self, number: int, band: Band, unit: Fraction) -> Wheel:
+    def _wheel(self, number: int, band: Band, unit: Fraction) -> FrequencySet:
         key = (number, unit)
         with self._lock:
             if key not in self._wheels:
-                self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+                self._wheels[key] = FrequencySet(
+                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
+                )
             return self._wheels[key]
 
 
@@ -395,7 +409,7 @@ class ExactRows(ABC):
         """Return rows `start` to `stop`, (n, width) float64, each correctly rounded or exact."""
 
     @abstractmethod
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values (k,) as doubled numbers, and a bound on the absolute error of each."""
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
@@ -403,7 +417,7 @@ class ExactRows(ABC):
         return exactly(self.doubled(np.array([row]), np.array([column]))[0])
 
 
-def exactly(value: Doubled) -> Interval:
+def exactly(value: DoubleDouble) -> Interval:
     """Return the interval that a single doubled number (1,) stands for."""
     exact = Fraction(float(value.hi[0])) + Fraction(float(value.lo[0]))
     return exact, exact
@@ -436,14 +450,14 @@ class StoredRows(ExactRows):
             raise BadParameter("position", stop - 1, rule)
         return widen(self.table.read_rows([self.name], start, stop)[self.name], self.dtype)
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         values = np.empty(len(rows))
         for row in np.unique(rows).tolist():
             mine = rows == row
             values[mine] = self.rows(row, row + 1)[0, columns[mine]]
         nothing = np.zeros(len(rows))
-        return Doubled(values, nothing), nothing
+        return DoubleDouble(values, nothing), nothing
 
 
 class WaveRows(StoredRows):
@@ -472,7 +486,7 @@ class WaveRows(StoredRows):
             inside &= positions < plan.rows - plan.suffix
         self.inside = inside
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         hi, lo, error = (np.zeros(len(rows)) for _ in range(3))
         for part, where in ((1, self.sines), (0, self.cosines)):
@@ -480,7 +494,7 @@ class WaveRows(StoredRows):
             if len(mine):
                 *point, known = self.points.doubled(rows[mine], where.at(columns[mine]))
                 hi[mine], lo[mine], error[mine] = point[part].hi, point[part].lo, known
-        return Doubled(hi, lo), error
+        return DoubleDouble(hi, lo), error
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return an interval that holds one value; see `ExactRows`."""
@@ -508,7 +522,7 @@ class ValueRows(StoredRows):
         super().__init__(table, name)
         self.at, self.part = at, table.part
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
         first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
@@ -520,11 +534,11 @@ class ValueRows(StoredRows):
             found = self.at(Points(np.asarray(segment.multiples, np.int64)[which], segment.unit))
             found = found.doubled() if isinstance(found, Exponentials) else found
             at = place[mine], columns[mine]
-            if isinstance(found, Doubled):
+            if isinstance(found, DoubleDouble):
                 hi[mine], lo[mine] = found.hi[at], found.lo[at]
             else:
                 hi[mine] = np.asarray(found, np.float64)[at]
-        return Doubled(hi, lo), np.zeros(len(rows))
+        return DoubleDouble(hi, lo), np.zeros(len(rows))
 
 
 def rows_of(table: Table) -> ExactRows:
@@ -563,6 +577,6 @@ class InputScale:
         return (low, low) if low * low == self.square else (low, low + Fraction(1, 1 << bits))
 
     @property
-    def doubled(self) -> Doubled:
+    def doubled(self) -> DoubleDouble:
         """It, within 2^-105 of itself."""
         return from_decimal(self.interval(256)[0])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pecli.apply.tensors import Tensor
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_integer, parse_number, parse_position
 from pecli.sources.sources import NamedSource
 
 WAYS = ("forward", "inverse", "gradient")

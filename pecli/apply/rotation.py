@@ -48,13 +48,13 @@ from pecli.declare.effect import Effect
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import Recipe, split_recipe
-from pecli.engine.scratch import Scratch
-from pecli.engine.team import Task, default_threads, share
+from pecli.engine.threads import Scratch, Task, default_threads
+from pecli.engine.threads import run_tasks as share
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.decimals import shorten
+from pecli.numbers.double_double import DoubleDouble
+from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.text import shorten
-from pecli.numbers.types import storage
 from pecli.sources.sources import NamedSource
 from pecli.tables.conversion import convert
 from pecli.tables.selection import InMemory
@@ -212,13 +212,13 @@ class RotatedTensors(Tabular):
         size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
         return (np.conjugate(points, out=points) if self.back else points), size
 
-    def _computed_doubled(self, number: int) -> tuple[Doubled, Doubled, Floats]:
+    def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return the cosines and sines of a run as doubled numbers, and their error, (n, pairs) each."""
         first = number * self.run
         shape = min(self.run, self._last - first), self.rotations.pairs
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, error = self.rotations.doubled(rows + first, pairs)
-        c, s = (Doubled(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
+        c, s = (DoubleDouble(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
         return c, -s if self.back else s, error.reshape(shape)
 
     @cached_property

@@ -27,11 +27,10 @@ from pecli.declare.effect import Effect
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.doubled import Doubled
-from pecli.numbers.points import Points
+from pecli.numbers.decimals import shorten
+from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.text import shorten
 from pecli.sources.sources import NamedSource
 from pecli.tables.fill.bias import BiasFiller
 from pecli.tables.table import Table
@@ -111,17 +110,17 @@ class BiasRows(ExactRows):
         """Return rows; see :class:`pecli.apply.exact.ExactRows`."""
         return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[Doubled, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see :class:`pecli.apply.exact.ExactRows`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
         for row in np.unique(rows).tolist():
             mine = np.flatnonzero(rows == row)
             found = self._finer(row, columns[mine])
-            if isinstance(found, Doubled):
+            if isinstance(found, DoubleDouble):
                 hi[mine], lo[mine] = found.hi[0], found.lo[0]
             else:
                 hi[mine] = self.rows(row, row + 1)[0, columns[mine]]
-        return Doubled(hi, lo), np.zeros(len(rows))
+        return DoubleDouble(hi, lo), np.zeros(len(rows))
 
     def _finer(self, row: int, columns: Integers) -> object:
         """Return what the encoding computes, doubled, where it does so by distance or by key."""

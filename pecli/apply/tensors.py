@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
-from pecli.numbers import draws
+from pecli.numbers import random as draws
+from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.rounding import narrow, widen
-from pecli.numbers.types import DTYPES
 from pecli.tables.selection import InMemory
 from pecli.tables.views import ArrayView, view_of
 

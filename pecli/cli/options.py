@@ -18,11 +18,10 @@ import typer
 
 from pecli.errors import BadParameter, PecliError
 from pecli.models.stacks import STACKS
-from pecli.numbers.limits import raise_limits
+from pecli.numbers.decimals import parse_count, parse_integer, parse_number
+from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import trust_recipes
-from pecli.numbers.text import parse_count, parse_integer, parse_number
-from pecli.numbers.types import DTYPES, known_dtype
+from pecli.numbers.reader import raise_limits, trust_recipes
 from pecli.process import listen
 from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS

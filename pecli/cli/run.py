@@ -16,11 +16,9 @@ from typer import Abort, TyperException
 
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
-from pecli.numbers.limits import raise_limits
+from pecli.numbers.decimals import shorten
 from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import trust_recipes
-from pecli.numbers.text import shorten
-from pecli.numbers.urls import url_name
+from pecli.numbers.reader import raise_limits, trust_recipes, url_name
 from pecli.process import die, listen, was_interrupted
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70

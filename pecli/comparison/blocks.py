@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pecli.comparison.figures import Figures, OddValues, Place
 from pecli.comparison.results import Tolerance
 from pecli.comparison.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
-from pecli.numbers.floats import floats
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
+from pecli.numbers.rounding import floats
 from pecli.records import dataclass
 from pecli.tables.views import ArrayView, RowOverlap
 

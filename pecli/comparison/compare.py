@@ -15,9 +15,8 @@ from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
 from pecli.comparison.ulps import coarser
 from pecli.declare.tabular import Tabular
-from pecli.engine.parallel import ordered_map
-from pecli.engine.team import default_threads
-from pecli.numbers.types import ITEM_BYTES
+from pecli.engine.threads import default_threads, ordered_map
+from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 

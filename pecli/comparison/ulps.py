@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.types import GRIDS, REAL, real_type
+from pecli.numbers.dtypes import GRIDS, REAL, real_type
 
 PRECISION = {name: GRIDS[real_type(name)].precision for name in (*GRIDS, *REAL)}
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}

@@ -8,8 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from pecli.numbers.decimals import CONTEXT, PI, TAU, power
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

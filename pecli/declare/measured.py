@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.decimals import digits, shortest
 
 Floats = NDArray[np.float64]
 

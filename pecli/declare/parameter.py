@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pecli.declare.changes import Mistaken
 from pecli.errors import BadParameter, UnknownName
-from pecli.numbers.text import join_list, number_text, parse_count, parse_integer, parse_number, split_list
+from pecli.numbers.decimals import join_list, number_text, parse_count, parse_integer, parse_number, split_list
 from pecli.records import dataclass
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
@@ -223,7 +223,7 @@ class Parameter:
         except BadParameter:
             if not (self.param.file and isinstance(given, str)) or self._is_list(items, given):
                 raise
-        from pecli.numbers.files import read_vector
+        from pecli.numbers.reader import read_vector
 
         return read_vector(given, rows=self.param.matrix)
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.shortest import digits as digits_of
-from pecli.numbers.shortest import shortest
-from pecli.numbers.types import GRIDS
+from pecli.numbers.decimals import digits as digits_of
+from pecli.numbers.decimals import shortest
+from pecli.numbers.dtypes import GRIDS
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

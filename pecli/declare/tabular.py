@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.declare.html import html_table
 from pecli.errors import BadParameter, UnknownName
-from pecli.numbers.types import ITEM_BYTES, storage
+from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

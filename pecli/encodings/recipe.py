@@ -14,8 +14,8 @@ from pecli.declare.encoding import Encoding, Value
 from pecli.declare.plan import Domain, Plan
 from pecli.encodings import find
 from pecli.errors import BadRecipe
-from pecli.numbers.reader import StatedText
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
+from pecli.numbers.reader import UntrustedText
 from pecli.records import dataclass
 
 
@@ -170,7 +170,7 @@ def join_recipe(name: str, keys: Mapping[str, str]) -> str:
     """Return the text of a name and its keys, quoting where needed."""
     items = ",".join(f"{key}={_quote(value)}" for key, value in keys.items())
     text = f"{name}:{items}" if items else name
-    return StatedText(text) if any(isinstance(value, StatedText) for value in keys.values()) else text
+    return UntrustedText(text) if any(isinstance(value, UntrustedText) for value in keys.values()) else text
 
 
 def _quote(value: str) -> str:
@@ -189,7 +189,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     """
     name, colon, rest = text.partition(":")
     keys: dict[str, str] = {}
-    made = StatedText if isinstance(text, StatedText) else str
+    made = UntrustedText if isinstance(text, UntrustedText) else str
     if not name or (colon and not rest):
         raise BadRecipe(f"'{shorten(text)}' is no recipe: write NAME or NAME:key=value,key=value")
     for item in _items(rest, text):

@@ -21,7 +21,7 @@ ladder
     table of offsets W, and the anchors.  (`ladder`)
 anchor
     A row of a ladder that serves a whole block of rows, each anchor times one offset; it comes from
-    exact phases, so errors do not add up along a run.  Anchors are made in groups.  (`anchors`)
+    exact phases, so errors do not add up along a run.  StepRotations are made in groups.  (`anchors`)
 block
     The rows of some anchors that are multiplied out at once, small enough for a core's cache.
     (`blocks`)
@@ -32,17 +32,17 @@ still
     A column of frequency zero: cosine 1, sine 0 in every row.
 """
 
-from pecli.engine.filling import fill
-from pecli.engine.team import default_threads
-from pecli.engine.wheel import Part, Wheel
-from pecli.numbers.doubled import Doubled
+from pecli.engine.frequencies import FrequencySet, Part
+from pecli.engine.planning import fill
+from pecli.engine.threads import default_threads
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.rounding import STORAGE, narrow, widen
 
 __all__ = [
     "STORAGE",
-    "Doubled",
+    "DoubleDouble",
+    "FrequencySet",
     "Part",
-    "Wheel",
     "default_threads",
     "fill",
     "narrow",

@@ -1,4 +1,8 @@
-"""float64 candidates to float32, float16 and bfloat16, with the first, cheap stage of the rounding test.
+"""Rounding of float64 candidates to the narrow types, and where the values of a table are put.
+
+Where the values of a fill go: views of any strides, and the fast case of interleaved ones.
+
+float64 candidates to float32, float16 and bfloat16, with the first, cheap stage of the rounding test.
 
 A candidate v of known relative error is rounded; it may have been rounded wrongly only if v lies
 close to a midpoint of the narrow type.  That is read off the bits below the narrow significand:
@@ -6,20 +10,97 @@ integers, a few passes over a block.  It flags some pairs in ten thousand, which
 decides by the absolute bound and, where that fails too, exactly.  What is not flagged is right.
 
 The windows hold for normal numbers of the narrow type.
+
+Few rows, or rows in no order: every pair from its own phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from pecli.engine.layout import PairLayout
-from pecli.engine.scratch import Scratch
-from pecli.engine.wheel import Wheel
+from pecli.engine.angles import DOUBLED_ERROR, SINGLE_ERROR
+from pecli.engine.frequencies import FrequencySet, Part
+from pecli.engine.threads import Scratch
+from pecli.errors import BadParameter
+from pecli.numbers.double_double import DoubleDouble, multiply
+from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow
+
+Output = tuple[Part, NDArray[Any]]
+
+
+class PairLayout(NamedTuple):
+    """The outputs of a fill.
+
+    Parameters
+    ----------
+    singles : list of (part, view)
+        Views that are stored one by one.
+    pair : ndarray or None
+        Sine and cosine of a column side by side, as one array (rows, 2 columns).
+    sine_first : bool
+        Their order in ``pair``.
+    """
+
+    singles: list[Output]
+    pair: NDArray[Any] | None = None
+    sine_first: bool = False
+
+    def rows(self, pick: slice) -> PairLayout:
+        """Pick some rows, in their order or reversed."""
+        pair = None if self.pair is None else self.pair[pick]
+        return PairLayout([(part, view[pick]) for part, view in self.singles], pair, self.sine_first)
+
+    def views(self) -> list[Output]:
+        """Every output one by one."""
+        if self.pair is None:
+            return self.singles
+        first: Output = ("sin" if self.sine_first else "cos", self.pair[:, 0::2])
+        second: Output = ("cos" if self.sine_first else "sin", self.pair[:, 1::2])
+        return [first, second, *self.singles]
+
+
+def check_outputs(outputs: Sequence[Output], rows: int, columns: int, dtype: str) -> list[Output]:
+    """Refuse outputs whose shapes or types are wrong."""
+    wanted = storage(dtype)
+    for part, view in outputs:
+        if part not in ("cos", "sin", "angle"):
+            raise BadParameter("part", part, "is none of cos, sin, angle")
+        if view.ndim != 2 or view.shape[0] != rows or view.shape[1] > columns:
+            raise BadParameter("output", view.shape, f"must have {rows} rows and at most {columns} columns")
+        if view.dtype != wanted:
+            raise BadParameter("output", view.dtype, f"must hold {dtype} as {wanted}")
+    return list(outputs)
+
+
+def arrange(outputs: Sequence[Output]) -> PairLayout:
+    """Find a sine and a cosine view that interleave."""
+    for i, (part, view) in enumerate(outputs):
+        for j, (other, second) in enumerate(outputs):
+            if {part, other} == {"sin", "cos"} and _interleave(view, second):
+                rows, columns = view.shape
+                shape, strides = (rows, 2 * columns), (view.strides[0], view.itemsize)
+                pair = as_strided(view, shape, strides)
+                return PairLayout([o for k, o in enumerate(outputs) if k not in (i, j)], pair, part == "sin")
+    return PairLayout(list(outputs))
+
+
+def _interleave(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    """Whether ``second`` stands one place behind ``first``, and both at every other place."""
+    size = first.itemsize
+    return (
+        first.shape == second.shape
+        and first.size > 0
+        and first.strides == second.strides
+        and first.strides[1] == 2 * size
+        and second.__array_interface__["data"][0] - first.__array_interface__["data"][0] == size
+    )
+
 
 Complex = NDArray[np.complex128]
 Product = NDArray[np.complex128 | np.complex64]
@@ -94,7 +175,7 @@ def ordinary(magnitude: float, dtype: str) -> bool:
 
 
 def decide(
-    wheel: Wheel, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
+    wheel: FrequencySet, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
 ) -> NDArray[Any]:
     """Round candidates by their absolute error bounds; where that fails, settle them exactly.
 
@@ -250,3 +331,86 @@ def _half_stores(words: NDArray[np.uint32], layout: PairLayout, swapped: bool) -
         source = words[:, : view.shape[1], int((part == "sin") != swapped)]
         stores.append((source, view.view(np.uint16)))
     return stores
+
+
+Integers = NDArray[np.int64]
+
+CALL = 1 << 14
+"""Pairs rounded at once."""
+
+RELATIVE = SINGLE_ERROR + 2.0**-51
+"""Relative error of a candidate but for `phase_error`: the magnitude is rounded, and its product."""
+
+SMALL = 2.0**-19
+"""Parts below this are doubted: `phase_error` is below 2^-60, so above it less than 2^-41 of them."""
+
+WINDOW = DoubtWindow(2.0**-40)
+
+
+def fill_short(wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
+    """Fill rows of any multiples."""
+    step = max(1, CALL // wheel.count)
+    for at in range(0, len(multiples), step):
+        here = slice(at, at + step)
+        if dtype == "float64":
+            _wide(wheel, multiples[here], layout.rows(here))
+        else:
+            _narrow(wheel, multiples[here], layout.rows(here), dtype, scratch)
+
+
+def _narrow(wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
+    points, bits = wheel.single_rows(multiples)
+    magnitude = float(wheel.magnitude.hi)
+    points *= magnitude
+    if ordinary(magnitude, dtype):
+        places = _doubtful(points, layout, dtype, abs(magnitude), scratch)
+    else:
+        places = np.arange(points.size)
+    rows, columns = np.divmod(places, wheel.count)
+    moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
+    rows, columns = rows[moving], columns[moving]
+    if not rows.size:
+        return
+    chosen = multiples[rows]
+    absolute = wheel.phase_error(chosen, bits) * abs(magnitude)
+    value = points[rows, columns]
+    error = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE + absolute[:, None]
+    values = decide(wheel, chosen, columns, value, error, dtype)
+    put(layout, "cos", rows, columns, values[:, 0])
+    put(layout, "sin", rows, columns, values[:, 1])
+
+
+def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
+    """Round into the outputs; places that may be wrong."""
+    swapped = layout.pair is not None and layout.sine_first
+    biased: Product = points * WINDOW.bias
+    if swapped:
+        biased = biased.conj() * 1j
+    biased = biased.astype(product_type(dtype), copy=False)
+    flags = Flags(2 * points.size, "doubtful", scratch)
+    doubtful = flags.part(0, 2 * points.size)
+    Rounder(biased, layout, swapped, dtype, WINDOW, scratch)(0, doubtful)
+    doubtful |= np.abs(points.reshape(-1).view(np.float64)) < max(magnitude * SMALL, SMALLEST_NORMAL[dtype])
+    return flags.places() >> 1
+
+
+def _wide(wheel: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
+    point = wheel.doubled_rows(multiples)
+    bits = wheel.kept_bits(multiples, 100)
+    absolute = (wheel.phase_error(multiples, bits) * abs(float(wheel.magnitude.hi)))[:, None]
+    for part, number in zip(("cos", "sin"), point, strict=True):
+        if not any(kind == part for kind, _ in layout.views()):
+            continue
+        shape = number.hi.shape
+        factor = DoubleDouble(np.broadcast_to(wheel.magnitude.hi, shape), np.broadcast_to(wheel.magnitude.lo, shape))
+        value = number if wheel.exact.factor == 1 else multiply(number, factor)
+        error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + absolute
+        above, below = value.hi + (value.lo + error), value.hi + (value.lo - error)
+        rows, columns = np.nonzero(above != below)
+        moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
+        rows, columns = rows[moving], columns[moving]
+        if rows.size:
+            above[rows, columns] = wheel.settle(multiples[rows], columns, part, "float64")
+        for kind, view in layout.views():
+            if kind == part:
+                view[...] = above[:, : view.shape[1]]

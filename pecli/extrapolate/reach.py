@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.errors import BadParameter
 from pecli.extrapolate.coverage import Curve, sample
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.records import dataclass
 
 Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]

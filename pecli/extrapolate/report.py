@@ -18,8 +18,8 @@ from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reac
 from pecli.extrapolate.resize import trained_rows
 from pecli.extrapolate.scalings import RULES as TREATMENTS
 from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
+from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure, percent
-from pecli.numbers.text import parse_integer
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.sources import NamedSource, read_source

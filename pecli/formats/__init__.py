@@ -6,35 +6,64 @@ Listing the formats loads none of the packages that read and write them.
 from __future__ import annotations
 
 import os
-import pkgutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from importlib import import_module
+import re
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName, WriteFailed
-from pecli.formats import exports
-from pecli.formats.common.format import Draft, Format, Spread, WriteOptions, one_at_a_time
-from pecli.numbers.urls import is_url, shown
+from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, Spread, WriteOptions, one_at_a_time
+from pecli.numbers.reader import is_url, shown
 
 if TYPE_CHECKING:
-    from pecli.formats.common.input import InputFile
-    from pecli.formats.common.safe import Need
-    from pecli.formats.common.stored import StoredTable
+    from pecli.formats.io.atomic import Need
+    from pecli.formats.io.source import InputFile
+    from pecli.formats.stored import StoredTable
 
 
-def _found() -> Iterator[Format]:
-    """Yield the value of every module or folder beside this one, and of every export, that declares a format."""
-    for home, path in ((__name__, __path__), (exports.__name__, exports.__path__)):
-        for module in pkgutil.iter_modules(path, f"{home}."):
-            declared = getattr(import_module(module.name), "FORMAT", None)
-            if declared is not None:
-                yield replace(declared, home=module.name)
-
-
-WRITTEN: Mapping[str, Format] = MappingProxyType({f.name: f for f in sorted(_found(), key=lambda f: f.place)})
+_PLAIN = ("bfloat16", *REALS)
+WRITTEN: Mapping[str, Format] = MappingProxyType(
+    {
+        form.name: form
+        for form in (
+            Format("npy", "NumPy array", (".npy",), "NpyTable", magic=(b"\x93NUMPY",)),
+            Format("npz", "npz", (".npz",), "NpzTable", magic=(b"PK\x03\x04", b"PK\x05\x06"), compresses=True),
+            Format(
+                "hdf5", "HDF5", (".h5", ".hdf5"), "Hdf5Table", dtypes=("bfloat16", *REALS, *COMPLEX, *INTEGERS),
+                magic=(b"\x89HDF\r\n\x1a\n",), magic_at=(0, 512, 1024, 2048),  # behind a block of the user's
+                package="h5py", compresses=True,
+            ),
+            Format(
+                "parquet", "Parquet", (".parquet",), "ParquetTable", magic=(b"PAR1",), package="pyarrow",
+                room=192 << 20, compresses=True, widens=True, rereads=True,
+            ),
+            Format("csv", "csv", (".csv",), "CsvTable"),
+            Format("json", "JSON", (".json",), "JsonTable"),
+            Format(
+                "arrow", "Arrow IPC", (".arrow", ".feather", ".arrows"), "ArrowTable",
+                magic=(b"ARROW1\0\0", b"\xff\xff\xff\xff"), package="pyarrow", room=192 << 20, compresses=True,
+                rereads=True,
+            ),
+            Format(
+                "safetensors", "safetensors", (".safetensors",), "SafetensorsTable",
+                dtypes=(*_PLAIN, "complex64", *INTEGERS),
+            ),
+            Format(
+                "zarr", "zarr", (".zarr",), "ZarrTable", package="zarr", extra=True, compresses=True, many=True,
+            ),
+            Format("c", "a C header", (".h",), None, "c_header", dtypes=(*_PLAIN, *INTEGERS)),
+            Format(
+                "gguf", "GGUF", (".gguf",), None, dtypes=(*_PLAIN, "int8", "int16", "int32", "int64"),
+                package="gguf", extra=True,
+            ),
+            Format(
+                "onnx", "an ONNX model", (".onnx",), None, dtypes=("bfloat16", "float16", "float32"),
+                package="onnx", extra=True,
+            ),
+        )
+    }
+)  # fmt: skip
 """Every format that a table can be written in, by its name."""
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
@@ -61,7 +90,7 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     form = _by_suffix(os.fspath(path).rstrip("/"))
     if form is not None:
         return form
-    from pecli.formats.common.safe import is_stream
+    from pecli.formats.io.atomic import is_stream
 
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
@@ -95,7 +124,7 @@ def check(
     MissingPackage
         If the format's package is not installed.
     """
-    from pecli.formats.common.safe import free_space, is_stream
+    from pecli.formats.io.atomic import free_space, is_stream
 
     path = os.fspath(path)
     draft = _checked(table, form, path, WriteOptions(compress=compress, wide=wide), clobber=clobber, space=space)
@@ -163,17 +192,17 @@ def write_table(
     form, options = format_for(path, format), WriteOptions(threads, compress, wide, report, spread)
     draft = _checked(table, form, path, options, clobber=clobber)
     if form.many:
-        from pecli.formats.common.objects import open_objects
+        from pecli.formats.zarr import open_objects
 
         with open_objects(path, _needed(draft)) as objects:
             draft.write(objects)
         return objects.bytes or sum(array.bytes for array in table.arrays)
     if is_url(path):
-        from pecli.formats.common.remote import remote_output
+        from pecli.formats.io.remote import remote_output
 
         opened = remote_output(path, clobber=clobber, need=_needed(draft))
     else:
-        from pecli.formats.common.safe import open_output
+        from pecli.formats.io.atomic import open_output
 
         opened = open_output(path, clobber=clobber, need=_needed(draft))
     with opened as output:
@@ -203,8 +232,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     UnknownName
         If it has no array of this name, or there is no such format.
     """
-    from pecli.formats.common.input import regular_source, without_limit
-    from pecli.formats.common.sniff import format_of
+    from pecli.formats.io.source import regular_source, without_limit
 
     path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)
@@ -220,11 +248,11 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         return without_limit(source)
 
     if form := (named if named is not None and named.many else _store_at(path)):
-        from pecli.formats.common.input import InputFile
+        from pecli.formats.io.source import InputFile
 
         return open_source(InputFile(path, shown(path), 0, b""), form, name)
     if is_url(path):
-        from pecli.formats.common.remote import remote_source
+        from pecli.formats.io.remote import remote_source
 
         found = remote_source(path)
     else:
@@ -245,7 +273,7 @@ def _store_at(path: str) -> Format | None:
 
 def open_source(source: InputFile, form: Format, name: str | None = None) -> StoredTable:
     """Open a regular file of this format; with a name, only the array that is called so."""
-    from pecli.formats.common.input import undone
+    from pecli.formats.io.source import undone
 
     form.need()
     table = form.open(source)
@@ -267,7 +295,7 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 def _checked(
     table: Tabular, form: Format, path: str, options: WriteOptions, *, clobber: bool, space: bool = True
 ) -> Draft:
-    from pecli.formats.common.safe import Need, check_place
+    from pecli.formats.io.atomic import Need, check_place
 
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
@@ -277,11 +305,11 @@ def _checked(
     draft = form.draft(table, options)
     need = _needed(draft) if space else Need()
     if form.many:
-        from pecli.formats.common.objects import check_objects
+        from pecli.formats.zarr import check_objects
 
         check_objects(path, need)
     elif is_url(path):
-        from pecli.formats.common.remote import check_target
+        from pecli.formats.io.remote import check_target
 
         check_target(path, clobber=clobber)
     else:
@@ -290,7 +318,7 @@ def _checked(
 
 
 def _needed(draft: Draft) -> Need:
-    from pecli.formats.common.safe import Need
+    from pecli.formats.io.atomic import Need
 
     return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
 
@@ -308,3 +336,74 @@ def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
     made = open_table(path, format=form)
     made.arrays = tuple(made.array(name) for name in names)
     return made
+
+
+_FOREIGN = (
+    (
+        re.compile(rb"\x80[\x02-\x05]"),
+        "a Python pickle, which is never unpickled: save plain numbers, for example as npy",
+    ),
+    (re.compile(rb"\x1f\x8b"), "a gzip file: unpack it first"),
+    (re.compile(rb"BZh|\xfd7zXZ|\x28\xb5\x2f\xfd|7z\xbc\xaf"), "a compressed file: unpack it first"),
+    (re.compile(rb"GGUF"), "a GGUF file: save its tensor as npy or safetensors"),
+    (re.compile(rb"CDF[\x01\x02\x05]"), "a classic netCDF file: save it as netCDF-4, which is HDF5"),
+    (re.compile(rb"MATLAB 5"), "a MATLAB 5 file: save it as version 7.3, which is HDF5"),
+    (re.compile(rb"\x89PNG|GIF8|\xff\xd8\xff|%PDF"), "a picture or a document, not a table"),
+    (re.compile(rb"\x7fELF|MZ"), "a program, not a table"),
+)
+
+
+def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
+    """Return the name of the format that the content shows, or None where only the name could tell.
+
+    Raises
+    ------
+    BadFile
+        If it is a file of another kind that has a name.
+    """
+    head = source.head
+    for form in formats:
+        if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
+            return form.name
+    # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
+    if len(head) > 8 and int.from_bytes(head[:8], "little") < source.size and head[8:9] == b"{":
+        return "safetensors"
+    for pattern, what in _FOREIGN:
+        if pattern.match(head):
+            raise source.bad(f"is {what}")
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text[:1] in (b"{", b"["):
+        return "json"
+    return None
+
+
+def is_text(head: bytes) -> bool:
+    """Whether these bytes can begin a text of UTF-8."""
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.start >= len(head) - 3 and b"\0" not in head  # a character cut in two at the end
+    return b"\0" not in head
+
+
+def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, Format]) -> Format:
+    """Return the expected format if the content agrees, or, where none is expected, the one that it shows.
+
+    Raises
+    ------
+    BadFile
+        With what the file is instead.
+    """
+    shown = recognised(source, formats.values())
+    if shown is None:
+        if expected is not None and not expected.magic and is_text(source.head):
+            return expected
+        if expected is None and is_text(source.head):
+            return formats["csv"]
+        if expected is None:
+            raise source.bad(f"is of no known format ({', '.join(formats)}): name it with --format")
+        raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
+    if expected is not None and expected.name != shown:
+        remedy = f"name it {formats[shown].suffixes[0]}, or give --format {shown}"
+        raise source.bad(f"is a {formats[shown].title} file and not {expected.title}: {remedy}")
+    return formats[shown]

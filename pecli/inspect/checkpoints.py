@@ -15,12 +15,12 @@ from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.formats import open_table
-from pecli.formats.common.stored import StoredTable
+from pecli.formats.stored import StoredTable
 from pecli.inspect.configs import ConfigReport, compare_stacks, report
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
-from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
+from pecli.numbers.rounding import floats
 from pecli.sources.configs import of_layer
 from pecli.tables.table import Table
 

@@ -18,8 +18,8 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspect.pairs import reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
+from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import between, figure
-from pecli.numbers.types import ITEM_BYTES
 from pecli.records import dataclass
 from pecli.tables.table import Table, rows_of
 

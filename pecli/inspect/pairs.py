@@ -13,7 +13,7 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import phasors
 from pecli.judge.structure import readings
-from pecli.numbers.floats import floats
+from pecli.numbers.rounding import floats
 from pecli.records import dataclass
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
 

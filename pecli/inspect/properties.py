@@ -14,9 +14,9 @@ from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
 from pecli.inspect.pairs import SIDE, Floats, PairReading, Sample, is_matrix, reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
-from pecli.numbers.floats import floats
+from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import between, figure, percent
-from pecli.numbers.types import COMPLEX
+from pecli.numbers.rounding import floats
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pecli.declare.html import html_table
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array, Block, Tabular
-from pecli.engine.parallel import ordered_map
+from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
-from pecli.numbers.floats import floats
 from pecli.numbers.printing import figure
+from pecli.numbers.rounding import floats
 from pecli.records import dataclass
 from pecli.tables.table import Table
 

@@ -28,11 +28,11 @@ from pecli.judge.identify import identify
 from pecli.judge.located import MAX_SINGLE, ArrayPair, ComputedRows, located, place
 from pecli.judge.orders import plural, span, units_from
 from pecli.judge.planes import effective_dtype, rounded, unit
+from pecli.numbers.decimals import shortest
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import narrow
-from pecli.numbers.shortest import shortest
-from pecli.numbers.types import GRIDS
 from pecli.tables.request import take_table_keys
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table

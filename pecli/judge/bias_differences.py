@@ -19,8 +19,8 @@ from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, 
 from pecli.judge.codes import measured_of, visible
 from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, numbers, recipe_text
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
-from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
 
 MAX_ULP = 4.0

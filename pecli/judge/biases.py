@@ -17,7 +17,7 @@ from pecli.encodings import CATALOGUE
 from pecli.judge.codes import measured_of, rows_of
 from pecli.judge.description import Candidate, Fit, Identification
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
-from pecli.numbers.types import GRIDS
+from pecli.numbers.dtypes import GRIDS
 
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""

@@ -41,8 +41,8 @@ from pecli.judge.waves import (
     wave_groups,
 )
 from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
+from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.shortest import digits, shortest
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97

@@ -17,8 +17,8 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
-from pecli.numbers.types import GRIDS
 from pecli.tables.table import Table
 
 BLOCK_VALUES = 1 << 20

@@ -24,8 +24,7 @@ from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
 from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]

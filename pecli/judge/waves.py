@@ -18,7 +18,7 @@ from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import Reading, readings
-from pecli.numbers.shortest import decimal_exactly, digits, shortest
+from pecli.numbers.decimals import decimal_exactly, digits, shortest
 from pecli.tables.layouts import cosines_and_sines
 
 LEVELS = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.recipe import join_recipe
-from pecli.engine.team import default_threads
+from pecli.engine.threads import default_threads
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, LOW_TYPES, Way, allowance, in_double
 from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit

@@ -13,7 +13,7 @@ from typing import Any
 
 from pecli.errors import BadFile
 from pecli.models.reading import Key
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 LARGEST = 1 << 53  # below it a whole number is a float64
 LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pecli.models.config import LARGEST, Keys, Notes, number, shown
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 DATA = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from typing import Any
 from pecli.models.config import LARGEST, Keys, Notes, number, shown
 from pecli.models.families import ModelFamily, lines, options_of
 from pecli.models.reading import LayerReading
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 
 def measured(word: str, keys: Keys, notes: Notes) -> str:

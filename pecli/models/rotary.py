@@ -14,7 +14,7 @@ from pecli.models.config import LARGEST, Keys, Notes, Number, nearly, number, sh
 from pecli.models.families import Head, ModelFamily, head_of, rotating
 from pecli.models.folding import FOLDS, Folded, Parameters, fold
 from pecli.models.reading import LayerReading, RawConfig
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.decimals import join_list, number_text
 
 
 @dataclass(eq=False, repr=False)

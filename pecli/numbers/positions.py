@@ -15,7 +15,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
-from pecli.numbers.text import number_text, parse_integer, parse_number, split_list
+from pecli.numbers.decimals import number_text, parse_integer, parse_number, split_list
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
     """
     import numpy as np
 
-    from pecli.numbers.files import read_exact
+    from pecli.numbers.reader import read_exact
 
     found = read_exact(path, most=LARGEST_LIST)
     if not isinstance(found, list) and max(abs(float(np.min(found))), abs(float(np.max(found)))) >= LIMIT:

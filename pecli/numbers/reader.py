@@ -1,18 +1,196 @@
-"""Who opens files of numbers: the reader that was handed in; so light that it costs no command anything.
+"""Files of numbers, read by name: what may be read at once, arrays of which only the rows asked for are read, lists.
 
-A recipe may stand in a file that somebody else made.  Such a text is a :class:`StatedText`, and so are the values that
-are taken from it; a path that is one is opened only where the user trusts recipes.
+A declaration, a list of positions, a source of content: each names a file and asks for what is in it; every format that
+pecli reads may be named.  Nothing is read before its size was held against a limit; one option raises all limits.
+
+A recipe may be stated by a file that somebody else made.  Such a text is an :class:`UntrustedText`, and so are the
+values that are taken from it; a path that is one is opened only where the user trusts recipes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pecli.errors import BadRecipe
+from pecli.errors import BadFile, BadParameter, BadRecipe
+from pecli.numbers.decimals import parse_number, shorten
 
 if TYPE_CHECKING:
-    from pecli.numbers.arrays import StoredArray
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+_least = 0
+
+
+def raise_limits(size: int) -> None:
+    """Let no limit be below so many bytes from now on."""
+    global _least
+    _least = size
+
+
+def limit(size: int) -> int:
+    """Return a limit of so many bytes, or what it was raised to."""
+    return max(size, _least)
+
+
+def size_text(size: int) -> str:
+    """Return a limit as messages say it, with how to raise it.
+
+    Examples
+    --------
+    >>> size_text(16 << 20)
+    'at most 16 MiB are read (more with --limit SIZE)'
+    """
+    return f"at most {size >> 20} MiB are read (more with --limit SIZE)"
+
+
+_URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
+_LOGIN = re.compile(r"[^/?#@:]*:(?!:|\d+(?:[/?#]|$))")  # a user and the colon before a password, not before a port
+_REST = re.compile(r"([?#]).*", re.DOTALL)
+LONGEST = 32  # characters of a protocol and ://
+SHORT = 4  # characters below which a secret is left where it stands by itself: it may be any word
+
+_names: dict[str, str] = {}  # of URLs that were opened, without "scheme://", and what is said instead
+_secrets: set[str] = set()
+
+
+def is_url(text: str) -> bool:
+    """Whether a text names something behind a protocol, such as s3:// or https://."""
+    return _URL.match(text) is not None
+
+
+def url_name(text: str) -> str:
+    """Return what messages call a URL, and have its secrets hidden from now on, whatever characters they have.
+
+    Parameters
+    ----------
+    text : str
+        A URL, or a text that ends in one.
+    """
+    at = text.find("://") + 3
+    if at < 3 or not _URL.search(text, max(0, at - LONGEST)):
+        return text
+    rest = text[at:]
+    name = _bare(rest)
+    if name != rest:
+        from urllib.parse import quote, unquote  # only where there is a secret: it takes as long as a small command
+
+        login, _, _ = rest.rpartition("@")
+        _names[rest] = name
+        parts = (login, login.partition(":")[2], *re.split("[?#]", rest)[1:])
+        _secrets.update(form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= SHORT)
+    return text[:at] + name
+
+
+def shown(text: str, secrets: bool = False) -> str:
+    """Return a text without what URLs in it may keep secret: user, password, signed query, fragment.
+
+    Parameters
+    ----------
+    text : str
+    secrets : bool
+        Whether the secrets of opened URLs are hidden where they stand by themselves too, as in what a library says; not
+        in results, in which a password may be a number.
+
+    Examples
+    --------
+    >>> shown("https://me:secret@host/a.npy?X-Amz-Signature=1 is damaged")
+    'https://host/a.npy?... is damaged'
+    """
+    for rest in sorted(_names, key=len, reverse=True):
+        text = text.replace(rest, _names[rest])
+    if secrets and _secrets:
+        text = re.sub("|".join(map(re.escape, sorted(_secrets, key=len, reverse=True))), "...", text)
+    return _WORD.sub(lambda word: _bare(word[0]), text) if "://" in text else text
+
+
+def _bare(rest: str) -> str:
+    """Return what follows "://" without secrets; of what can be read in more than one way nothing is left."""
+    login, at, place = rest.rpartition("@")
+    if at and _LOGIN.match(rest):  # a password may have any character, so that only the last @ ends it
+        if re.search("[?#]", login):
+            return "..."
+        rest = place
+    else:
+        host = re.split("[/?#]", rest, maxsplit=1)[0]
+        rest = rest[host.rfind("@") + 1 :]
+    return _REST.sub(r"\1...", rest)
+
+
+LARGEST_TEXT = 16 << 20
+"""Bytes of a text of numbers, which is read whole: 2^20 doubles written in full."""
+
+LARGEST_ARRAY = 1 << 30
+"""Bytes of an array that is read whole."""
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """One array of real numbers in a file; its values are read when they are asked for.
+
+    Parameters
+    ----------
+    path, name : str
+        The file as it was named, and what the array is called in it.
+    shape : tuple of int
+        Of the array; ``()`` for a single number.
+    fetch : callable
+        Of a first and a last (exclusive) index along the first axis, gives those values as they are stored,
+        bfloat16 as float64.
+    item_bytes : int
+        Of one value.
+    """
+
+    path: str
+    name: str
+    shape: tuple[int, ...]
+    fetch: Callable[[int, int], NDArray[Any]]
+    item_bytes: int = 8
+
+    def reshape(self, *shape: int) -> StoredArray:
+        """Return the same values in another shape (one side may be -1); they are read whole then."""
+
+        def fetch(start: int, stop: int) -> NDArray[Any]:
+            return self.stored().reshape(shape)[start:stop]
+
+        rest = math.prod(self.shape) // max(1, math.prod(side for side in shape if side != -1))
+        return replace(self, shape=tuple(rest if side == -1 else side for side in shape), fetch=fetch)
+
+    def rows(self, start: int, stop: int) -> NDArray[np.float64]:
+        """Return entries `start` to `stop` of the first axis as float64; :class:`BadFile` where one is not finite."""
+        import numpy as np
+
+        return np.ascontiguousarray(self._finite(start, stop), np.float64)
+
+    def values(self) -> NDArray[np.float64]:
+        """Return all values as float64, (*shape); :class:`BadFile` where one is not finite or they are too many."""
+        import numpy as np
+
+        return self.stored().astype(np.float64)
+
+    def stored(self, most: int = LARGEST_ARRAY) -> NDArray[Any]:
+        """Return all values in their own type; :class:`BadFile` where they take more than `most` bytes."""
+        size = math.prod(self.shape) * self.item_bytes
+        if size > limit(most):
+            raise BadFile(self.path, f"holds {size:,} bytes in '{self.name}', of which {size_text(limit(most))} here")
+        return self._finite(0, self.shape[0] if self.shape else 1).reshape(self.shape)
+
+    def _finite(self, start: int, stop: int) -> NDArray[Any]:
+        import numpy as np
+
+        values = self.fetch(start, stop)
+        if values.dtype.kind == "c":
+            raise BadFile(self.path, f"holds {values.dtype} in '{self.name}': only real numbers mean something here")
+        if not np.isfinite(values).all():
+            raise BadFile(self.path, f"holds a value in '{self.name}' that is not finite")
+        return values
 
 
 class NumberFile(Protocol):
@@ -29,23 +207,13 @@ class NumberFile(Protocol):
         """Return its arrays by name; the one array of a plain text is called ``array``."""
 
 
-class StatedText(str):
+class UntrustedText(str):
     """What a file states of itself, such as its recipe; ``str`` of it is a text that the caller vouches for."""
 
     __slots__ = ()
 
 
-NumberReader = Callable[[str], NumberFile]
-"""Opens ``FILE``, ``FILE::NAME`` or ``-``; raises :class:`BadFile` and :class:`UnknownName`."""
-
-_reader: NumberReader | None = None
 _trusts_recipes = False
-
-
-def hand_in(reader: NumberReader) -> None:
-    """Say who opens files of numbers."""
-    global _reader
-    _reader = reader
 
 
 def trust_recipes(trusted: bool = True) -> None:
@@ -55,15 +223,158 @@ def trust_recipes(trusted: bool = True) -> None:
 
 
 def open_numbers(path: str) -> NumberFile:
-    """Open a file of numbers with the reader that was handed in.
+    """Open ``FILE``, ``FILE::NAME`` or ``-`` in any format that pecli reads.
+
+    The formats need this package, so their reader is loaded when a file is named, by its name.
 
     Raises
     ------
     BadRecipe
-        If a recipe that stands in a file names it, and such recipes are not trusted.
+        If a recipe that a file states names it, and such recipes are not trusted.
+    BadFile, UnknownName
+        If it cannot be read, or has no array of this name.
     """
-    if isinstance(path, StatedText) and not _trusts_recipes:
+    if isinstance(path, UntrustedText) and not _trusts_recipes:
         rule = "which a recipe in a file may not do: give --trust-recipe, if you know where it comes from"
         raise BadRecipe(f"the recipe names the file {path!r}, {rule}")
-    assert _reader is not None, "importing pecli hands one in"
-    return _reader(path)
+    found: NumberFile = import_module("pecli.formats.number_files").open_numbers(path)
+    return found
+
+
+def only_array(arrays: Mapping[str, StoredArray], path: str, *endings: str) -> StoredArray:
+    """Return the array whose name ends so, the first of the endings that one has, or the only array there is.
+
+    Raises
+    ------
+    BadFile
+        If there is none, or more than one.
+    """
+    for end in endings:
+        named = [key for key in arrays if key == end or key.endswith("." + end)]
+        if len(named) == 1:
+            return arrays[named[0]]
+        if named:
+            break
+    if len(arrays) == 1:
+        return next(iter(arrays.values()))
+    wanted = " or ".join(endings) or "one array"
+    rule = f"holds {', '.join(list(arrays)[:6])}, and of {wanted} there must be one: choose it with FILE::NAME"
+    raise BadFile(path, rule)
+
+
+def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
+    """Return the numbers of a file, exactly as they are written or stored.
+
+    Parameters
+    ----------
+    path : str
+        A file that holds one array with one axis longer than 1, or a text: see `parse_rows`.
+    rows : bool
+        Whether it may hold a matrix, which is read row by row.
+
+    Returns
+    -------
+    tuple of Decimal
+        The decimals as written; of other files the exact binary values.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read, or is no vector of finite numbers.
+    """
+    found = read_exact(path, rows=rows)
+    if isinstance(found, list):
+        return tuple(found)
+    return tuple(Decimal(item) for item in found.astype(float if found.dtype.kind == "f" else object).tolist())
+
+
+def read_exact(path: str, *, rows: bool = False, most: int = LARGEST_TEXT) -> list[Decimal] | NDArray[Any]:
+    """Return the numbers of a text as decimals, or those of an array in their own type, (n,)."""
+    file = open_numbers(path)
+    text = file.text()
+    if text is not None:
+        return [number for row in parse_rows(file.path, text, nested=rows) for number in row]
+    array = only_array(file.arrays(), file.path)
+    size = math.prod(array.shape)
+    if not size or not (size == max(array.shape, default=1) or (rows and len(array.shape) == 2)):
+        what = "a matrix has two axes" if rows else "a list of numbers has one axis"
+        raise BadFile(file.path, f"holds an array of shape {array.shape}: {what}")
+    return array.stored(most).ravel()
+
+
+def parse_rows(path: str, text: str, *, nested: bool = True) -> list[list[Decimal]]:
+    r"""Return the rows of numbers that a text holds, exactly as they are written.
+
+    Parameters
+    ----------
+    path : str
+        What messages call the file.
+    text : str
+        A JSON list of numbers or of lists of them; or lines of numbers that blanks or commas separate, where
+        ``#`` starts a comment.
+    nested : bool
+        Whether a JSON list may hold lists.
+
+    Raises
+    ------
+    BadFile
+        If it holds something else, or nothing.
+
+    Examples
+    --------
+    >>> parse_rows("w.txt", "1 2.50  # a comment\n3,4")
+    [[Decimal('1'), Decimal('2.50')], [Decimal('3'), Decimal('4')]]
+    >>> parse_rows("w.json", "[0.1, 1e-2]")
+    [[Decimal('0.1'), Decimal('0.01')]]
+    """
+    found = []
+    count = 0
+    for row in _json_rows(path, text, nested) if text.lstrip()[:1] in ("[", "{") else _lines(text):
+        numbers = []
+        for item in row:
+            count += 1
+            try:
+                numbers.append(parse_number("value", item))
+            except BadParameter as error:
+                why = error.rule if error.rule.startswith("is too") else "is no finite number"
+                raise BadFile(path, f"item {count} is '{shorten(str(item), 30)}', which {why}") from None
+        if numbers:
+            found.append(numbers)
+    if not found:
+        raise BadFile(path, "holds no numbers")
+    return found
+
+
+def _lines(text: str) -> Sequence[Sequence[object]]:
+    return [line.partition("#")[0].replace(",", " ").split() for line in text.splitlines()]
+
+
+def _json_rows(path: str, text: str, nested: bool) -> Sequence[Sequence[object]]:
+    import json
+
+    try:
+        loaded = json.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(path, f"is not JSON: {error}") from error
+    if not isinstance(loaded, list):
+        raise BadFile(path, "is JSON but no list: name a list of numbers")
+    return loaded if nested and all(isinstance(item, list) for item in loaded) else [loaded]
+
+
+def text_array(path: str, rows: Sequence[Sequence[Decimal]]) -> StoredArray:
+    """Return rows of numbers as an array of float64; one row or one column is a vector.
+
+    Raises
+    ------
+    BadFile
+        If the rows differ in length.
+    """
+    import numpy as np
+
+    lengths = {len(row) for row in rows}
+    if len(lengths) != 1:
+        raise BadFile(path, f"has rows of {min(lengths)} to {max(lengths)} numbers: all must have as many")
+    values = np.array([[float(number) for number in row] for row in rows])
+    if 1 in values.shape:
+        values = values.ravel()
+    return StoredArray(path, "array", values.shape, lambda start, stop: values[start:stop])

@@ -1,6 +1,10 @@
 """From the real number to the stored one: correct rounding to each storage type, and back.
 
 bfloat16 has no NumPy type, so its values travel as the ``uint16`` of their bits.
+
+Stored values as numbers that NumPy computes with.
+
+How far whoever computes in float32 may be from the exact values.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
-from pecli.numbers.types import DTYPES, GRIDS, FloatGrid, storage
+from pecli.numbers.dtypes import DTYPES, GRIDS, FloatGrid, storage
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -227,3 +231,30 @@ def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Pl
     """Return the least of what values may be, rounded, and the flat places of those whose most rounds otherwise."""
     below = narrow(least, None, dtype)
     return below, np.flatnonzero(below != narrow(most, None, dtype))
+
+
+def floats(values: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return values as numbers: bfloat16 from its bits, complex as pairs, booleans as 0 and 1."""
+    if dtype == "bfloat16":
+        return widen(values, dtype)
+    if values.dtype.kind == "c":
+        flat = np.ascontiguousarray(values)
+        flat = flat.reshape(1) if flat.ndim == 0 else flat
+        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], -1)
+    return values.astype(np.uint8) if values.dtype.kind == "b" else values
+
+
+def allowance(largest: float, dtype: str, last: int) -> float:
+    """Return how far a kernel may be from the exact values.
+
+    An angle of position p made in float32 is off by at most p u (its frequency) and p u (the product), u = 2^-24,
+    which moves a value by that times the pair's length, at most sqrt(2) times the largest input. cos, sin, two
+    products and their sum, and the output, are rounded in the inputs' type: 4 roundings of at most that length.
+
+    Examples
+    --------
+    >>> allowance(1.0, "float32", 0) == 2**0.5 * 4 * 2**-24
+    True
+    """
+    angle = 2 * last * GRIDS["float32"].rounding
+    return 2**0.5 * largest * (angle + 4 * GRIDS[dtype].rounding)

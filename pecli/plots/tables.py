@@ -16,7 +16,7 @@ from pecli.declare.tabular import Tabular
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.pairs import Floats, PairReading, Sample, reading_of, squeezed, take
-from pecli.numbers.floats import floats
+from pecli.numbers.rounding import floats
 from pecli.plots.charts import (
     Arc,
     Arrow,

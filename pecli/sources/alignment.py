@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from pecli.declare.encoding import Family
 from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
-from pecli.numbers.floats import floats
+from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
-from pecli.numbers.types import DTYPES, real_type
+from pecli.numbers.rounding import floats
 from pecli.sources.parts import component_names, components_of
 from pecli.sources.sources import NamedSource
 from pecli.tables.guise import FREQUENCIES, beside

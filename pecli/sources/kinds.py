@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 
 from pecli.encodings import CATALOGUE
-from pecli.numbers.urls import is_url
+from pecli.numbers.reader import is_url
 
 LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pecli.errors import BadFile
-from pecli.numbers.urls import is_url
+from pecli.numbers.reader import is_url
 
 OTHERS = 20_000  # names that are no table's, after which a folder is taken for a home, or a disk
 
@@ -55,7 +55,7 @@ def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:
     """Return the same of a folder behind a URL."""
-    from pecli.formats.common.remote import names_below
+    from pecli.formats.io.remote import names_below
 
     found = set()
     for name in names_below(url):

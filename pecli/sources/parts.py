@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.listing import files_of
 from pecli.tables.layouts import cosines_and_sines
@@ -28,7 +28,7 @@ from pecli.tables.selection import View
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.formats.common.stored import StoredTable
+    from pecli.formats.stored import StoredTable
 
 JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)

@@ -12,7 +12,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings import unknown_encoding
 from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.tables.request import take_table_keys

@@ -11,8 +11,8 @@ from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.files import open_array
 from pecli.errors import BadParameter
-from pecli.numbers.arrays import StoredArray
 from pecli.numbers.positions import Positions
+from pecli.numbers.reader import StoredArray
 from pecli.tables.request import take_table_keys
 
 Parse = Callable[..., Tabular]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.types import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
+from pecli.numbers.dtypes import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
 from pecli.tables.layouts import check_layout, layout_arrays, layout_views
 from pecli.tables.selection import View
 from pecli.tables.table import Table

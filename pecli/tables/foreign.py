@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter
+from pecli.numbers.dtypes import TYPES
 from pecli.numbers.positions import Positions
-from pecli.numbers.types import TYPES
 from pecli.tables.selection import InMemory
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pecli.declare.plan import Plan, Waves
 from pecli.declare.tabular import Array
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, UnknownName
-from pecli.numbers.text import parse_count
+from pecli.numbers.decimals import parse_count
 from pecli.records import dataclass
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.tabular import Array
 from pecli.errors import UnknownName
-from pecli.numbers.types import COMPLEX
+from pecli.numbers.dtypes import COMPLEX
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from pecli.declare.encoding import Encoding, Family
 from pecli.encodings import CATALOGUE
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
+from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
-from pecli.numbers.text import parse_count, parse_number, parse_position, shorten
-from pecli.numbers.types import COMPLEX, dtype_of, known_dtype
 from pecli.records import dataclass
 from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout

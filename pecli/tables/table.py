@@ -14,8 +14,8 @@ from pecli.declare.plan import Conditional, Plan
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import parse_count
 from pecli.numbers.positions import Positions
-from pecli.numbers.text import parse_count
 from pecli.tables.guise import Guise, frequencies
 from pecli.tables.request import Extent, Request, positions_of, take_table_keys
 from pecli.version import __version__

@@ -71,7 +71,7 @@ def assert_applied(
         As :func:`pecli.apply` takes them.
     atol : float, optional
         The largest difference allowed. By default what a kernel may lose that makes its angles in float32 and its
-        products in the inputs' type; see :func:`pecli.numbers.allowance.allowance`.
+        products in the inputs' type; see :func:`pecli.numbers.rounding.allowance`.
     layer_type, stack : str, optional
         What is read of a config.
 

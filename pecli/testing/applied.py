@@ -17,10 +17,9 @@ from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
-from pecli.numbers.allowance import allowance as allowance
-from pecli.numbers.floats import floats
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
-from pecli.numbers.types import GRIDS
+from pecli.numbers.rounding import allowance, floats
 from pecli.sources.sources import NamedSource
 from pecli.tables.foreign import table_of
 from pecli.tables.selection import InMemory

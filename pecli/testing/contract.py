@@ -13,7 +13,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.report import extrapolate
 from pecli.inspect.facts import example_table
-from pecli.numbers.types import DTYPES
+from pecli.numbers.dtypes import DTYPES
 from pecli.tables.table import Table
 from pecli.teach.examples import work_through
 

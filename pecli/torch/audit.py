@@ -11,7 +11,7 @@ from pecli import api
 from pecli.comparison.results import Comparison
 from pecli.declare.encoding import Family
 from pecli.errors import PecliError
-from pecli.numbers.allowance import allowance
+from pecli.numbers.rounding import allowance
 from pecli.sources.sources import NamedSource
 from pecli.torch.live import KINDS, Live
 

@@ -13,7 +13,7 @@ import torch
 from pecli import api
 from pecli.declare.encoding import Family
 from pecli.errors import PecliError
-from pecli.numbers.allowance import allowance
+from pecli.numbers.rounding import allowance
 from pecli.sources.sources import NamedSource
 from pecli.torch.modules import BiasModule, RotaryModule, TableModule, name_of, tensor
 

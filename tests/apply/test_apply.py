@@ -13,9 +13,9 @@ from pecli import apply as apply_values
 from pecli.apply.apply import apply
 from pecli.apply.options import ApplyOptions
 from pecli.apply.tensors import tensor_of
-from pecli.engine.exact import round_ratio
+from pecli.engine.angles import round_ratio
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
-from pecli.numbers.types import GRIDS
 from pecli.sources.sources import read_source
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table

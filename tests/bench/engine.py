@@ -8,7 +8,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from pecli.engine import STORAGE, Wheel, default_threads, fill
+from pecli.engine import STORAGE, FrequencySet, default_threads, fill
 from pecli.numbers.decimals import FREQUENCY_DIGITS
 from tests.bench.rows import Row
 
@@ -44,14 +44,16 @@ def plain(rows: int, dim: int, cast: bool = True) -> np.ndarray:
 def ours(rows: int, dim: int, dtype: str, threads: int = THREADS) -> np.ndarray:
     """Fill the same, the frequencies included, into a fresh array."""
     t = np.empty((rows, dim), STORAGE[dtype])
-    fill(Wheel(frequencies(dim)), range(rows), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], dtype, threads=threads)
+    fill(
+        FrequencySet(frequencies(dim)), range(rows), [("sin", t[:, 0::2]), ("cos", t[:, 1::2])], dtype, threads=threads
+    )
     return t
 
 
 def rotary(rows: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """Fill two arrays."""
     c, s = (np.empty((rows, dim // 2), np.float32) for _ in range(2))
-    fill(Wheel(frequencies(dim)), range(rows), [("cos", c), ("sin", s)], "float32", threads=THREADS)
+    fill(FrequencySet(frequencies(dim)), range(rows), [("cos", c), ("sin", s)], "float32", threads=THREADS)
     return c, s
 
 
@@ -74,7 +76,7 @@ def interleaved(*works: Callable[[], object]) -> list[float]:
 
 def per_value(multiples: range | np.ndarray, dim: int) -> float:
     """Time one value of a long table, filled block by block into the same 8 MiB."""
-    wheel = Wheel(frequencies(dim))
+    wheel = FrequencySet(frequencies(dim))
     block = (8 << 20) // (4 * dim)
     t = np.empty((block, dim), np.float32)
     start = time.perf_counter()

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from pecli.formats import write_table
-from pecli.formats.common.columns import TableColumns, array_type, arrow_array, schema
-from pecli.formats.parquet.write import writer_options
+from pecli.formats.columns import TableColumns, array_type, arrow_array, schema
+from pecli.formats.parquet import writer_options
 from pecli.tables.table import Table
 from tests.bench.rows import Row
 

@@ -12,7 +12,8 @@ import pytest
 from pecli import CATALOGUE, open_table
 from pecli.cli.run import run
 from pecli.errors import BadRecipe
-from pecli.numbers import limits, printing, reader
+from pecli.numbers import printing, reader
+from pecli.numbers import reader as limits
 from tests.conftest import clean_environment
 
 ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "relative": ("vector",)}

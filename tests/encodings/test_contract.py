@@ -13,7 +13,7 @@ from pecli.declare.board import SmallTable
 from pecli.declare.hooks import HookName
 from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspect.facts import example_table
-from pecli.numbers.types import DTYPES, storage
+from pecli.numbers.dtypes import DTYPES, storage
 from pecli.teach.examples import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]

@@ -8,7 +8,7 @@ import pytest
 
 from pecli import Recipe, Table
 from pecli.errors import PecliError
-from pecli.numbers import draws as seeded
+from pecli.numbers import random as seeded
 from tests.support.oracle import matches, number, waves
 
 

@@ -7,7 +7,7 @@ import pytest
 from pecli import Recipe
 from pecli.declare.words import USUAL_BASES
 from pecli.encodings import CATALOGUE
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 from tests.support.mistakes import changed, mistakes
 
 

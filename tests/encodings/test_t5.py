@@ -17,7 +17,7 @@ CASES = [name for name in cases("relations") if name.startswith(("t5_buckets", "
 
 def buckets_at(distances, **parameters):
     """The bucket of each distance, from the plan of the encoding."""
-    from pecli.numbers.points import Points
+    from pecli.numbers.double_double import Points
 
     return Recipe.bind("t5", **parameters).plan.index(Points(np.asarray(distances, np.int64)))
 

@@ -75,7 +75,7 @@ def test_a_slice_without_rows_or_with_gaps_is_refused(rows):
 
 
 def test_a_wheel_is_made_once_for_all_threads(monkeypatch):
-    made, lock, wheel = [], threading.RLock, waves.Wheel
+    made, lock, wheel = [], threading.RLock, waves.FrequencySet
 
     def slow_lock():
         time.sleep(0.02)  # so that threads which would each make one do
@@ -88,7 +88,7 @@ def test_a_wheel_is_made_once_for_all_threads(monkeypatch):
 
     table = pecli.table("rope:dim=8,len=64")
     monkeypatch.setattr(threading, "RLock", slow_lock)
-    monkeypatch.setattr(waves, "Wheel", slow_wheel)
+    monkeypatch.setattr(waves, "FrequencySet", slow_wheel)
     out = [{"cos": np.empty((8, 4), np.float32)} for _ in range(8)]
     threads = [threading.Thread(target=table.fill, args=(8 * k, 8 * k + 8, out[k])) for k in range(8)]
     for thread in threads:

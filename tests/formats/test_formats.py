@@ -11,7 +11,7 @@ import pytest
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.formats import FORMATS, format_for, open_table, write_table
-from pecli.formats.common import pump
+from pecli.formats.io import blocks as pump
 from tests.support.format_tables import (
     FACTS,
     RECIPE,

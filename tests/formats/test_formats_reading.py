@@ -14,7 +14,7 @@ import pytest
 
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.formats import FORMATS, open_table, write_table
-from pecli.formats.common.decimals import shortest
+from pecli.formats.decimals import shortest
 from tests.conftest import ROOT, clean_environment
 from tests.support.commands import streams
 from tests.support.format_tables import Constant, absolute, bias, rotary, sampled, unequal

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import os
 import time
 
@@ -14,7 +13,7 @@ import pytest
 from pecli.cli.run import run
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import open_table, write_table
-from pecli.formats.common.stored import MOST_ARRAYS
+from pecli.formats.stored import MOST_ARRAYS
 from pecli.tables.selection import InMemory
 
 FORMULAS = ["=HYPERLINK(1)", "@SUM(1)", "+1x", "-1x", "=", "'=x"]
@@ -49,7 +48,7 @@ def test_too_little_memory_is_said(error, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are bytes on Linux")
-def test_manifests_and_pages_of_names_that_are_no_utf8(tmp_path, monkeypatch, capfd):
+def test_pages_of_names_that_are_no_utf8(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     try:
         os.mkdir("parts")
@@ -58,10 +57,7 @@ def test_manifests_and_pages_of_names_that_are_no_utf8(tmp_path, monkeypatch, ca
     except OSError:
         pytest.skip("this file system has names in UTF-8 alone")
     assert run(["generate", "rope:dim=4,len=8", "--shard", "0/1", "-o", name]) == 0
-    assert run(["inspect", "parts", "--verify", "--manifest", "m.json"]) == 0
-    with open("m.json", encoding="utf-8") as file:
-        found = json.load(file)
-    assert os.fsencode(found["parts"][0]["path"]) == b"p\xff.npz"
+    assert run(["inspect", "parts", "--verify"]) == 0
     for picture in ("x.html", "x.svg"):
         assert run(["inspect", name, "--plot", picture]) == 0
         with open(picture, encoding="utf-8") as file:

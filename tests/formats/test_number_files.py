@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from pecli import Positions, Recipe, Table, open_table, write_table
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, BadParameter, UnknownName
-from pecli.numbers import reader
+from pecli.formats import open_table, write_table
+from pecli.numbers.positions import Positions
+from pecli.tables.table import Table
 from tests.support.format_tables import sampled
 
 FORMATS = ("npy", "npz", "h5", "parquet", "csv", "json", "arrow", "safetensors")
@@ -138,22 +140,9 @@ def test_content_is_read_as_its_rows_are_asked_for(tmp_path):
     assert table.read_rows(["pe"], 4, 7)["pe"].any(axis=1).tolist() == [True, True, True]
 
 
-def test_the_reader_is_handed_in(monkeypatch):
-    """What lies below the formats knows no file: it asks the reader that it was given."""
-    asked = []
-
-    class Two:
-        path = "two"
-
-        def text(self):
-            return "1 2"
-
-        def arrays(self):
-            raise NotImplementedError
-
-    monkeypatch.setattr(reader, "_reader", lambda path: asked.append(path) or Two())
-    assert list(Positions.parse("@anything")) == [1, 2]
-    assert asked == ["anything"]
+def test_a_package_below_the_formats_loads_their_reader_when_a_file_is_named():
+    code = "import sys, pecli.numbers.reader; assert not [name for name in sys.modules if 'formats' in name]"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

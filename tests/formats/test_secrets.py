@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pecli.cli.run import run
-from pecli.numbers.urls import shown, url_name
+from pecli.numbers.reader import shown, url_name
 from pecli.plots.images import svg_of
 from pecli.plots.page import page_of
 from pecli.plots.tables import charts_of_table

@@ -47,7 +47,7 @@ def test_zarr_reads_what_pecli_writes(tmp_path, recipe, compress):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shards_are_all_rows_once_and_values_land_where_they_belong(tmp_path, shape):
     zarr = need("zarr")
-    from pecli.formats.zarr.write import shard_rows
+    from pecli.formats.zarr import shard_rows
 
     values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
     made = InMemory({"pe": values})

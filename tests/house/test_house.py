@@ -9,7 +9,7 @@ import pytest
 from pecli import CATALOGUE
 from tests.house.test_layers import MODULES, trees, within
 
-OWNERS = ("encodings", "models", "formats.exports")
+OWNERS = ("encodings", "models", "formats.gguf")
 SCALINGS = {word for name in ("rope", "mrope") for word in CATALOGUE[name].parameters["scaling"].choices}
 NAMES = {*CATALOGUE, *SCALINGS}
 # words that also mean something else, and what they mean where

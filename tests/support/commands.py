@@ -12,9 +12,8 @@ from pecli.cli import commands
 from pecli.cli.run import run
 from pecli.declare.encoding import REGISTRY
 from pecli.encodings import plugins
-from pecli.numbers.limits import raise_limits
 from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import trust_recipes
+from pecli.numbers.reader import raise_limits, trust_recipes
 from pecli.process import listen
 
 _new, _kept = commands._built, functools.cache(commands._built)

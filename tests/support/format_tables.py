@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli.declare.tabular import Array, Tabular
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
 
 RECIPE = "some:dim=4,len=9"
 FACTS = {"formula": "θ = p ω", "pecli_version": "0.1.0", "source": "A paper, 2017"}

@@ -13,21 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from pecli.engine import STORAGE, Wheel, fill
+from pecli.engine import STORAGE, FrequencySet, fill
 from tests.support.phase_reference import frequencies
 
 
-def tables() -> dict[str, tuple[Wheel, Any]]:
-    """Wheels and multiples that take every path of the engine."""
+def tables() -> dict[str, tuple[FrequencySet, Any]]:
+    """Frequency sets and multiples that take every path of the engine."""
     rng = np.random.default_rng(8)
     return {
-        "run": (Wheel(frequencies("10000", 96)), range(20_000)),
-        "rotary": (Wheel(frequencies("500000", 128), magnitude=Decimal("1.2079441541679836")), range(-3000, 9000)),
-        "far": (Wheel(frequencies("10000", 32), unit=Fraction(1, 10)), range(2**53 - 4000, 2**53, 2)),
-        "list": (Wheel(frequencies("1e30", 64)), rng.integers(-(2**53), 2**53, 700)),
-        "few": (Wheel(frequencies("10000", 512)), range(5, 29)),
+        "run": (FrequencySet(frequencies("10000", 96)), range(20_000)),
+        "rotary": (
+            FrequencySet(frequencies("500000", 128), magnitude=Decimal("1.2079441541679836")),
+            range(-3000, 9000),
+        ),
+        "far": (FrequencySet(frequencies("10000", 32), unit=Fraction(1, 10)), range(2**53 - 4000, 2**53, 2)),
+        "list": (FrequencySet(frequencies("1e30", 64)), rng.integers(-(2**53), 2**53, 700)),
+        "few": (FrequencySet(frequencies("10000", 512)), range(5, 29)),
         "turns": (
-            Wheel([Fraction(2**k, 2) for k in range(12)], turns=True, unit=Fraction(1, 1000)),
+            FrequencySet([Fraction(2**k, 2) for k in range(12)], turns=True, unit=Fraction(1, 1000)),
             range(-2000, 2000),
         ),
     }

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import STORAGE, Wheel, fill, widen
+from pecli.engine import STORAGE, FrequencySet, fill, widen
 
 GRID = {"float16": (11, -14, 15), "bfloat16": (8, -126, 127), "float32": (24, -126, 127), "float64": (53, -1022, 1023)}
 
@@ -65,7 +65,7 @@ def wanted(
 
 
 def filled(
-    wheel: Wheel, multiples: Iterable[int], dtype: str, columns: int, **options: Any
+    wheel: FrequencySet, multiples: Iterable[int], dtype: str, columns: int, **options: Any
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Sines and cosines as stored, from two views of one table."""
     given = multiples if isinstance(multiples, range) else np.array(list(multiples), dtype=np.int64)
@@ -75,7 +75,7 @@ def filled(
 
 
 def wrong_values(
-    wheel: Wheel,
+    wheel: FrequencySet,
     given: list[Decimal] | list[Fraction],
     multiples: Any,
     dtype: str,

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.numbers import draws, elementary
+from pecli.numbers import double_double as elementary
+from pecli.numbers import random as draws
 from pecli.numbers.decimals import powers_of_ratios
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
 
 BOUND = 2.0**-96
 
@@ -23,7 +24,7 @@ def _precision():
 def doubled(values, seed=1):
     """The values with a random second half."""
     part = np.random.default_rng(seed).uniform(-0.5, 0.5, np.shape(values)) * 2.0**-53
-    return Doubled(np.asarray(values, np.float64), np.asarray(values) * part * 0.5)
+    return DoubleDouble(np.asarray(values, np.float64), np.asarray(values) * part * 0.5)
 
 
 def exact(pair):
@@ -84,7 +85,7 @@ def test_a_value_does_not_depend_on_its_neighbours():
     x = doubled(RANDOM.uniform(0.1, 1e5, 300))
     whole = elementary.log(x)
     for i in (0, 7, 299):
-        one = elementary.log(Doubled(x.hi[i : i + 1], x.lo[i : i + 1]))
+        one = elementary.log(DoubleDouble(x.hi[i : i + 1], x.lo[i : i + 1]))
         assert (one.hi[0], one.lo[0]) == (whole.hi[i], whole.lo[i])
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, Wheel, fill
+from pecli.engine import STORAGE, FrequencySet, fill
 from tests.support.phase_digests import digests, features
 from tests.support.phase_reference import frequencies
 
@@ -68,14 +68,14 @@ def test_the_masks_do_change_plain_numpy() -> None:
     assert child()["plain"] != child(NPY_DISABLE_CPU_FEATURES=" ".join(features()))["plain"]
 
 
-def table(wheel: Wheel, multiples: Any, dtype: str, **options: Any) -> np.ndarray[Any, Any]:
+def table(wheel: FrequencySet, multiples: Any, dtype: str, **options: Any) -> np.ndarray[Any, Any]:
     out = np.empty((len(multiples), 2 * wheel.count), STORAGE[dtype])
     fill(wheel, multiples, [("sin", out[:, 0::2]), ("cos", out[:, 1::2])], dtype, **options)
     return out.view(f"u{out.itemsize}")
 
 
-def wheel() -> Wheel:
-    return Wheel(frequencies("10000", 80), magnitude=Decimal("1.0625"))
+def wheel() -> FrequencySet:
+    return FrequencySet(frequencies("10000", 80), magnitude=Decimal("1.0625"))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -104,16 +104,16 @@ def test_slices_and_orders_change_no_byte(dtype: str) -> None:
     for count in (10, 3000):
         order = rng.permutation(14_000)[:count]
         assert np.array_equal(table(turning, order - 2000, dtype), whole[order])
-    narrow = Wheel(frequencies("10000", 80)[:9], magnitude=Decimal("1.0625"))
+    narrow = FrequencySet(frequencies("10000", 80)[:9], magnitude=Decimal("1.0625"))
     assert np.array_equal(table(narrow, range(-2000, 12_000), dtype), whole[:, :18])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_unit_of_the_positions_changes_no_byte(dtype: str) -> None:
     given = frequencies("10000", 40)
-    whole = table(Wheel(given), range(1500), dtype)
-    assert np.array_equal(table(Wheel(given, unit=Fraction(1, 1000)), range(0, 1_500_000, 1000), dtype), whole)
-    assert np.array_equal(table(Wheel(given, unit=Fraction(1, 2**40)), np.arange(1500) << 40, dtype), whole)
+    whole = table(FrequencySet(given), range(1500), dtype)
+    assert np.array_equal(table(FrequencySet(given, unit=Fraction(1, 1000)), range(0, 1_500_000, 1000), dtype), whole)
+    assert np.array_equal(table(FrequencySet(given, unit=Fraction(1, 2**40)), np.arange(1500) << 40, dtype), whole)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

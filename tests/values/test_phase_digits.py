@@ -9,10 +9,10 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, Wheel, digits, fill
+from pecli.engine import STORAGE, FrequencySet, digits, fill
 from pecli.engine.digits import CALL, MOST, DigitTables, serves, table_bits
-from pecli.engine.filling import MANY
 from pecli.engine.narrowing import DoubtWindow
+from pecli.engine.planning import MANY
 from tests.support.phase_reference import frequencies
 
 NARROW = ["float16", "bfloat16", "float32"]
@@ -34,10 +34,10 @@ LAYOUTS = {
 }
 
 
-def wheel_of(name: str) -> Wheel:
+def wheel_of(name: str) -> FrequencySet:
     """Return a wheel whose lists so far are worth tables."""
     speeds, magnitude, unit = WHEELS[name]
-    wheel = Wheel(speeds, magnitude=magnitude, unit=unit)
+    wheel = FrequencySet(speeds, magnitude=magnitude, unit=unit)
     wheel.listed = 1 << 40
     return wheel
 
@@ -50,7 +50,7 @@ def scattered(rows: int, largest: int, seed: int, bits: int) -> np.ndarray:
     return np.minimum(np.concatenate([special, drawn]), largest)
 
 
-def by_digits(wheel: Wheel, positions: np.ndarray, layout: str, dtype: str, threads: int = 1) -> np.ndarray:
+def by_digits(wheel: FrequencySet, positions: np.ndarray, layout: str, dtype: str, threads: int = 1) -> np.ndarray:
     """Fill a table by its digits."""
     table = np.empty((len(positions), 2 * wheel.count), STORAGE[dtype])
     fill(wheel, positions, LAYOUTS[layout](table, wheel.count), dtype, threads=threads)
@@ -61,7 +61,7 @@ def by_digits(wheel: Wheel, positions: np.ndarray, layout: str, dtype: str, thre
 def by_phases(name: str, positions: np.ndarray, layout: str, dtype: str) -> np.ndarray:
     """Fill it in lists that are too short for anything else."""
     speeds, magnitude, unit = WHEELS[name]
-    wheel = Wheel(speeds, magnitude=magnitude, unit=unit)
+    wheel = FrequencySet(speeds, magnitude=magnitude, unit=unit)
     table = np.empty((len(positions), 2 * wheel.count), STORAGE[dtype])
     for at in range(0, len(positions), MANY - 1):
         here = slice(at, at + MANY - 1)
@@ -121,11 +121,11 @@ def test_what_tables_cannot_serve_has_its_phases():
     assert serves(wheel, high - 1 + (high == 0), "float32")
     assert not serves(wheel, np.array([-1, 5]), "float32")
     assert not serves(wheel, np.array([5]), "float64")
-    assert not serves(Wheel(frequencies("10000", 8), magnitude=Decimal("1e150")), np.array([5]), "float32")
+    assert not serves(FrequencySet(frequencies("10000", 8), magnitude=Decimal("1e150")), np.array([5]), "float32")
 
 
 def test_short_lists_make_no_tables():
-    wheel = Wheel(frequencies("10000", 64))
+    wheel = FrequencySet(frequencies("10000", 64))
     table = np.empty((100, 64), np.float32)
     fill(wheel, scattered(100, 10**9, 11, 11)[:100], LAYOUTS["sine first"](table, 32), "float32")
     assert wheel.digits is None

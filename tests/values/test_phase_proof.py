@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, Wheel, fill, narrow, narrow_run, tasks, wheel, wide_run
-from pecli.engine.anchors import Anchors, group_size
-from pecli.engine.candidates import fill_points, has_points, plane_error
-from pecli.engine.ladder import Ladder
+from pecli.engine import STORAGE, FrequencySet, fill, narrow
+from pecli.engine import frequencies as wheel
+from pecli.engine import planning as tasks
+from pecli.engine import runs as narrow_run
+from pecli.engine import runs as wide_run
+from pecli.engine.angles import LIMB
 from pecli.engine.narrowing import DoubtWindow
-from pecli.engine.product import combine
-from pecli.engine.turns import LIMB
+from pecli.engine.rotation_tables import RotationTable, StepRotations, combine, group_size
+from pecli.engine.runs import fill_points, has_points, plane_error
 from tests.support.phase_reference import frequencies, wanted
 
 NARROW = ["float16", "bfloat16", "float32"]
@@ -44,7 +46,7 @@ def stretches(values: int, columns: int, start: int) -> Iterator[range]:
         yield range(start + at, start + min(at + piece, rows))
 
 
-def table(given: Wheel, multiples: range, dtype: str) -> np.ndarray[Any, Any]:
+def table(given: FrequencySet, multiples: range, dtype: str) -> np.ndarray[Any, Any]:
     """Sines and cosines, interleaved."""
     out = np.empty((len(multiples), 2 * given.count), STORAGE[dtype])
     fill(given, multiples, [("sin", out[:, 0::2]), ("cos", out[:, 1::2])], dtype, threads=2)
@@ -55,9 +57,9 @@ def table(given: Wheel, multiples: range, dtype: str) -> np.ndarray[Any, Any]:
 def widened_bounds(factor: int) -> Iterator[list[int]]:
     """Widen every bound and settle in integers only; the result counts what was settled."""
     settled: list[int] = []
-    exactly = wheel.Wheel._settle_exactly
+    exactly = wheel.FrequencySet._settle_exactly
 
-    def counted(self: Wheel, multiples: Any, *rest: Any) -> Any:
+    def counted(self: FrequencySet, multiples: Any, *rest: Any) -> Any:
         settled.append(len(multiples))
         return exactly(self, multiples, *rest)
 
@@ -69,15 +71,15 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         patch.setattr(tasks, "WINDOW", window)
         patch.setattr(wide_run, "ERROR", factor * wide_run.ERROR)
         patch.setattr(wheel, "FEW", 1 << 62)
-        patch.setattr(wheel.Wheel, "_settle_exactly", counted)
+        patch.setattr(wheel.FrequencySet, "_settle_exactly", counted)
         yield settled
 
 
 def check_settled(values: int, columns: int, start: int, dtype: str) -> None:
     """Compare tables made with plain and with widened bounds."""
     given = frequencies("10000", 2 * columns)
-    plain = Wheel(given)
-    doubting = Wheel(given)
+    plain = FrequencySet(given)
+    doubting = FrequencySet(given)
     for multiples in stretches(values, columns, start):
         expected = table(plain, multiples, dtype)
         with widened_bounds(FACTORS[dtype]) as settled:
@@ -97,7 +99,7 @@ def midpoints(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
 def check_narrowed(values: int, columns: int, start: int, dtype: str) -> None:
     """Compare narrow tables with float64 ones rounded again; those on a boundary with mpmath."""
     given = frequencies("10000", 2 * columns)
-    turning = Wheel(given)
+    turning = FrequencySet(given)
     for multiples in stretches(values, columns, start):
         got, fine = table(turning, multiples, dtype), table(turning, multiples, "float64")
         on_boundary = midpoints(fine, dtype)
@@ -149,11 +151,11 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
-    turning = Wheel(frequencies(base, dim), magnitude=magnitude)
-    ladder = Ladder(turning, start % step, step, wide=False, bias=narrow_run.WINDOW.bias)
+    turning = FrequencySet(frequencies(base, dim), magnitude=magnitude)
+    ladder = RotationTable(turning, start % step, step, wide=False, bias=narrow_run.WINDOW.bias)
     group = group_size(ladder) * ladder.block
     index, rows = start // step // group, 3000
-    anchors = Anchors(ladder, index)
+    anchors = StepRotations(ladder, index)
     n = np.arange(index * group, index * group + min(rows, group))
     anchor, offset = np.divmod(n, ladder.block)
     candidate = anchors.turned(False, False)[anchor - anchors.base] * ladder.offsets(False)[offset]
@@ -173,10 +175,10 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_candidates_of_float64_keep_their_bound(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
-    turning = Wheel(frequencies(base, dim), magnitude=magnitude)
-    ladder = Ladder(turning, start % step, step, wide=True)
+    turning = FrequencySet(frequencies(base, dim), magnitude=magnitude)
+    ladder = RotationTable(turning, start % step, step, wide=True)
     index = start // step // (group_size(ladder) * ladder.block)
-    anchors = Anchors(ladder, index)
+    anchors = StepRotations(ladder, index)
     for k in (0, 3):
         main, rest = combine(anchors.split(False, False).rows(slice(k, k + 1)), ladder.offset_split(False))
         n = np.arange(ladder.block) + (anchors.base + k) * ladder.block
@@ -192,7 +194,7 @@ def test_candidates_of_float64_keep_their_bound(case: str) -> None:
 def test_single_and_doubled_points_keep_their_bounds() -> None:
     import mpmath
 
-    from pecli.engine.circle import DOUBLED_ERROR, SINGLE_ERROR, TAILED_ERROR, doubled_point, reduce, single_point
+    from pecli.engine.angles import DOUBLED_ERROR, SINGLE_ERROR, TAILED_ERROR, doubled_point, reduce, single_point
 
     rng = np.random.default_rng(4)
     limbs = [rng.integers(0, 2**LIMB, 3000, dtype=np.uint64) for _ in range(6)]
@@ -227,7 +229,7 @@ def test_single_and_doubled_points_keep_their_bounds() -> None:
     ("start", "step", "magnitude"), [(0, 1, "1"), (12_345, 7, "1.3"), (10**9, 1, "-0.5"), (5, 999_983, "1")]
 )
 def test_points_that_are_not_rounded_err_by_less_than_is_claimed(start, step, magnitude):
-    wheel = Wheel([*frequencies("10000", 64), Decimal(0), Decimal("-0.01")], magnitude=Decimal(magnitude))
+    wheel = FrequencySet([*frequencies("10000", 64), Decimal(0), Decimal("-0.01")], magnitude=Decimal(magnitude))
     multiples = range(start, start + 3000 * step, step)
     assert has_points(wheel, multiples)
     points = np.empty((len(multiples), wheel.count), np.complex128)
@@ -242,7 +244,7 @@ def test_points_that_are_not_rounded_err_by_less_than_is_claimed(start, step, ma
 
 
 def test_points_are_made_of_upward_runs_alone():
-    wheel = Wheel(frequencies("10000", 8))
+    wheel = FrequencySet(frequencies("10000", 8))
     assert not has_points(wheel, range(-1, 5))
     assert not has_points(wheel, range(5, 0, -1))
-    assert not has_points(Wheel(frequencies("10000", 8), magnitude=Decimal("1e150")), range(5))
+    assert not has_points(FrequencySet(frequencies("10000", 8), magnitude=Decimal("1e150")), range(5))

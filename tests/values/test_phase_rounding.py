@@ -12,7 +12,7 @@ import pytest
 
 from pecli.engine import STORAGE, narrow, widen
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import Doubled, add, divide, from_decimal, multiply, two_prod, two_sum
+from pecli.numbers.double_double import DoubleDouble, add, divide, from_decimal, multiply, two_prod, two_sum
 
 # precision in bits, smallest normal exponent, largest exponent
 TYPES = {"float16": (11, -14, 15), "bfloat16": (8, -126, 127), "float32": (24, -126, 127)}
@@ -139,14 +139,14 @@ def test_an_unknown_type_is_named() -> None:
 U = Fraction(1, 2**53)
 
 
-def exact(number: Doubled, i: int) -> Fraction:
+def exact(number: DoubleDouble, i: int) -> Fraction:
     return Fraction(float(number.hi[i])) + Fraction(float(number.lo[i]))
 
 
-def samples(seed: int) -> Doubled:
+def samples(seed: int) -> DoubleDouble:
     rng = np.random.default_rng(seed)
     hi = np.ldexp(rng.uniform(-1, 1, 500), rng.integers(-40, 40, 500))
-    return Doubled(*two_sum(hi, hi * rng.uniform(-1, 1, 500) * 2.0**-54))
+    return DoubleDouble(*two_sum(hi, hi * rng.uniform(-1, 1, 500) * 2.0**-54))
 
 
 def test_sums_and_products_of_doubles_lose_nothing() -> None:

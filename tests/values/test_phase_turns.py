@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, Wheel, widen
+from pecli.engine import STORAGE, FrequencySet, widen
 from tests.support.phase_reference import filled, wrong_values
 
 DTYPES = list(STORAGE)
@@ -25,7 +25,7 @@ def octaves(count: int) -> list[Fraction]:
     "multiples", [range(-640, 640), range(20), [1, -32, 48, 64 * 10**6]], ids=["run", "few", "list"]
 )
 def test_quarters_of_a_turn_are_exact(dtype: str, multiples: range | list[int]) -> None:
-    wheel = Wheel([Fraction(1, 4), Fraction(1, 2), Fraction(-3, 4)], turns=True, unit=Fraction(1, 16))
+    wheel = FrequencySet([Fraction(1, 4), Fraction(1, 2), Fraction(-3, 4)], turns=True, unit=Fraction(1, 16))
     sine, cosine = (widen(t, dtype) for t in filled(wheel, multiples, dtype, 3))
     for i, multiple in enumerate(multiples):
         for j, frequency in enumerate([1, 2, -3]):
@@ -39,7 +39,7 @@ def test_quarters_of_a_turn_are_exact(dtype: str, multiples: range | list[int]) 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_twelfths_of_a_turn_are_exact_halves(dtype: str) -> None:
-    wheel = Wheel([Fraction(1)], turns=True, unit=Fraction(1, 12))
+    wheel = FrequencySet([Fraction(1)], turns=True, unit=Fraction(1, 12))
     for multiples in (range(-60, 1200), [1, 5, 7, 11, 2, 4, 8, 10, -1, 13 * 12 + 5]):
         sine, cosine = (widen(t, dtype)[:, 0] for t in filled(wheel, multiples, dtype, 1))
         for i, multiple in enumerate(multiples):
@@ -57,7 +57,7 @@ def test_exact_ties_go_to_even(dtype: str, bits: int, many: bool) -> None:
     for magnitude, even in ((1 + step / 2, Fraction(1)), (1 + 3 * step / 2, 1 + 2 * step)):
         exact = Decimal((0, tuple(map(int, str(int(magnitude * 10**60)))), -60))
         assert Fraction(exact) == magnitude
-        wheel = Wheel([Fraction(1)], turns=True, unit=Fraction(1, 12), magnitude=exact)
+        wheel = FrequencySet([Fraction(1)], turns=True, unit=Fraction(1, 12), magnitude=exact)
         multiples = range(1200) if many else [0, 1, 2, 3, 6, 9, 4, 5]
         sine, cosine = (widen(t, dtype)[:, 0] for t in filled(wheel, multiples, dtype, 1))
         for i, multiple in enumerate(multiples):
@@ -81,7 +81,7 @@ def test_octaves_of_coordinates_are_correctly_rounded(dtype: str, unit: Fraction
     ):
         rows = [rng.randrange(len(multiples)) for _ in range(150)]
         columns = [rng.randrange(16) for _ in range(150)]
-        wheel = Wheel(given, turns=True, unit=unit)
+        wheel = FrequencySet(given, turns=True, unit=unit)
         assert wrong_values(wheel, given, multiples, dtype, rows, columns, unit=unit, turns=True) == []
 
 
@@ -90,5 +90,5 @@ def test_decimal_turns_are_correctly_rounded(dtype: str) -> None:
     rng = random.Random(9)
     given = [Decimal(rng.randrange(-(10**17), 10**17)).scaleb(-15) for _ in range(20)]
     rows, columns = [rng.randrange(700) for _ in range(200)], [rng.randrange(20) for _ in range(200)]
-    wheel = Wheel(given, turns=True, unit=Fraction(1, 96))
+    wheel = FrequencySet(given, turns=True, unit=Fraction(1, 96))
     assert wrong_values(wheel, given, range(-350, 350), dtype, rows, columns, unit=Fraction(1, 96), turns=True) == []

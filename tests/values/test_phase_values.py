@@ -11,8 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, Wheel, default_threads, fill, widen
-from pecli.engine.turns import pi_bits
+from pecli.engine import STORAGE, FrequencySet, default_threads, fill, widen
+from pecli.engine.angles import pi_bits
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FREQUENCY_DIGITS, PI
 from tests.support.phase_reference import filled, frequencies, wanted, wrong_values
@@ -40,7 +40,7 @@ def test_long_runs_are_correctly_rounded(dtype: str, run: str) -> None:
     multiples = RANGES[run]
     given = frequencies("10000", 96)
     rows, columns = places(random.Random(run), len(multiples), 48, 150)
-    assert wrong_values(Wheel(given), given, multiples, dtype, rows, columns) == []
+    assert wrong_values(FrequencySet(given), given, multiples, dtype, rows, columns) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -50,7 +50,7 @@ def test_any_base_gives_correctly_rounded_values(dtype: str, base: str) -> None:
     rng = random.Random(base)
     for multiples in (range(1000), range(-(2**53) + 1, -(2**53) + 600)):
         rows, columns = places(rng, len(multiples), 32, 60)
-        assert wrong_values(Wheel(given), given, multiples, dtype, rows, columns) == []
+        assert wrong_values(FrequencySet(given), given, multiples, dtype, rows, columns) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -60,7 +60,7 @@ def test_positions_in_no_order_are_correctly_rounded(dtype: str, count: int) -> 
     multiples = [rng.randrange(-(2 ** rng.randint(1, 53)), 2 ** rng.randint(1, 53)) for _ in range(count)] + [0]
     given = frequencies("10000", 64)
     rows, columns = places(rng, len(multiples), 32, 100)
-    assert wrong_values(Wheel(given), given, multiples, dtype, rows, columns) == []
+    assert wrong_values(FrequencySet(given), given, multiples, dtype, rows, columns) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -71,7 +71,7 @@ def test_decimal_and_fractional_positions_are_exact_multiples_of_their_unit(dtyp
     last = min(2**63 - 1, 2**53 * unit.denominator - 1)
     for multiples in (range(-300, 900), range(last - 900, last + 1), [rng.randrange(-last, last) for _ in range(80)]):
         rows, columns = places(rng, len(multiples), 16, 60)
-        assert wrong_values(Wheel(given, unit=unit), given, multiples, dtype, rows, columns, unit=unit) == []
+        assert wrong_values(FrequencySet(given, unit=unit), given, multiples, dtype, rows, columns, unit=unit) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -80,7 +80,7 @@ def test_the_magnitude_is_multiplied_before_rounding(dtype: str, magnitude: str)
     given, factor = frequencies("10000", 64), Decimal(magnitude)
     for multiples in (range(700), [17, 2**40 + 1, -5]):
         rows, columns = places(random.Random(magnitude), len(multiples), 32, 60)
-        wheel = Wheel(given, magnitude=factor)
+        wheel = FrequencySet(given, magnitude=factor)
         assert wrong_values(wheel, given, multiples, dtype, rows, columns, magnitude=factor) == []
 
 
@@ -90,14 +90,14 @@ def test_any_width_is_correctly_rounded(dtype: str, dim: int) -> None:
     given = frequencies("10000", dim)
     for multiples in (range(900), range(9)):
         rows, columns = places(random.Random(dim), len(multiples), dim // 2, 60)
-        assert wrong_values(Wheel(given), given, multiples, dtype, rows, columns) == []
+        assert wrong_values(FrequencySet(given), given, multiples, dtype, rows, columns) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_negative_frequencies_turn_the_other_way_and_zero_ones_stand_still(dtype: str) -> None:
     given = [Decimal("0.5"), Decimal("-0.5"), Decimal(0), Decimal("-1e-9")]
     for multiples in (range(-100, 100), [-3, 0, 8]):
-        sine, cosine = filled(Wheel(given), multiples, dtype, 4)
+        sine, cosine = filled(FrequencySet(given), multiples, dtype, 4)
         sine, cosine = widen(sine, dtype), widen(cosine, dtype)
         assert np.array_equal(sine[:, 0], -sine[:, 1])
         assert np.array_equal(cosine[:, 0], cosine[:, 1])
@@ -109,14 +109,14 @@ def test_negative_frequencies_turn_the_other_way_and_zero_ones_stand_still(dtype
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_magnitude_of_zero_gives_positive_zeros(dtype: str) -> None:
-    sine, cosine = filled(Wheel(frequencies("10000", 8), magnitude=Decimal(0)), range(-60, 60), dtype, 4)
+    sine, cosine = filled(FrequencySet(frequencies("10000", 8), magnitude=Decimal(0)), range(-60, 60), dtype, 4)
     for table in (widen(sine, dtype), widen(cosine, dtype)):
         assert not table.any()
         assert not np.signbit(table).any()
 
 
 def test_a_magnitude_beyond_float16_is_infinite_there() -> None:
-    wheel = Wheel([Decimal(0), Decimal(3)], magnitude=Decimal(100_000))
+    wheel = FrequencySet([Decimal(0), Decimal(3)], magnitude=Decimal(100_000))
     sine, cosine = filled(wheel, range(100), "float16", 2)
     assert np.isinf(cosine[:, 0]).all()
     assert not sine[:, 0].any()
@@ -126,7 +126,7 @@ def test_a_magnitude_beyond_float16_is_infinite_there() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_first_row_is_exact_zeros_and_ones(dtype: str) -> None:
     for multiples in (range(100), range(-50, 50), [5, 0, 3]):
-        sine, cosine = filled(Wheel(frequencies("1e30", 64)), multiples, dtype, 32)
+        sine, cosine = filled(FrequencySet(frequencies("1e30", 64)), multiples, dtype, 32)
         row = list(multiples).index(0)
         assert not sine[row].any()
         assert not np.signbit(widen(sine, dtype)[row]).any()
@@ -154,7 +154,7 @@ LAYOUTS: dict[str, Any] = {
 )
 def test_every_layout_holds_the_same_values(dtype: str, layout: str, multiples: Any) -> None:
     count = 24
-    wheel = Wheel(frequencies("10000", 2 * count), magnitude=Decimal("1.25"))
+    wheel = FrequencySet(frequencies("10000", 2 * count), magnitude=Decimal("1.25"))
     plain = dict(zip(("sin", "cos"), filled(wheel, multiples, dtype, count), strict=True))
     table = np.full((len(multiples), 4 * count + 3), 7, STORAGE[dtype])
     outputs = LAYOUTS[layout](table, count)
@@ -171,7 +171,7 @@ def test_angles_are_position_times_frequency_correctly_rounded(dtype: str, turns
     given = [Decimal(1), Decimal("0.1"), Decimal("1e-28"), *frequencies("10000", 16)[1:]]
     rng = random.Random(5)
     for unit in (Fraction(1), Fraction(1, 10)):
-        wheel = Wheel(given, turns=turns, unit=unit)
+        wheel = FrequencySet(given, turns=turns, unit=unit)
         for multiples in (range(-50, 3000), [rng.randrange(-(2**53), 2**53) for _ in range(60)], [2**63 - 1]):
             rows = multiples if isinstance(multiples, range) else np.array(multiples)
             out = np.zeros((len(rows), len(given)), STORAGE[dtype])
@@ -184,7 +184,7 @@ def test_angles_are_position_times_frequency_correctly_rounded(dtype: str, turns
 
 def test_angles_that_are_ties_go_to_even() -> None:
     out = np.zeros((4, 1), np.float32)
-    fill(Wheel([Decimal(1)]), np.array([2**24 + 1, 2**24 + 3, -(2**24) - 1, 0]), [("angle", out)], "float32")
+    fill(FrequencySet([Decimal(1)]), np.array([2**24 + 1, 2**24 + 3, -(2**24) - 1, 0]), [("angle", out)], "float32")
     assert out[:, 0].tolist() == [2**24, 2**24 + 4, -(2**24), 0]
 
 
@@ -209,7 +209,7 @@ def test_threads_are_cores_but_at_most_eight() -> None:
 )
 def test_a_wheel_refuses_what_it_cannot_turn(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BadParameter, match=message):
-        Wheel(**{"frequencies": [Decimal(1)], **change})
+        FrequencySet(**{"frequencies": [Decimal(1)], **change})
 
 
 @pytest.mark.parametrize(
@@ -225,18 +225,18 @@ def test_fill_refuses_wrong_views_and_positions(
     multiples: range, shape: tuple[int, int], kind: str, message: str
 ) -> None:
     with pytest.raises(BadParameter, match=message):
-        fill(Wheel([Decimal(1)]), multiples, [("sin", np.zeros(shape, STORAGE[kind]))], "float32")
+        fill(FrequencySet([Decimal(1)]), multiples, [("sin", np.zeros(shape, STORAGE[kind]))], "float32")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_no_rows_and_no_columns_are_nothing_to_do(dtype: str) -> None:
     """Views without values lie between others, which stay as they are."""
     table = np.full((5, 4), 7, STORAGE[dtype])
-    fill(Wheel([Decimal(1)]), range(0), [("sin", table[2:2, 1:2]), ("cos", table[2:2, 2:3])], dtype)
-    fill(Wheel([]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:2])], dtype)
-    fill(Wheel([Decimal(1)]), range(3), [("sin", table[:3, 1:1])], dtype)  # fewer columns than frequencies
+    fill(FrequencySet([Decimal(1)]), range(0), [("sin", table[2:2, 1:2]), ("cos", table[2:2, 2:3])], dtype)
+    fill(FrequencySet([]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:2])], dtype)
+    fill(FrequencySet([Decimal(1)]), range(3), [("sin", table[:3, 1:1])], dtype)  # fewer columns than frequencies
     assert (table == 7).all()
-    fill(Wheel([Decimal(1)]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:3])], dtype)
+    fill(FrequencySet([Decimal(1)]), range(3), [("sin", table[:3, 1:1]), ("cos", table[:3, 2:3])], dtype)
     turned = [wanted(p, Decimal(1), "cos", dtype, Fraction(1), Decimal(1), False) for p in range(3)]
     assert widen(table[:3, 2], dtype).tolist() == turned
     assert (table[:, [0, 1, 3]] == 7).all()

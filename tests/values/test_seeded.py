@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.numbers import draws as seeded
+from pecli.numbers import random as seeded
 from tests.conftest import DATA
 
 # Philox4x64-10 of an all-zero key, the words of counters 0 and 1 (Salmon et al. 2011, the authors' kat_vectors:

@@ -183,7 +183,7 @@ def _choice(options: ApplyArguments) -> dict[str, str]:
 
 
 def _vector(text: str) -> list[float]:
-    from pecli.numbers.text import parse_number
+    from pecli.numbers.decimals import parse_number
 
     return [float(parse_number("vector", word)) for word in text.split(",")]
 
@@ -248,7 +248,7 @@ def _drawn(options: ApplyArguments) -> list[Tensor] | None:
     if options.inputs:
         raise BadParameter("random", options.random, "stands for the inputs: name no files beside it")
     from pecli.apply.tensors import RandomTensor, tensor_of
-    from pecli.numbers.text import parse_integer
+    from pecli.numbers.decimals import parse_integer
 
     sides = [parse_integer("random", side) for side in options.random.lower().split("x")]
     if len(sides) != 4 or min(sides) < 1:

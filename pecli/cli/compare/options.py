@@ -8,7 +8,7 @@ from typing import Annotated
 from pecli.cli.completion import source_words
 from pecli.cli.options import Dtype, Json, LayerType, Limit, Option, Precision, Quiet, TrustRecipe, positions, whole
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_integer, parse_number
+from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.records import dataclass
 
 OF_COST = ("len", "dim", "layers", "dtype")

@@ -28,7 +28,7 @@ from pecli.cli.options import (
 from pecli.cli.terminal.writing import Writing
 from pecli.declare.words import REACHES
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_integer, parse_number
+from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.records import dataclass
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"

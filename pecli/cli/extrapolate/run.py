@@ -16,7 +16,7 @@ from pecli.errors import BadParameter
 from pecli.extrapolate.report import Subject, check_rows, extrapolate, lengths_of, read_subjects, report, rules_of
 from pecli.extrapolate.resize import Extension, Resized, extension_reach, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
-from pecli.numbers.urls import shown
+from pecli.numbers.reader import shown
 from pecli.sources.sources import make_table
 
 

@@ -29,7 +29,7 @@ from pecli.cli.terminal.writing import Writing
 from pecli.declare.encoding import Family, Parameter
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
-from pecli.numbers.types import DTYPES
+from pecli.numbers.dtypes import DTYPES
 from pecli.records import dataclass
 from pecli.tables.guise import COMPANIONS
 from pecli.tables.layouts import LAYOUTS

@@ -12,7 +12,7 @@ from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver, describe, report
 from pecli.declare.encoding import Encoding
 from pecli.errors import BadParameter
-from pecli.numbers.text import shorten
+from pecli.numbers.decimals import shorten
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular

@@ -14,7 +14,7 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
-from pecli.numbers.urls import shown
+from pecli.numbers.reader import shown
 
 if TYPE_CHECKING:
     from pecli.declare.tabular import Tabular
@@ -74,7 +74,6 @@ def _check(options: InspectOptions) -> None:
         raise BadParameter("SOURCE", options.sources[1], rule)
     if not options.verify:
         refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
-        refuse("is for --verify of a folder: give both", options, "manifest")
     if options.plot is None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture", "channels")
     else:
@@ -151,7 +150,7 @@ def _steps(source: NamedSource, options: InspectOptions) -> int:
 
 
 def _length(given: Mapping[str, Any]) -> int | None:
-    from pecli.numbers.text import parse_count
+    from pecli.numbers.decimals import parse_count
 
     length = given.get("length", given.get("len"))
     return None if length is None else parse_count("len", length)
@@ -159,8 +158,8 @@ def _length(given: Mapping[str, Any]) -> int | None:
 
 def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
     """Return the positions to work out, where they are given: a list, or a start and a step."""
+    from pecli.numbers.decimals import parse_number, parse_position
     from pecli.numbers.positions import Positions
-    from pecli.numbers.text import parse_number, parse_position
 
     if given.get("positions") is not None:
         return Positions.parse(str(given["positions"]))

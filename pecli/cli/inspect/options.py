@@ -27,7 +27,7 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.declare.words import EXPECTATIONS, PICTURES
 from pecli.errors import BadParameter
-from pecli.numbers.text import parse_integer
+from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
 
 LOOK = "What to look for"
@@ -55,9 +55,6 @@ class InspectOptions:
     recipe: Annotated[
         str | None, Option("What --verify recomputes, whatever the file says.", "RECIPE", LOOK)
     ] = None  # fmt: skip
-    manifest: Annotated[
-        str | None, Option("With --verify of a folder: write its recipe, parts and hashes there.", "FILE", LOOK)
-    ] = None
     properties: Annotated[bool, Option("Measure what the values show: bounds, distances, shifts.", panel=LOOK)] = False
     steps: Annotated[bool, Option("Work an example of a recipe, step by step.", panel=LOOK)] = False
     expect: Annotated[

@@ -22,8 +22,6 @@ def verify_sources(options: InspectOptions) -> int:
             rule = "is not for a folder of parts, which say themselves what they are"
             raise BadParameter(name.replace("length", "len").replace("_", "-"), word, rule)
     refuse_table(options)
-    if options.manifest is not None and (len(options.sources) > 1 or kind_of(options.source) is not Kind.FOLDER):
-        raise BadParameter("manifest", options.manifest, "is for one folder of parts: pecli inspect FOLDER --verify")
     answers: list[dict[str, Any]] = []
     for text in options.sources:
         one = _folder if kind_of(text) is Kind.FOLDER and not is_dataset(text) else _file
@@ -55,10 +53,6 @@ def _folder(path: str, options: InspectOptions) -> tuple[dict[str, Any], list[It
     from pecli.inspect.verification import verify_folder
 
     found = verify_folder(path, options.recipe)
-    if options.manifest is not None and found.good:
-        from pecli.inspect.verification import write_manifest
-
-        write_manifest(found, options.manifest)
     facts = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
     parts = [part.as_dict() for part in found.parts]
     return {**facts, "findings": found.findings, "parts": parts}, folder_view(found)

@@ -24,7 +24,7 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
         unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
         say(draw(charts, min(screen_width() or 80, 120), colour=_depth(), unicode=unicode))
         return
-    from pecli.formats.common.safe import open_output
+    from pecli.formats.io.atomic import open_output
 
     data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
     with unwinding(), open_output(path, clobber=clobber) as output:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pecli.numbers.urls import shown
+from pecli.numbers.reader import shown
 
 LEAST, WIDE = 40, 80  # columns of a screen, and of prose
 ASCII = str.maketrans({"…": ".", "≥": ">"})  # where no more is shown

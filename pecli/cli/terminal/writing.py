@@ -18,7 +18,7 @@ from pecli.process import unwinding
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
-    from pecli.formats.common.format import Format, Spread
+    from pecli.formats.format import Format, Spread
 
 PLANNED = 256 << 20  # bytes of values from which --dry-run says what they take
 TEXT_FORMATS = ("csv", "json")
@@ -148,9 +148,9 @@ def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, s
     if size < PLANNED and to.workers is None and not to.json and not full:
         return describe(table, label, to, path, form.name)
     from pecli.engine import default_threads
-    from pecli.formats.common.outlook import outlook
+    from pecli.formats.estimate import estimate_write
 
-    found = outlook(table, form, to.workers or to.threads or default_threads())
+    found = estimate_write(table, form, to.workers or to.threads or default_threads())
     more = {"outlook": lambda: {**asdict(found), "needed": space.size, "free": space.free}}
     describe(table, label, to, path, form.name, more=more)
     if not to.json and not to.silent:

@@ -13,10 +13,10 @@ from pecli.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.double_double import DoubleDouble
     from pecli.numbers.positions import Positions
 
-    Real = Doubled | NDArray[Any]
+    Real = DoubleDouble | NDArray[Any]
 
 Role = Literal["parameter", "vector", "index", "input"]
 

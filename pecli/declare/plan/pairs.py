@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.declare.plan.base import Real
-    from pecli.numbers.points import Points
+    from pecli.numbers.double_double import Points
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.declare.plan.base import Real
-    from pecli.numbers.exponentials import Exponentials
-    from pecli.numbers.points import Points
+    from pecli.numbers.double_double import Exponentials, Points
 
 Frequency = Decimal | Fraction
 
@@ -240,7 +239,7 @@ def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal | tuple[Deci
 class Values(Plan):
     """Values computed from the position: ``at(points)`` gives (n, width).
 
-    The result is exact float64, or a ``Doubled`` whose sum is within 2^-100 of
+    The result is exact float64, or a ``DoubleDouble`` whose sum is within 2^-100 of
     the value, so that rounding to a narrower type is correct.
     """
 

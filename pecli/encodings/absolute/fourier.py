@@ -26,7 +26,7 @@ from pecli.encodings.shared.coordinates import (
     place_formula,
 )
 from pecli.encodings.shared.drawn import GENERATOR, Philox
-from pecli.encodings.shared.kernel_types import Doubled
+from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.errors import BadParameter
 
@@ -120,7 +120,7 @@ def _drawn(seed: int, rows: int, columns: int, sigma: Decimal) -> tuple[Factors,
     """Return drawn factors as whole multiples of a unit, (rows, columns)."""
     import numpy as np
 
-    from pecli.numbers import draws as seeded
+    from pecli.numbers import random as seeded
 
     drawn = seeded.normal(seeded.uniform(seeded.row_words(seed, np.arange(rows), columns)))
     multiples = np.rint(drawn * 2.0**DRAWN_BITS).astype(np.int64)
@@ -138,16 +138,16 @@ def _given(numbers: tuple[Decimal, ...], rows: int, columns: int) -> tuple[Facto
     return [whole[at : at + columns] for at in range(0, len(whole), columns)], unit
 
 
-def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], Doubled]:
+def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], DoubleDouble]:
     """Return the rows of B."""
 
-    def values(start: int, stop: int) -> Doubled:
-        from pecli.numbers.doubled import Doubled, from_decimal
+    def values(start: int, stop: int) -> DoubleDouble:
+        from pecli.numbers.double_double import DoubleDouble, from_decimal
 
         rows = factors[start:stop]
         flat = from_decimal([factor * unit for row in rows for factor in row])
         shape = (len(rows), len(factors[0]))
-        return Doubled(flat.hi.reshape(shape), flat.lo.reshape(shape))
+        return DoubleDouble(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
 

@@ -17,8 +17,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Points
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import FOR_DOUBLED, geometric
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
     from pecli.encodings.rotary.rope.float32 import Float32
     from pecli.encodings.shared.lessons import Exercise
-    from pecli.numbers.exponentials import Exponentials, Powers
+    from pecli.numbers.double_double import Exponentials, Powers
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -98,7 +97,7 @@ def xpos(
 
     @cache
     def powers() -> Powers:
-        from pecli.numbers.exponentials import Powers
+        from pecli.numbers.double_double import Powers
 
         ratios = (FOR_DOUBLED.divide(Decimal(5 * i + dim), Decimal(7 * half)) for i in range(half))
         return Powers([FOR_DOUBLED.divide(FOR_DOUBLED.ln(ratio), scale_base) for ratio in ratios])

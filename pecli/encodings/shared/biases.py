@@ -17,10 +17,10 @@ Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after
 
 def minus(values: Real) -> Real:
     """Return the negative, with zeros that stay positive."""
-    from pecli.numbers.doubled import Doubled
+    from pecli.numbers.double_double import DoubleDouble
 
-    if isinstance(values, Doubled):
-        return Doubled(0.0 - values.hi, 0.0 - values.lo)
+    if isinstance(values, DoubleDouble):
+        return DoubleDouble(0.0 - values.hi, 0.0 - values.lo)
     return 0.0 - values
 
 
@@ -35,6 +35,6 @@ def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[
 
 def listed(values: Sequence[Decimal]) -> str:
     """Return one number for each head as a recipe has them: once where all are the same."""
-    from pecli.numbers.text import join_list, number_text
+    from pecli.numbers.decimals import join_list, number_text
 
     return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")

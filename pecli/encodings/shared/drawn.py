@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pecli.declare.encoding import Param
 from pecli.declare.parameter import When
 from pecli.declare.plan import Fixed, Role, nothing
-from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.bias.alibi.identify import Floats
 from pecli.numbers.decimals import CONTEXT
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
@@ -52,7 +52,7 @@ def draw(
     """
     import numpy as np
 
-    from pecli.numbers import draws as seeded
+    from pecli.numbers import random as seeded
 
     if rule == "zeros":
         return np.zeros((stop - start, width))
@@ -62,7 +62,7 @@ def draw(
 
 def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
     """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
-    from pecli.numbers.draws import normal
+    from pecli.numbers.random import normal
 
     if rule == "uniform":
         return (2.0 * u - 1.0) * spread

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.bias.alibi.identify import Floats
 from pecli.errors import BadParameter
-from pecli.numbers.arrays import StoredArray
-from pecli.numbers.files import only_array
-from pecli.numbers.reader import open_numbers
+from pecli.numbers.reader import StoredArray, only_array, open_numbers
 
 
 class WeightFile:
@@ -27,7 +25,7 @@ class WeightFile:
         self.arrays: Mapping[str, StoredArray] = open_numbers(path).arrays()
 
     def one(self, *endings: str) -> StoredArray:
-        """Return the array whose name ends so; see :func:`pecli.numbers.files.only_array`."""
+        """Return the array whose name ends so; see :func:`pecli.numbers.reader.only_array`."""
         return only_array(self.arrays, self.path, *endings)
 
     def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:

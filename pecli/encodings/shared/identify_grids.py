@@ -14,8 +14,7 @@ from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.columns import Columns
 from pecli.encodings.shared.coordinates import on_grid
 from pecli.errors import BadParameter
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 PUBLISHED_SCALES = ("1", "1.875", "2")
 """What published models divide coordinates by, such as CogVideoX."""

@@ -9,12 +9,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pecli.declare.plan import Real as Real
-    from pecli.engine import Wheel as Wheel
-    from pecli.numbers.doubled import Doubled as Doubled
-    from pecli.numbers.points import Points as Points
+    from pecli.engine import FrequencySet as FrequencySet
+    from pecli.numbers.double_double import DoubleDouble as DoubleDouble
+    from pecli.numbers.double_double import Points as Points
 
     Float32 = NDArray[np.float32]
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 else:
-    Doubled = Float32 = Floats = Integers = Points = Real = Wheel = Any
+    DoubleDouble = Float32 = Floats = Integers = Points = Real = FrequencySet = Any

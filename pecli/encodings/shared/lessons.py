@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pecli.declare.board import Item, SmallTable, Step, three
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, split_recipe
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
 
@@ -118,7 +118,7 @@ class Exercise:
         """Return the trained numbers of a plan, one for each head, given or drawn."""
         (fixed,) = (found for found in self.recipe.plan.fixed if found.name == name)
         values = fixed.values(0, fixed.shape[0])
-        return [float(v) for v in (values.hi if isinstance(values, Doubled) else values)]
+        return [float(v) for v in (values.hi if isinstance(values, DoubleDouble) else values)]
 
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of so many rows."""

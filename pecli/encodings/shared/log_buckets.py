@@ -86,7 +86,7 @@ class LogBuckets:
 
 def _log32(values: Floats) -> Float32:
     """Return the logarithm, correctly rounded to float32."""
-    from pecli.numbers import elementary
+    from pecli.numbers import double_double as elementary
     from pecli.numbers.rounding import narrow
 
     found = elementary.log(elementary.doubled(values))

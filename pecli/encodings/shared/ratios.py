@@ -6,7 +6,9 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 
-from pecli.encodings.shared.kernel_types import Floats, Integers, Points
+from pecli.encodings.bias.alibi.identify import Floats
+from pecli.encodings.rotary.mrope.identify import Integers
+from pecli.encodings.shared.kernel_types import Points
 
 
 class Kept:
@@ -82,22 +84,21 @@ class Ratios:
             return self._kept.setdefault((kind, unit, offset), Kept(function))
 
     def _logarithm(self, multiples: Integers, unit: Fraction) -> Floats:
-        from pecli.numbers import elementary
-        from pecli.numbers.points import Points
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import Points
 
         return elementary.log1p(Points(multiples, unit).times([self.c])).hi[:, 0]
 
     def _divisor(self, multiples: Integers, unit: Fraction, offset: Fraction) -> Floats:
         import numpy as np
 
-        from pecli.numbers import elementary
-        from pecli.numbers.doubled import Doubled, add, from_decimal
-        from pecli.numbers.points import Points
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import DoubleDouble, Points, add, from_decimal
 
         grown = add(Points(multiples, unit).times([self.c]), from_decimal([offset * self.c]))
         least = from_decimal([self.threshold * self.c])
         below = grown.hi < least.hi
-        argument = Doubled(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
+        argument = DoubleDouble(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
         return add(elementary.log1p(argument), from_decimal([self.epsilon])).hi[:, 0]
 
 

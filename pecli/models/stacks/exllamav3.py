@@ -9,8 +9,7 @@ from pecli.models import changes, common_rules
 from pecli.models.config import number
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, NO_MSCALE, NO_SHARE, Rule, Stack
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 _PATH = "exllamav3/util/rope.py"
 _RATIO = ("deepseek_v3", "deepseek_v32", "kimi_k2")  # whose mscale and mscale_all_dim it reads: one architecture

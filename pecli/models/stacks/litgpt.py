@@ -9,8 +9,7 @@ from pecli.models import changes, common_rules
 from pecli.models.config import number
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, Rule, Stack
-from pecli.numbers.decimals import CONTEXT, TAU
-from pecli.numbers.text import join_list, number_text
+from pecli.numbers.decimals import CONTEXT, TAU, join_list, number_text
 
 _PATH = "litgpt/model.py:939-1036"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)

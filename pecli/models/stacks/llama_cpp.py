@@ -19,8 +19,7 @@ from pecli.models.stack import (
     Rule,
     Stack,
 )
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 _CONVERTER = "llama.cpp conversion"
 _UNSCALED = ("phi", "gpt_neox", "stablelm")  # their set_gguf_parameters does not call the base's

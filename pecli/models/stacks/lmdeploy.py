@@ -9,7 +9,7 @@ from pecli.models.config import number
 from pecli.models.families import rotary_family
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_ATTENTION_FACTOR, NO_FACTOR, Rule, Stack
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "lmdeploy/pytorch/nn/rotary_embedding.py; backends/default/rotary_embedding.py"
 _ABSENT = ("olmo", "olmo2", "olmo3", "olmoe", "olmo_hybrid", "flex_olmo")  # of which no class is in its module map

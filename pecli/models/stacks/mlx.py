@@ -8,7 +8,7 @@ from pecli.models import changes, common_rules
 from pecli.models.config import number
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, INNER_ORIGINAL, NO_SHARE, OLD_STYLE, Rule, Stack
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "mlx-lm mlx_lm/models"
 _UTILS = f"{_PATH}/rope_utils.py"

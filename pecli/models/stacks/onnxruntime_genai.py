@@ -8,7 +8,7 @@ from pecli.models import changes, common_rules
 from pecli.models.config import number
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import BETAS, EVERY, NO_ATTENTION_FACTOR, NO_MSCALE, Rule, Stack, Where
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "onnxruntime_genai/models/builders/base.py:665-700, 3291-3398"
 _yarn = partial(Rule, scaling="yarn", source=_PATH)

@@ -8,7 +8,7 @@ from pecli.models import changes, common_rules
 from pecli.models.config import number
 from pecli.models.reading import Params, RawConfig
 from pecli.models.stack import EVERY, NO_ATTENTION_FACTOR, NO_FACTOR, NO_MSCALE, NO_TRUNCATE, SCALED, Rule, Stack
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 _PATH = "vllm/model_executor/layers/rotary_embedding"
 _OWN = ("phi", "gpt_neox", "glm", "olmo", "olmo2", "olmo3")

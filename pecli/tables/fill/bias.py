@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from pecli.declare.plan import Bias
 from pecli.declare.tabular import Array
 from pecli.errors import BadParameter
-from pecli.numbers.doubled import from_decimal
-from pecli.numbers.points import Points
-from pecli.numbers.types import storage
+from pecli.numbers.double_double import Points, from_decimal
+from pecli.numbers.dtypes import storage
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.pairs import PIECE, DistanceRows, PairFiller, Vectors
 from pecli.tables.fill.rounding import minus_infinity, round_into

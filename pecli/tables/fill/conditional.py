@@ -6,7 +6,7 @@ from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
-from pecli.numbers.arrays import StoredArray
+from pecli.numbers.reader import StoredArray
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.request import Extent, Request

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.declare.plan import Coordinate, Cross
-from pecli.engine import Part, Wheel, fill
-from pecli.engine.product import Rows, Split, combine, doubled, join
+from pecli.engine import FrequencySet, Part, fill
+from pecli.engine.rotation_tables import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.numbers.rounding import narrow, round_within
 from pecli.records import dataclass
 
@@ -104,7 +104,7 @@ class Sums:
 
     def _computed(self, number: int, levels: Integers) -> Split:
         axis = self.axes[number]
-        wheel = Wheel(self.cross.factors[number], turns=True, unit=axis.unit)
+        wheel = FrequencySet(self.cross.factors[number], turns=True, unit=axis.unit)
         multiples = np.array([axis.multiples[i] for i in levels.tolist()], np.int64)
         cosine, sine = wheel.doubled_rows(multiples)
         return Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)).split()
@@ -117,7 +117,7 @@ class Sums:
                 phases[number] += factors[k] * axis.multiples[i] * axis.unit
         found = narrow(np.zeros((1, len(phases))), None, self.dtype)
         views: Views = [(part, found)]
-        fill(Wheel(phases, turns=True), range(1, 2), views, self.dtype)
+        fill(FrequencySet(phases, turns=True), range(1, 2), views, self.dtype)
         exact: NDArray[Any] = found[0]
         return exact
 
@@ -132,7 +132,7 @@ def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str,
     step = max(1, 2 * BLOCK // len(factors))
     for at in range(0, len(points), step):
         here = points.multiples[at : at + step].tolist()
-        wheel = Wheel([logarithm(m * points.unit) for m in here], turns=True, unit=cross.unit)
+        wheel = FrequencySet([logarithm(m * points.unit) for m in here], turns=True, unit=cross.unit)
         rows = out[at : at + step]
         views: Views = [("sin", rows[:, cross.sin].T), ("cos", rows[:, cross.cos].T)]
         fill(wheel, factors, views, dtype, threads=threads)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pecli.declare.plan import Fixed, Plan
 from pecli.declare.tabular import Array
 from pecli.encodings.recipe import Recipe
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Segment
 from pecli.tables.fill.rounding import as_array, round_into
 from pecli.tables.request import Extent, Request

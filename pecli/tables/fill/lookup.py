@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from pecli.declare.plan import Band, Frequency, Ramp, Waves
 from pecli.declare.tabular import Array
-from pecli.engine import Wheel, fill
-from pecli.numbers.points import Points
-from pecli.numbers.types import storage
+from pecli.engine import FrequencySet, fill
+from pecli.numbers.double_double import Points
+from pecli.numbers.dtypes import storage
 from pecli.records import dataclass
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.fill.places import Places, runs
@@ -88,7 +88,7 @@ class Lookup:
     places: Places
     dtype: str
     main: Sequence[Array]
-    wheel: Callable[[Band, Fraction], Wheel]
+    wheel: Callable[[Band, Fraction], FrequencySet]
     covered: bool
     lock: threading.Lock = field(default_factory=threading.Lock)
     levels: dict[int, list[SharedColumns]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, UnknownName
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Positions
 from pecli.tables.fill.filler import Filler, once, points_of
 from pecli.tables.fill.rounding import as_array

@@ -12,7 +12,7 @@ from pecli.declare.plan import Band, Waves
 from pecli.declare.plan.rows import progressions
 from pecli.declare.tabular import Array
 from pecli.engine import Part
-from pecli.numbers.types import storage
+from pecli.numbers.dtypes import storage
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.layouts import layout_views
 

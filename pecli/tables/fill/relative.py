@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.tabular import Array
-from pecli.engine import Part, Wheel, fill
+from pecli.engine import FrequencySet, Part, fill
 from pecli.errors import BadParameter
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.pairs import DistanceRows, PairFiller
 
@@ -78,10 +78,10 @@ class RelativeFiller(PairFiller[Relative]):
         return found * by
 
     @once
-    def _wheels(self) -> list[Wheel]:
+    def _wheels(self) -> list[FrequencySet]:
         assert self.plan.waves is not None
         unit = self.positions.unit
         return [
-            Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+            FrequencySet(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
             for band in self.plan.waves.bands
         ]

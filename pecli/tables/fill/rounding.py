@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.doubled import Doubled
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.rounding import narrow
 
 
-def round_into(values: Doubled | NDArray[Any], dtype: str, out: NDArray[Any]) -> None:
+def round_into(values: DoubleDouble | NDArray[Any], dtype: str, out: NDArray[Any]) -> None:
     """Write values, rounded once to `dtype`, into `out` of any strides."""
-    if isinstance(values, Doubled):
+    if isinstance(values, DoubleDouble):
         out[...] = narrow(values.hi, values.lo, dtype)
     elif dtype == "bfloat16":
         out[...] = narrow(np.asarray(values, np.float64), None, dtype)

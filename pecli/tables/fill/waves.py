@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from pecli.declare.encoding import Family
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.declare.tabular import Array
-from pecli.engine import Wheel, fill
+from pecli.engine import FrequencySet, fill
 from pecli.errors import BadParameter
+from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
-from pecli.numbers.types import COMPLEX
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import round_into
@@ -115,7 +115,7 @@ class WaveFiller(Filler[Waves]):
                 out[name][segment.rows] = array
 
     def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
-        from pecli.numbers.exponentials import Exponentials
+        from pecli.numbers.double_double import Exponentials
 
         views = self._beside_views(beside, out)
         for segment in self.part.segments(start, stop):
@@ -169,13 +169,15 @@ class WaveFiller(Filler[Waves]):
         return Lookup(self.plan, self.places, self.dtype, self.main, self._wheel, not self._uncovered)
 
     @once
-    def _wheels(self) -> dict[tuple[int, Fraction], Wheel]:
+    def _wheels(self) -> dict[tuple[int, Fraction], FrequencySet]:
         return {}
 
-    def _wheel(self, band: Band, unit: Fraction) -> Wheel:
+    def _wheel(self, band: Band, unit: Fraction) -> FrequencySet:
         """Return the wheel of a band for positions in this unit, made once."""
         key = (id(band), unit)
         with self.lock:
             if key not in self._wheels:
-                self._wheels[key] = Wheel(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+                self._wheels[key] = FrequencySet(
+                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
+                )
             return self._wheels[key]

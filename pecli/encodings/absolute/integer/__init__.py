@@ -10,7 +10,7 @@ from typing import Annotated
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Doubled, Points
+from pecli.encodings.shared.kernel_types import DoubleDouble, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
@@ -56,8 +56,8 @@ def integer(
     last = 1 if raw else (max_len or 2) - 1
 
     @lru_cache(maxsize=1)
-    def factors(unit: Fraction) -> Doubled:
-        from pecli.numbers.doubled import from_decimal
+    def factors(unit: Fraction) -> DoubleDouble:
+        from pecli.numbers.double_double import from_decimal
 
         by = unit / last
         if scales is None:
@@ -65,7 +65,7 @@ def integer(
         over = CONTEXT.divide(Decimal(by.numerator), Decimal(by.denominator))
         return from_decimal([CONTEXT.multiply(column, over) for column in powers_of_ratios(dim, scales)])
 
-    def at(points: Points) -> Doubled:
+    def at(points: Points) -> DoubleDouble:
         return points.by(factors(points.unit)).across(dim)
 
     return Values(dim, at)

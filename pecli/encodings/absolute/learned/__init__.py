@@ -10,9 +10,10 @@ from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
+from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
-from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.kernel_types import Points
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.errors import BadParameter
 
@@ -105,7 +106,7 @@ def learned(
     def at(points: Points) -> Floats:
         import numpy as np
 
-        from pecli.numbers.draws import row_words, uniform
+        from pecli.numbers.random import row_words, uniform
 
         if init == "zeros":
             return np.zeros((len(points), dim))
@@ -130,11 +131,11 @@ def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal
 def _sinusoid(points: Points, dim: int) -> Floats:
     import numpy as np
 
-    from pecli.engine import Wheel, fill
+    from pecli.engine import FrequencySet, fill
 
     plan = sinusoidal(dim=dim)
     (band,) = plan.bands
     out = np.empty((len(points), dim))
     views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
-    fill(Wheel(band.frequencies, unit=points.unit), points.multiples, views, "float64")
+    fill(FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
     return out

@@ -14,9 +14,7 @@ import numpy as np
 from pecli.declare.changes import Change, other_exponent
 from pecli.declare.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
 from pecli.declare.plan import Waves
-from pecli.numbers.decimals import CONTEXT, power
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, digits, number_text, power, shortest
 
 MAX_SCALE_DIGITS = 4
 """Digits of a scale or an amplitude that somebody chose."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.declare.changes import Change
 from pecli.encodings.bias.alibi import alibi_slopes
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 LN2 = CONTEXT.ln(2)
 DISTANCES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {

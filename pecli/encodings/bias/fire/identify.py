@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.declare.profiles import Candidate, Profile, logarithm_scale, units
-from pecli.numbers.shortest import shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text, shortest
 
 MIN_QUERIES = 8
 EPSILON = 1e-6

@@ -72,12 +72,12 @@ def gaussian(
     factors = [1 / (2 * width * width) for width in widths]
 
     def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers import elementary
-        from pecli.numbers.doubled import Doubled, from_decimal
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import DoubleDouble, from_decimal
 
         size = distances.size().times([Fraction(1)]).T
         exponent = minus(size * size * from_decimal([factors[h] for h in chosen])[:, None])
-        assert isinstance(exponent, Doubled)
+        assert isinstance(exponent, DoubleDouble)
         return exponent if apply == "log" else elementary.exp(exponent)
 
     return Bias(heads, value, even=True, causal=mask == "causal")

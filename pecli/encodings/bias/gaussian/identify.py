@@ -9,7 +9,7 @@ import numpy as np
 
 from pecli.declare.profiles import Candidate, Floats, Integers, Profile, units
 from pecli.encodings.shared.biases import listed
-from pecli.numbers.shortest import digits, shortest
+from pecli.numbers.decimals import digits, shortest
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

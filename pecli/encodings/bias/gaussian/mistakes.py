@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from pecli.declare.changes import Change
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

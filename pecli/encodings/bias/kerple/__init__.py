@@ -12,7 +12,7 @@ from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
-from pecli.encodings.shared.kernel_types import Doubled, Points, Real
+from pecli.encodings.shared.kernel_types import DoubleDouble, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 
@@ -73,8 +73,8 @@ def kerple(
         raise BadParameter("r2", f"{float(max(second)):g}", "must be at most 2 with kind=power")
 
     def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers import elementary
-        from pecli.numbers.doubled import from_decimal
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import from_decimal
 
         scale = from_decimal([first[h] for h in chosen])[:, None]
         if kind == "log":
@@ -86,18 +86,18 @@ def kerple(
     return Bias(heads, value, even=True, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
 
 
-def _powers(distances: Points, exponents: list[Fraction]) -> Doubled:
+def _powers(distances: Points, exponents: list[Fraction]) -> DoubleDouble:
     """Return abs(distance)^exponent, (heads, m); the logarithm has no value at distance 0."""
     import numpy as np
 
-    from pecli.numbers import elementary
-    from pecli.numbers.doubled import Doubled, from_decimal
+    from pecli.numbers import double_double as elementary
+    from pecli.numbers.double_double import DoubleDouble, from_decimal
 
     size = distances.size().times([Fraction(1)]).T
     zero = size.hi == 0.0
-    some = Doubled(np.where(zero, 1.0, size.hi), size.lo)
+    some = DoubleDouble(np.where(zero, 1.0, size.hi), size.lo)
     found = elementary.power(some, from_decimal(exponents)[:, None])
-    return Doubled(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
+    return DoubleDouble(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
 
 
 def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
@@ -110,7 +110,7 @@ def _by_head(name: str, values: list[Fraction]) -> Fixed:
     """Return the trained numbers as an array."""
 
     def rows(start: int, stop: int) -> Real:
-        from pecli.numbers.doubled import from_decimal
+        from pecli.numbers.double_double import from_decimal
 
         return from_decimal(values[start:stop])
 

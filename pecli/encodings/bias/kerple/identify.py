@@ -10,7 +10,7 @@ import numpy as np
 
 from pecli.declare.profiles import MAX_DIGITS_CHOSEN, Candidate, Profile, logarithm_scale
 from pecli.encodings.shared.biases import listed
-from pecli.numbers.shortest import digits
+from pecli.numbers.decimals import digits
 
 MIN_DISTANCES = 6
 """Distances from which two numbers are read."""

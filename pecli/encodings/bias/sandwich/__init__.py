@@ -12,7 +12,7 @@ from pecli.declare.facts import Work
 from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.kernel_types import Doubled, Points, Real, Wheel
+from pecli.encodings.shared.kernel_types import DoubleDouble, FrequencySet, Points, Real
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 
@@ -59,13 +59,13 @@ def sandwich(
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
 
     @lru_cache(maxsize=4)
-    def wheel(unit: Fraction) -> Wheel:
-        from pecli.engine import Wheel
+    def wheel(unit: Fraction) -> FrequencySet:
+        from pecli.engine import FrequencySet
 
-        return Wheel(frequencies, unit=unit / 2)  # of half the distances
+        return FrequencySet(frequencies, unit=unit / 2)  # of half the distances
 
     def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers.doubled import from_decimal
+        from pecli.numbers.double_double import from_decimal
 
         total = _cosine_sums(wheel(distances.unit), distances)
         scale = from_decimal([scales[h] for h in chosen])[:, None]
@@ -74,7 +74,7 @@ def sandwich(
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
-def _cosine_sums(wheel: Wheel, distances: Points) -> Doubled:
+def _cosine_sums(wheel: FrequencySet, distances: Points) -> DoubleDouble:
     """Return the sum over the frequencies of cos - 1, (m,), to about 2^-90 of it for each frequency.
 
     It is -2 sin^2 of half the angle, which loses nothing where the angle is small.  A distance is 64 q + r, and
@@ -83,13 +83,13 @@ def _cosine_sums(wheel: Wheel, distances: Points) -> Doubled:
     """
     import numpy as np
 
-    from pecli.numbers.doubled import Doubled, add, concatenate, multiply
+    from pecli.numbers.double_double import DoubleDouble, add, concatenate, multiply
 
     sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
     high, row = np.unique(sizes // 64 * 64, return_inverse=True)
     low, column = np.unique(sizes % 64, return_inverse=True)
     (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
-    total = Doubled(np.empty(len(sizes)), np.empty(len(sizes)))
+    total = DoubleDouble(np.empty(len(sizes)), np.empty(len(sizes)))
     for start in range(0, len(sizes), step := max(1, TOGETHER // wheel.count)):
         some = slice(start, start + step)
         r, c = row[some], column[some]

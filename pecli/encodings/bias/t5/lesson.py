@@ -14,7 +14,7 @@ from pecli.declare.board import Item, SmallTable, Step, three
 from pecli.declare.plan import Bias
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import MOST, Exercise, matrix_table
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 from pecli.numbers.positions import fraction_text as text_of
 
 

@@ -14,10 +14,11 @@ from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
+from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
-from pecli.encodings.shared.kernel_types import Doubled, Floats, Points
+from pecli.encodings.shared.kernel_types import DoubleDouble, Points
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter
@@ -129,7 +130,7 @@ def _continuous(
         raise BadParameter("grid", "x".join(map(str, trained)), rule)
 
     @cache
-    def coordinates() -> Doubled:
+    def coordinates() -> DoubleDouble:
         return _log_coordinates(shape, trained)
 
     @cache
@@ -149,15 +150,15 @@ def _continuous(
         return first, bias, file.values((heads, hidden), said, "2.weight", "weight2")
 
     @cache
-    def values() -> Doubled:
-        from pecli.numbers import elementary
+    def values() -> DoubleDouble:
+        from pecli.numbers import double_double as elementary
 
         return elementary.sigmoid(elementary.doubled(_perceptron(coordinates().hi, *network()))).scaled(16.0)
 
-    def value(entries: Points, chosen: range) -> Doubled:
+    def value(entries: Points, chosen: range) -> DoubleDouble:
         return values()[chosen.start : chosen.stop, entries.multiples]
 
-    def rows(start: int, stop: int) -> Doubled:
+    def rows(start: int, stop: int) -> DoubleDouble:
         return coordinates()[start:stop]
 
     count = heads if heads is not None or path is None else len(network()[2])
@@ -175,12 +176,12 @@ def _continuous(
     )  # fmt: skip
 
 
-def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> Doubled:
+def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> DoubleDouble:
     """Return the coordinates of every entry, (entries, 2), y first."""
     import numpy as np
 
-    from pecli.numbers import elementary
-    from pecli.numbers.doubled import Doubled, divide, from_decimal
+    from pecli.numbers import double_double as elementary
+    from pecli.numbers.double_double import DoubleDouble, divide, from_decimal
 
     scale = from_decimal([Fraction(8)])
     eight = elementary.log(scale)
@@ -189,10 +190,10 @@ def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> Doubled:
         sizes = elementary.log1p(from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
         found = divide(sizes, eight)
         signed = (np.concatenate((0.0 - part[:0:-1], part)) for part in (found.hi, found.lo))
-        sides.append(Doubled(*signed))
+        sides.append(DoubleDouble(*signed))
     y, x = sides
     shapes = len(y.hi), len(x.hi)
-    return Doubled(*(
+    return DoubleDouble(*(
         np.stack((np.broadcast_to(a[:, None], shapes), np.broadcast_to(b, shapes)), axis=-1).reshape(-1, 2)
         for a, b in ((y.hi, x.hi), (y.lo, x.lo))
     ))  # fmt: skip

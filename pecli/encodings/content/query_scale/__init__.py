@@ -12,7 +12,7 @@ from pecli.declare.facts import Work
 from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Doubled, Points
+from pecli.encodings.shared.kernel_types import DoubleDouble, Points
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -63,11 +63,11 @@ def query_scale(
     It keeps attention sharp over many keys.
     """
 
-    def at(points: Points) -> Doubled:
+    def at(points: Points) -> DoubleDouble:
         import numpy as np
 
-        from pecli.numbers import elementary
-        from pecli.numbers.doubled import Doubled, add, from_decimal, multiply
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import DoubleDouble, add, from_decimal, multiply
 
         position = points.whole()[:, None]
         one = from_decimal([Fraction(1)])
@@ -75,7 +75,7 @@ def query_scale(
             logarithm = elementary.log(elementary.doubled(position + 1))
             found = logarithm / elementary.log(from_decimal([Fraction(length)]))
             below = found.hi < 1.0
-            return Doubled(np.where(below, 1.0, found.hi), np.where(below, 0.0, found.lo))
+            return DoubleDouble(np.where(below, 1.0, found.hi), np.where(below, 0.0, found.lo))
         steps = (position + (kind == "llama4")) // length
         grown = elementary.log(elementary.doubled(1 + steps))
         return add(one, multiply(from_decimal([Fraction(beta)]), grown))

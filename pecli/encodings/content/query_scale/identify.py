@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.declare.profiles import Candidate, CodeRows, units
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from itertools import product
 
 from pecli.declare.profiles import MIN_SHARE_RULE, Candidate, Profile
 from pecli.encodings.relative.deberta import bucket_rule
-from pecli.numbers.points import Points
+from pecli.numbers.double_double import Points
 
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8, 4)
 REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16, 8)

@@ -15,7 +15,7 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Doubled
+from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -127,19 +127,19 @@ class Fading:
     log: bool
     normalize: bool
 
-    def by_distance(self, start: int, stop: int) -> Doubled:
+    def by_distance(self, start: int, stop: int) -> DoubleDouble:
         """Return values head * length + distance, (stop - start,)."""
-        from pecli.numbers.doubled import concatenate
+        from pecli.numbers.double_double import concatenate
 
         return concatenate([self._distances(head, low, high) for head, low, high in self._heads(start, stop)])
 
-    def by_pair(self, start: int, stop: int) -> Doubled:
+    def by_pair(self, start: int, stop: int) -> DoubleDouble:
         """Return rows head * length + query, (stop - start, length); zero (log: minus infinity) after the query."""
         import numpy as np
 
-        from pecli.numbers.doubled import Doubled, multiply
+        from pecli.numbers.double_double import DoubleDouble, multiply
 
-        found = Doubled(np.empty((stop - start, self.length)), np.empty((stop - start, self.length)))
+        found = DoubleDouble(np.empty((stop - start, self.length)), np.empty((stop - start, self.length)))
         at = 0
         for head, low, high in self._heads(start, stop):
             rows = slice(at, at + high - low)
@@ -161,26 +161,23 @@ class Fading:
             yield head, low, high
             start += high - low
 
-    def _distances(self, head: int, low: int, high: int) -> Doubled:
+    def _distances(self, head: int, low: int, high: int) -> DoubleDouble:
         import numpy as np
 
-        from pecli.numbers.exponentials import Powers
-        from pecli.numbers.points import Points
+        from pecli.numbers.double_double import Points, Powers
 
         points, rate = Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
         found = points.times([Fraction(rate)]) if self.log else Powers([rate]).at(points).doubled()
         return found[:, 0]
 
-    def _shares(self, start: int, stop: int) -> Doubled:
+    def _shares(self, start: int, stop: int) -> DoubleDouble:
         """Return one over the root of each row's sum, (rows, 1).
 
         The sum 1 + gamma + .. + gamma^i is (1 - gamma^(i+1)) / (1 - gamma), and 1 - gamma is 2^(-5-h).
         """
         import numpy as np
 
-        from pecli.numbers.doubled import concatenate
-        from pecli.numbers.elementary import exp, expm1, log
-        from pecli.numbers.points import Points
+        from pecli.numbers.double_double import Points, concatenate, exp, expm1, log
 
         pieces = []
         for head, low, high in self._heads(start, stop):

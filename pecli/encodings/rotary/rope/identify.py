@@ -20,8 +20,7 @@ from pecli.declare.measured import (
     Pairs,
     plain_digits,
 )
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 LIST_LEVEL = 2.0**-20
 """Relative error of frequencies beyond which a list of short decimals fits any of them."""

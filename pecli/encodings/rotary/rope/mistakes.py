@@ -10,7 +10,7 @@ from pecli.declare.changes import Change, instead, other_exponent, other_values
 from pecli.encodings.rotary.rope.scaling import Scaling
 from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
 from pecli.encodings.shared.parameters import OTHER_BASES
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import number_text
 
 DIVIDED = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""

@@ -10,8 +10,7 @@ from pecli.declare.rescaling import Rescaling
 from pecli.encodings.rotary.rope.scaling import Scaling, declared
 from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import parse_number
+from pecli.numbers.decimals import CONTEXT, parse_number
 
 
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:

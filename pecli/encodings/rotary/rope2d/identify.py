@@ -11,8 +11,7 @@ import numpy as np
 
 from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.encodings.shared.identify_grids import two_sides
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 MAX_FIRST_DIGITS = 3
 """Digits of a first coordinate that somebody chose."""

@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from pecli.declare.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
-from pecli.numbers.shortest import digits, shortest
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import digits, number_text, shortest
 
 MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
 EQUAL_AXES = 1.0

@@ -17,8 +17,7 @@ from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
 from pecli.encodings.rotary.rope.types import Reader, RopeType
-from pecli.numbers.decimals import CONTEXT, TAU
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, TAU, number_text
 
 
 def _frequencies(

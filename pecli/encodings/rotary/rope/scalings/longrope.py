@@ -23,8 +23,7 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 
 def _frequencies(

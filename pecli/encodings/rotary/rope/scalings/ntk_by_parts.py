@@ -22,8 +22,7 @@ from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
 from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, TAU
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, TAU, number_text
 
 Ramp = Literal["index", "rotations"]
 

@@ -11,8 +11,7 @@ from pecli.declare.board import short
 from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
 from pecli.encodings.rotary.rope.scaling import ONE, ZERO, Factor, Frequencies, PlainSeries, Scaling
 from pecli.encodings.rotary.rope.types import Reader, RopeType
-from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, geometric, number_text
 
 
 def _frequencies(series: PlainSeries, *, factor: Factor | None = None) -> Frequencies:

@@ -13,8 +13,7 @@ from pecli.encodings.rotary.rope.scaling import ONE, ZERO, AttentionFactor, Fact
 from pecli.encodings.rotary.rope.scalings.ntk_by_parts import SCALING as RAMP
 from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.text import number_text
+from pecli.numbers.decimals import CONTEXT, number_text
 
 
 def _magnitude(

@@ -1,0 +1,309 @@
+"""Planning: which algorithm computes each run of rows, and in what pieces; filling of whole tables.
+
+Which way each run of rows is computed, and in what pieces.
+
+Filling tables with correctly rounded cosines, sines and angles.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.engine.angles import round_ratio
+from pecli.engine.digits import DigitRun, DigitTables, prepare, serves
+from pecli.engine.frequencies import FrequencySet, fill_angles
+from pecli.engine.narrowing import Output, PairLayout, arrange, check_outputs, fill_short, ordinary
+from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, ladder_for
+from pecli.engine.runs import WINDOW, NarrowRun, WideRun
+from pecli.engine.threads import Scratch, Task, cores, run_tasks
+from pecli.errors import BadParameter
+from pecli.numbers.dtypes import GRIDS, storage
+from pecli.numbers.rounding import narrow
+
+Integers = NDArray[np.int64]
+
+TASK = 1 << 21
+"""Pairs that one thread takes at a time."""
+
+SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 << 30: (1 << 16, 1 << 18)}
+"""Up to so many threads alive: pairs per call of NumPy, and pairs whose flags are kept together.
+
+Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
+"""
+
+WIDE = 8
+"""By which calls of float64 are smaller: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
+
+SHORT = 1 << 21
+"""Pairs up to which a table is not worth more fresh memory than small calls need."""
+
+CALL = 1 << 16
+"""Pairs per call for such a table."""
+
+WORTH = 160
+"""Rows, in all calls, from which on the making of a ladder pays."""
+
+LEAST = 24
+"""Rows from which on a ladder that stands is used."""
+
+
+class RowRun(NamedTuple):
+    """Multiples offset + step n for first <= n < last, and the rows they fill.
+
+    ``mirrored``: the multiples are the negatives of these.
+    """
+
+    offset: int
+    step: int
+    first: int
+    last: int
+    layout: PairLayout
+    mirrored: bool
+
+    def multiples(self) -> Integers:
+        """List them."""
+        found = np.array([self.offset + self.step * n for n in range(self.first, self.last)], dtype=np.int64)
+        return -found if self.mirrored else found
+
+
+def tasks(
+    wheel: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int, block: int | None
+) -> list[Task]:
+    """Cut the work into pieces that can be done in any order."""
+    if not isinstance(multiples, range):
+        return list(_short_tasks(wheel, multiples, layout, dtype, block))
+    plain = dtype == "float64" or ordinary(float(wheel.magnitude.hi), dtype)
+    found: list[Task] = []
+    for run in _runs(multiples, layout):
+        if plain and _worth(wheel, run, dtype):
+            found += _long_tasks(wheel, run, dtype, threads, block)
+        else:
+            found += _short_tasks(wheel, run.multiples(), run.layout, dtype, block)
+    return found
+
+
+def _worth(wheel: FrequencySet, run: RowRun, dtype: str) -> bool:
+    """Whether a ladder serves the run, now or with what it has served in earlier calls."""
+    key = (run.offset, run.step, dtype == "float64")
+    count = run.last - run.first
+    with wheel.lock:
+        if key in wheel.ladders:
+            return count >= LEAST
+        wheel.served[key] = wheel.served.get(key, 0) + count
+        if len(wheel.served) > 64:
+            wheel.served.clear()
+        return count >= LEAST and wheel.served.get(key, count) >= WORTH
+
+
+def _short_tasks(
+    wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
+) -> Iterator[Task]:
+    rows = block or max(1, TASK // 8 // wheel.count)
+    tables = wheel.digits if isinstance(wheel.digits, DigitTables) and serves(wheel, multiples, dtype) else None
+    for at in range(0, len(multiples), rows):
+        here = slice(at, at + rows)
+
+        def short(scratch: Scratch, here: slice = here) -> None:
+            if tables is None:
+                fill_short(wheel, multiples[here], layout.rows(here), dtype, scratch)
+            else:
+                DigitRun(tables, multiples[here], layout.rows(here), dtype, scratch).fill()
+
+        yield short
+
+
+def _long_tasks(wheel: FrequencySet, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
+    wide, count = dtype == "float64", run.last - run.first
+    ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
+    ladder.asked += count
+    share = -(-count // max(1, threads))
+    rows = block or max(ladder.block, min(TASK // wheel.count, share) // ladder.block * ladder.block)
+    group = group_size(ladder) * ladder.block
+    at = run.first
+    while at < run.last:
+        stop = min((at // rows + 1) * rows, (at // group + 1) * group, run.last)
+
+        def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
+            _fill_long(anchors_at(ladder, at // group), run, at, stop, dtype, scratch)
+
+        yield long
+        at = stop
+
+
+def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
+    """Fill rows of one group, in pieces where many threads are at work."""
+    pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
+    if anchors.ladder.asked * anchors.ladder.wheel.count < SHORT:
+        pairs = min(pairs, CALL)
+    rows = max(1, task // anchors.ladder.wheel.count)
+    scratch.prepare(pairs)
+    for at in range(first, last, rows):
+        stop = min(at + rows, last)
+        layout = run.layout.rows(slice(at - run.first, stop - run.first))
+        if dtype == "float64":
+            WideRun(anchors, at, stop, layout, run.mirrored, scratch).fill(pairs // WIDE)
+        else:
+            NarrowRun(anchors, at, stop, layout, dtype, run.mirrored, scratch).fill(pairs)
+
+
+def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
+    """Cut a range at zero, into upward ones of multiples without sign."""
+    if multiples.step < 0:
+        multiples, layout = multiples[::-1], layout.rows(slice(None, None, -1))
+    step = multiples.step
+    below = min(len(range(multiples.start, 0, step)), len(multiples))
+    if below:
+        smallest = -multiples[below - 1]
+        offset, first = smallest % step, smallest // step
+        yield RowRun(
+            offset, step, first, first + below, layout.rows(slice(None, below)).rows(slice(None, None, -1)), True
+        )
+    if below < len(multiples):
+        start = multiples[below]
+        first = start // step
+        yield RowRun(start % step, step, first, first + len(multiples) - below, layout.rows(slice(below, None)), False)
+
+
+PER_THREAD = 20
+"""Logarithm of the pairs that another thread must find to be worth its start."""
+
+MANY = 64
+"""A list of fewer multiples is not searched for an order."""
+
+
+def fill(
+    wheel: FrequencySet,
+    multiples: Integers | range,
+    outputs: Sequence[Output],
+    dtype: str,
+    *,
+    threads: int = 1,
+    block: int | None = None,
+) -> None:
+    """Fill views with the correctly rounded cosines, sines and angles of rows.
+
+    Parameters
+    ----------
+    wheel : FrequencySet
+        The frequencies.
+    multiples : range or ndarray of int64
+        Of the wheel's unit, below 2^63 in size; one per row, in any order.
+    outputs : sequence of (part, view)
+        A view has shape (len(multiples), k) and any strides, takes the first k frequencies, and
+        holds the storage type of ``dtype``.  "angle" is position times frequency in radians, not
+        reduced and without the magnitude.
+    dtype : str
+        float16, bfloat16, float32 or float64; every value is the correctly rounded one.
+    threads : int
+        How many threads share the work; never more than there are cores, or work for.
+    block : int, optional
+        Rows that a thread takes at a time; the values do not depend on it.
+
+    Raises
+    ------
+    BadParameter
+        A view of a wrong shape or type, or a multiple out of range.
+    """
+    views = check_outputs(outputs, len(multiples), wheel.count, dtype)
+    if not len(multiples) or not wheel.count:
+        return
+    given = _in_order(multiples if isinstance(multiples, range) else np.asarray(multiples, dtype=np.int64))
+    _check_range(given)
+    for part, view in views:
+        if part == "angle":
+            fill_angles(wheel, given, view, dtype)
+    turning = [output for output in views if output[0] != "angle" and output[1].shape[1]]
+    if not turning:
+        return
+    if not wheel.exact.factor:
+        for _, view in turning:
+            view[...] = 0
+    elif isinstance(given, range) or len(given) < MANY:
+        _fill_all(wheel, given, turning, dtype, threads, block)
+    else:
+        rows = max(MANY, TASK // wheel.count)
+        for at in range(0, len(given), rows):
+            here = slice(at, at + rows)
+            _fill_list(wheel, given[here], [(part, view[here]) for part, view in turning], dtype, threads, block)
+
+
+def _in_order(multiples: Integers | range) -> Integers | range:
+    """Turn a list of equal steps into a range."""
+    if isinstance(multiples, range) or len(multiples) < MANY:
+        return multiples
+    first, last = int(multiples[0]), int(multiples[-1])
+    step = int(multiples[1]) - first
+    if not step or last - first != step * (len(multiples) - 1) or not np.all(np.diff(multiples) == step):
+        return multiples
+    return range(first, last + (1 if step > 0 else -1), step)
+
+
+def _check_range(multiples: Integers | range) -> None:
+    ends = (multiples[0], multiples[-1]) if isinstance(multiples, range) else (multiples.min(), multiples.max())
+    low, high = int(min(ends)), int(max(ends))
+    if low <= -(1 << 63) or high >= 1 << 63:
+        raise BadParameter("multiple", low if low < 0 else high, "must be below 2^63 in size: take a coarser unit")
+
+
+def _fill_all(
+    wheel: FrequencySet,
+    multiples: Integers | range,
+    outputs: Sequence[Output],
+    dtype: str,
+    threads: int,
+    block: int | None,
+) -> None:
+    layout = arrange(outputs)
+    threads = min(threads, cores(), 1 + (len(multiples) * wheel.count >> PER_THREAD))
+    run_tasks(tasks(wheel, multiples, layout, dtype, threads, block), threads)
+    _still(wheel, multiples, layout, dtype)
+
+
+def _fill_list(
+    wheel: FrequencySet, multiples: Integers, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
+) -> None:
+    """Fill repeated or close multiples by way of a table of the distinct ones, where that is less work.
+
+    A row copied costs a tenth of one computed from its phases, and a row of a run little more.
+    """
+    least, last = int(multiples.min()), int(multiples.max())
+    source: Integers | range
+    if last - least < 2 * len(multiples):
+        source, place = range(least, last + 1), multiples - least
+    elif prepare(wheel, multiples, dtype):
+        _fill_all(wheel, multiples, outputs, dtype, threads, block)
+        return
+    else:
+        source, place = np.unique(multiples, return_inverse=True)
+        if 2 * len(source) > len(multiples):
+            _fill_all(wheel, multiples, outputs, dtype, threads, block)
+            return
+    width = max(view.shape[1] for _, view in outputs)
+    parts = {part: np.empty((len(source), width), storage(dtype)) for part, _ in outputs}
+    _fill_all(wheel, source, list(parts.items()), dtype, threads, block)
+    step = max(1, (1 << 18) // width)
+    for part, view in outputs:
+        for at in range(0, len(multiples), step):
+            np.copyto(view[at : at + step], parts[part].take(place[at : at + step], axis=0)[:, : view.shape[1]])
+
+
+def _still(wheel: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str) -> None:
+    """Store the rows of position zero and the columns of frequency zero: zeros are positive."""
+    if isinstance(multiples, range):
+        rows = [multiples.index(0)] if 0 in multiples else []
+    else:
+        rows = np.flatnonzero(multiples == 0).tolist()
+    if not rows and not wheel.still.size:
+        return
+    factor = wheel.exact.factor
+    one = np.array(round_ratio(factor.numerator, factor.denominator, GRIDS[dtype]))
+    magnitude: NDArray[Any] = narrow(one, None, dtype)
+    for part, view in layout.views():
+        value = magnitude if part == "cos" else np.zeros((), view.dtype)
+        view[rows] = value
+        view[:, wheel.still[wheel.still < view.shape[1]]] = value

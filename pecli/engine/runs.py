@@ -1,0 +1,360 @@
+"""Long runs of rows: products of a rotation table's rows, rounded and tested, in narrow types and in float64.
+
+How a stretch of a ladder's rows is cut into blocks, and a block's outer product.
+
+Long runs of a narrow type: products of a ladder's rows, rounded and tested.
+
+Error of a candidate, with u = 2^-53, relative to its modulus in the complex plane (the magnitude).
+The rows that a ladder is made of err by 2^-56.5 in each part, so by 2^-56 in the plane; a value has
+four of them: u/2.  Their first products are carried as hi + lo, to 2^-76, and each rounded to one
+complex128: u for the anchor, u for the offset.  The last product errs by sqrt(5) u (Brent,
+Percival and Zimmermann 2007; with fused multiply-add by 2u).  Together 4.8 u; the second stage takes
+the bias away, which costs two roundings more: 6.8 u < 2^-50.
+
+Long runs of float64: products of a ladder's rows carried as main + rest, rounded and tested.
+
+The sum main + rest is formed twice, with the rest moved by the error bound either way; where the
+two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand) it is
+settled exactly.
+
+Cosines and sines of a run that are rounded to no type, for whoever goes on to compute with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.engine.frequencies import FrequencySet
+from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
+from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, group_size, join, ladder_for
+from pecli.engine.threads import Scratch
+
+INNER = 512
+"""Pairs that NumPy's innermost loop should have at most where it can, and more than half of that.
+
+Few make it slow; and NumPy's buffer is cut to this size around products, or else it would copy
+each anchor's row again and again to make a longer loop of several, which costs half as much as
+the products themselves.
+"""
+
+
+@contextmanager
+def short_buffers() -> Iterator[None]:
+    """Cut NumPy's buffers in the calling thread; values do not depend on it."""
+    before = np.setbufsize(INNER)
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
+
+
+class AnchorBlock(NamedTuple):
+    """Rows low..high-1 of each of so many anchors from ``anchor``, which fill rows from ``start``."""
+
+    anchor: int
+    anchors: int
+    low: int
+    high: int
+    start: int
+
+    @property
+    def size(self) -> int:
+        """How many rows it has."""
+        return self.anchors * (self.high - self.low)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """What two blocks that use the same arrays have in common."""
+        return self.anchors, self.low, self.high
+
+
+def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterator[AnchorBlock]:
+    """Cut rows first..last-1 into blocks of ``pairs`` pairs or fewer, or of one row.
+
+    Whole anchors of ``size`` rows in groups, parts of one at the ends and where one is too large.
+    """
+    most = max(1, pairs // columns)
+    at = first
+    while at < last:
+        anchor, row = divmod(at, size)
+        if row or last - at < size or most < size:
+            found = AnchorBlock(anchor, 1, row, min(size, row + min(most, last - at)), at - first)
+        else:
+            found = AnchorBlock(anchor, min(most, last - at) // size, 0, size, at - first)
+        yield found
+        at += found.size
+
+
+class Outer:
+    """Combines each of some anchors' rows with the same offsets' rows, into one flat array.
+
+    Narrow rows are taken several at a time: the anchor is repeated beside itself.
+    """
+
+    def __init__(
+        self, combine: np.ufunc, left: NDArray[Any], right: NDArray[Any], block: AnchorBlock, out: NDArray[Any]
+    ) -> None:
+        width = left.shape[1]
+        tile = 1 << (max(1, INNER // width).bit_length() - 1)
+        if (block.high - block.low) % tile:
+            tile = 1
+        self._combine, self._tile = combine, tile
+        self._left = left[:, None, None]
+        self._right = right[block.low : block.high].reshape(-1, tile * width)
+        self._count = block.anchors
+        self._out = out.reshape(block.anchors, *self._right.shape)
+
+    def __call__(self, anchor: int) -> None:
+        """Combine the rows of ``count`` anchors from this one."""
+        left = self._left[anchor : anchor + self._count]
+        if self._tile > 1:
+            left = left.repeat(self._tile, axis=2)
+        self._combine(left.reshape(self._count, 1, -1), self._right, self._out)
+
+
+Integers = NDArray[np.int64]
+
+FIRST_PLANE = 2.0**-50.7
+"""Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above."""
+
+PLANE = 2.0**-50
+"""The same at the second stage, 6.8 u."""
+
+RELATIVE = 2.0**-46
+"""Relative error of each part while the angle is below an eighth of a turn.
+
+A ladder's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
+cancels; a coarse half is at most twice its part, so the product adds less than 10 u, rounding
+another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a cos b - sin a sin b
+may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
+"""
+
+SMALL = 1.25 * 2.0**-13
+"""Sines and cosines below this are found by their phases: about as many as the window flags of the others."""
+
+WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
+
+NEAR = int(SMALL * 65536) + 1
+"""|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
+every integer, neither sine nor cosine is small.  In 2^-16, rounded up."""
+
+CUT = 4
+"""Four phases, each rounded down by less than 1, are added up."""
+
+SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125.8}
+"""Angles whose sine is a normal number, for which alone the windows hold: below pi/4 it is at least 0.9 of them."""
+
+
+class NarrowRun:
+    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+
+    ``mirrored``: of the negative multiples.
+    """
+
+    def __init__(
+        self,
+        anchors: StepRotations,
+        first: int,
+        last: int,
+        layout: PairLayout,
+        dtype: str,
+        mirrored: bool,
+        scratch: Scratch,
+    ) -> None:
+        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.first, self.last, self.layout = first, last, layout
+        self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+        self.swapped = layout.pair is not None and layout.sine_first
+        # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
+        conjugate = mirrored != self.swapped
+        self.left, self.right = anchors.turned(conjugate, self.swapped), self.ladder.offsets(conjugate)
+
+    def fill(self, pairs: int) -> None:
+        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        width = self.wheel.count
+        size = (self.last - self.first) * width
+        doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
+        left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR + CUT)
+        made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
+        with short_buffers():
+            for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+                if block.shape not in made:
+                    near = self.scratch.get("near", block.size * width, np.uint16)
+                    made[block.shape] = *self._tools(block), Outer(np.add, left, right, block, near), near
+                product, rounder, phase, near = made[block.shape]
+                anchor, place = block.anchor - self.anchors.base, block.start * width
+                product(anchor)
+                rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
+                phase(anchor)
+                np.less_equal(near, 2 * NEAR + CUT, small.part(place, block.size * width))
+        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+
+    def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
+        """Make what computes and what rounds blocks of this shape."""
+        width = self.wheel.count
+        kind = product_type(self.dtype)
+        z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
+        rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
+        return Outer(np.multiply, self.left, self.right, block, z), rounder
+
+    def _settle(self, places: Integers) -> None:
+        """Second stage: decide by the absolute bound, and exactly where that fails."""
+        rows, columns = np.divmod(places, self.wheel.count)
+        n = rows + self.first
+        multiples = n * self.ladder.step + self.ladder.offset
+        if self.wheel.still.size or self.ladder.offset + self.ladder.step * self.first == 0:
+            moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
+            rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
+        if not rows.size:
+            return
+        anchor, offset = np.divmod(n, self.ladder.block)
+        value = self.left[anchor - self.anchors.base, columns]
+        value *= self.right[offset, columns]
+        value *= 1.0 / WINDOW.bias
+        if self.swapped:
+            value = join(value.imag, value.real)
+        if self.mirrored:
+            multiples = -multiples
+        error: float | NDArray[np.float64] = PLANE * abs(float(self.wheel.magnitude.hi))
+        if self.anchors.slow.any():
+            relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
+            error = np.where(self.anchors.slow[columns][:, None], relative, error)
+        values = decide(self.wheel, multiples, columns, value, error, self.dtype)
+        put(self.layout, "cos", rows, columns, values[:, 0])
+        put(self.layout, "sin", rows, columns, values[:, 1])
+
+
+ERROR = 2.0**-74
+"""Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
+
+A ladder's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
+STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
+another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
+"""
+
+
+class WideRun:
+    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+
+    ``mirrored``: of the negative multiples.
+    """
+
+    def __init__(
+        self, anchors: StepRotations, first: int, last: int, layout: PairLayout, mirrored: bool, scratch: Scratch
+    ) -> None:
+        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.first, self.last, self.layout = first, last, layout
+        self.mirrored, self.scratch = mirrored, scratch
+        self.swapped = layout.pair is not None and layout.sine_first
+        self.bound = ERROR * 2.0**self.ladder.exponent
+
+    def fill(self, pairs: int) -> None:
+        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        width, layout = self.wheel.count, self.layout
+        flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
+        straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
+        made: dict[tuple[int, int, int], _Products] = {}
+        for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+            if block.shape not in made:
+                made[block.shape] = self._products(block)
+            products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
+            low, high = (z.reshape(-1, 2 * width) for z in (products.low, products.high))
+            if straight and here.pair is not None:
+                low = here.pair  # the sum is formed where it belongs
+            products(block.anchor - self.anchors.base, self.bound, low)
+            if here.pair is not None and low is not here.pair:
+                np.copyto(here.pair, low[:, : here.pair.shape[1]])
+            for part, view in here.singles:
+                np.copyto(view, low[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
+            doubtful = flags.part(2 * block.start * width, low.size).reshape(low.shape)
+            np.not_equal(low, high, doubtful)
+        self._settle(flags.places())
+
+    def _products(self, block: AnchorBlock) -> _Products:
+        conjugate = self.mirrored != self.swapped
+        left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
+        return _Products(left, right, block, self.scratch)
+
+    def _settle(self, places: NDArray[np.int64]) -> None:
+        rows, columns = np.divmod(places >> 1, self.wheel.count)
+        multiples = (rows + self.first) * self.ladder.step + self.ladder.offset
+        moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
+        if self.mirrored:
+            multiples = -multiples
+        for odd, part in enumerate(("sin", "cos") if self.swapped else ("cos", "sin")):
+            chosen = (moving & ((places & 1) == odd)).nonzero()[0]
+            if chosen.size:
+                exact = self.wheel.settle(multiples[chosen], columns[chosen], part, "float64")
+                put(self.layout, part, rows[chosen], columns[chosen], exact)
+
+
+class _Products:
+    """Main + rest of blocks of one shape, in scratch arrays."""
+
+    def __init__(self, left: Split, right: Split, block: AnchorBlock, scratch: Scratch) -> None:
+        size = block.size * left.whole.shape[1]
+        main, rest, other = (scratch.get(name, size, np.complex128) for name in ("product", "rest", "other"))
+        self._outers = (
+            Outer(np.multiply, left.coarse, right.coarse, block, main),
+            Outer(np.multiply, left.coarse, right.rest, block, rest),
+            Outer(np.multiply, left.rest, right.whole, block, other),
+        )
+        self._main, self.high, self.low = (z.view(np.float64) for z in (main, rest, other))
+
+    def __call__(self, anchor: int, bound: float, out: NDArray[np.float64]) -> None:
+        """Make ``out`` and ``high`` of the values with the bound taken away and added; ``low`` may be ``out``."""
+        with short_buffers():
+            for product in self._outers:
+                product(anchor)
+        self.high += self.low
+        np.subtract(self.high, bound, self.low)
+        self.high += bound
+        np.add(self._main.reshape(out.shape), self.low.reshape(out.shape), out)
+        self.high += self._main
+
+
+PAIRS = 1 << 17
+"""Pairs that are multiplied at once."""
+
+
+def plane_error(wheel: FrequencySet) -> float:
+    """Return how far the points of `fill_points` may be off in the complex plane: 6.8 u of the magnitude."""
+    return PLANE * abs(float(wheel.magnitude.hi))
+
+
+def has_points(wheel: FrequencySet, multiples: range) -> bool:
+    """Whether `fill_points` serves a run: upward, of no negative multiple, and for a magnitude that is no extreme."""
+    return multiples.start >= 0 and multiples.step > 0 and ordinary(float(wheel.magnitude.hi), "float32")
+
+
+def fill_points(wheel: FrequencySet, multiples: range, out: Complex) -> None:
+    """Write cos + i sin of the rows of a run, magnitude included, within `plane_error`.
+
+    Parameters
+    ----------
+    wheel : FrequencySet
+        The frequencies.
+    multiples : range
+        See `has_points`; parts of one long run share a ladder.
+    out : (len(multiples), columns) complex128 ndarray
+        Where to; contiguous.
+    """
+    offset, first = multiples.start % multiples.step, multiples.start // multiples.step
+    last = first + len(multiples)
+    ladder = ladder_for(wheel, offset, multiples.step, False, WINDOW.bias, len(multiples))
+    right, group = ladder.offsets(False), group_size(ladder) * ladder.block
+    at = first
+    with short_buffers():
+        while at < last:
+            anchors, stop = anchors_at(ladder, at // group), min((at // group + 1) * group, last)
+            left = anchors.turned(False, False) * (1.0 / WINDOW.bias)
+            for block in blocks(ladder.block, wheel.count, at, stop, PAIRS):
+                start = at - first + block.start
+                target = out[start : start + block.size].reshape(-1)
+                Outer(np.multiply, left, right, block, target)(block.anchor - anchors.base)
+            at = stop

@@ -1,0 +1,347 @@
+"""Threads that share a list of tasks or compute results in order, and the working memory of each.
+
+Working memory is mapped, not taken from the heap.  Each thread has a heap of its own that keeps what is freed there:
+arrays of some MiB, made in one thread and dropped in another, would leave so much behind in every one of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from pecli.process import with_room
+
+LARGE = 1 << 17
+"""Bytes from which on memory is mapped."""
+
+SPARE = 16 << 20
+"""Bytes that are kept of what has been given back."""
+
+
+def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Make a flat array of zeros; mapped if it is large."""
+    kind = np.dtype(dtype)
+    if size * kind.itemsize < LARGE:
+        return np.zeros(size, kind)
+    return np.frombuffer(mmap.mmap(-1, size * kind.itemsize), kind)
+
+
+class Pool:
+    """Large arrays that are lent for the life of their owner, and lent again.
+
+    Fresh memory costs as much as the work on it: the first touch of each of its pages.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._spare: list[NDArray[np.uint8]] = []
+
+    def lend(self, owner: object, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+        """Give an array; its contents are anything."""
+        kind = np.dtype(dtype)
+        size = shape[0] * shape[1] * kind.itemsize
+        if size < LARGE:
+            return np.empty(shape, kind)
+        memory = self._taken(size)
+        if memory is None:
+            memory = mapped(size, np.uint8)
+        weakref.finalize(owner, self._give_back, memory).atexit = False
+        return memory.view(kind).reshape(shape)
+
+    def _taken(self, size: int) -> NDArray[np.uint8] | None:
+        with self._lock:
+            for i, memory in enumerate(self._spare):
+                if memory.size == size:
+                    return self._spare.pop(i)
+        return None
+
+    def _give_back(self, memory: NDArray[np.uint8]) -> None:
+        # may run wherever the last reference goes, in a thread that holds the lock too: never wait
+        if self._lock.acquire(blocking=False):
+            try:
+                self._spare.append(memory)
+                while sum(kept.size for kept in self._spare) > SPARE:
+                    self._spare.pop(0)
+            finally:
+                self._lock.release()
+
+
+POOL = Pool()
+
+
+class Scratch:
+    """Working arrays of one thread, grown on demand and reused."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[Any]] = {}
+        self._pairs = 0
+
+    def prepare(self, pairs: int) -> None:
+        """Drop arrays made for blocks of another size: more threads have smaller ones."""
+        if pairs != self._pairs:
+            self._arrays.clear()
+            self._pairs = pairs
+
+    def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
+        """Give a flat array of this size; its contents are anything."""
+        have = self._arrays.get(name)
+        if have is None or have.size < size:
+            have = self._arrays[name] = mapped(size, dtype)
+        return have[:size]
+
+
+Result = TypeVar("Result")
+Task = Callable[[Scratch], None]
+_idle: list[Scratch] = []
+
+
+def cores() -> int:
+    """Count the cores that this process may use: more threads that compute would only wait for each other."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def default_threads() -> int:
+    """Count the cores that this process may use, up to eight."""
+    return min(8, cores())
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Lend working arrays that earlier calls have left; as many are kept as were ever in use at once."""
+    try:
+        own = _idle.pop()
+    except IndexError:
+        own = Scratch()
+    try:
+        yield own
+    finally:
+        _idle.append(own)
+
+
+class Helper:
+    """A thread whose end can be waited for after an interrupt.
+
+    ``Thread.join`` of Python 3.11 and 3.12, once a signal's handler has raised
+    within it, takes the thread for ended while it still runs; then its file
+    would be closed under it.
+
+    Parameters
+    ----------
+    run : callable
+        What the thread does; it must not raise.
+    """
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._run, self._ended = run, threading.Event()
+        self._thread = threading.Thread(target=with_room(self._work), daemon=True)
+
+    def _work(self) -> None:
+        try:
+            self._run()
+        finally:
+            self._ended.set()
+
+    def start(self) -> None:
+        """Start it."""
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait until it has ended; at once if it was never started."""
+        self._ended.wait(None if self._thread.ident is not None else 0.1)
+
+
+def run_threads(
+    work: Callable[[Sequence[BaseException]], None],
+    threads: int,
+    first: Callable[[Sequence[BaseException]], object] = lambda _: None,
+) -> None:
+    """Let several threads do `work`, the calling one among them, which does `first` before.
+
+    Both are given the errors so far and end soon where there is one; the first
+    error of any, an interrupt included, is raised here when all have ended.
+    """
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work(errors)
+        except BaseException as error:
+            errors.append(error)
+
+    helpers = [Helper(run) for _ in range(threads - 1)]
+    try:
+        for helper in helpers:
+            helper.start()
+        first(errors)
+        run()
+    except BaseException as error:
+        errors.append(error)
+    for helper in helpers:
+        try:
+            helper.wait()
+        except BaseException as error:
+            errors.append(error)
+            helper.wait()
+    if errors:
+        raise errors[0]
+
+
+def run_tasks(tasks: Sequence[Task], threads: int) -> None:
+    """Do the tasks, with helpers beside the calling thread; the first error of any is raised."""
+    left = iter(tasks)
+    lock = threading.Lock()
+
+    def work(errors: Sequence[BaseException]) -> None:
+        with scratch() as own:
+            while not errors:
+                with lock:
+                    task = next(left, None)
+                if task is None:
+                    return
+                task(own)
+
+    run_threads(work, min(threads, len(tasks)))
+
+
+def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
+    """Return what `run` gives, run by a thread of its own.
+
+    A signal's handler raises in the main thread only: not within a library
+    that calls back and cannot bear it.  Then `stop` makes `run` end soon.
+    """
+    results: list[Result] = []
+    failures: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(run())
+        except BaseException as error:
+            failures.append(error)
+
+    helper = Helper(target)
+    try:
+        helper.start()
+        helper.wait()
+    except BaseException:
+        stop()
+        helper.wait()
+        raise
+    if failures:
+        raise failures[0]
+    return results[0]
+
+
+Item = TypeVar("Item")
+Slot = TypeVar("Slot")
+
+
+def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
+    """Yield ``work(item)`` in the order of the items; NumPy and reading files release the lock meanwhile."""
+    threads = threads or default_threads()
+    slots: list[None] = [None] * (2 * threads + 1)
+    with Ordered(items, lambda item, _: work(item), slots, threads + 1 if threads > 1 else 1) as results:
+        yield from results
+
+
+class Ordered(Generic[Item, Slot, Result]):
+    """Results of items in order, computed ahead by threads; a context manager.
+
+    Parameters
+    ----------
+    items : iterable
+        What is to be worked on.
+    make : callable
+        Computes the result of an item with a slot, which it owns until the next result is asked for.
+    slots : list
+        As many items as this are worked on or wait at once; such as buffers that are used again and again.
+    threads : int
+        Threads in all: the caller consumes, the others compute ahead; with 1 the caller computes.
+    """
+
+    def __init__(
+        self, items: Iterable[Item], make: Callable[[Item, Slot], Result], slots: list[Slot], threads: int
+    ) -> None:
+        self._work = enumerate(items)
+        self._make, self._free = make, slots
+        self._done: dict[int, tuple[Result, Slot]] = {}
+        self._failure: BaseException | None = None
+        self._claimed = 0
+        self._last: int | None = None
+        self._stopped = False
+        self._change = threading.Condition()
+        self._helpers = [Helper(self._run) for _ in range(threads - 1)]
+
+    def __enter__(self) -> Iterator[Result]:
+        try:
+            for helper in self._helpers:
+                helper.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self._results() if self._helpers else self._serial()
+
+    def __exit__(self, *_exception: object) -> None:
+        with self._change:
+            self._stopped = True
+            self._change.notify_all()
+        for helper in self._helpers:
+            helper.wait()
+
+    def _serial(self) -> Iterator[Result]:
+        for _index, item in self._work:
+            yield self._make(item, self._free[0])
+
+    def _results(self) -> Iterator[Result]:
+        for index in itertools.count():
+            found = self._await(index)
+            if found is None:
+                return
+            result, slot = found
+            yield result
+            with self._change:
+                self._free.append(slot)
+                self._change.notify_all()
+
+    def _await(self, index: int) -> tuple[Result, Slot] | None:
+        """Wait for a result and take it; None behind the last."""
+        with self._change:
+            self._change.wait_for(lambda: index in self._done or self._failure is not None or index == self._last)
+            if self._failure is not None:
+                raise self._failure
+            return None if index == self._last else self._done.pop(index)
+
+    def _run(self) -> None:
+        try:
+            while (claim := self._claim()) is not None:
+                index, item, slot = claim
+                result = self._make(item, slot)
+                with self._change:
+                    self._done[index] = result, slot
+                    self._change.notify_all()
+        except BaseException as error:
+            with self._change:
+                self._failure = error
+                self._change.notify_all()
+
+    def _claim(self) -> tuple[int, Item, Slot] | None:
+        """Take the next item and a slot run_threads, so that whoever waits for a slot holds no earlier item."""
+        with self._change:
+            self._change.wait_for(lambda: bool(self._free) or self._stopped or self._last is not None)
+            if self._stopped or self._last is not None:
+                return None
+            entry = next(self._work, None)
+            if entry is None:
+                self._last = self._claimed
+                self._change.notify_all()
+                return None
+            self._claimed = entry[0] + 1
+            return *entry, self._free.pop()

@@ -1,0 +1,316 @@
+"""Arrow: the columns of Parquet as they lie in memory; a file on the disk, a stream in a pipe.
+
+The recipe is JSON under the key ``pecli`` of the schema's metadata.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import struct
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from pecli.declare.tabular import Tabular
+from pecli.formats.columns import Column, ColumnTable, TableColumns, batches, schema
+from pecli.formats.format import Draft, WriteOptions
+from pecli.formats.io.output import HeldOutput, Output
+from pecli.formats.io.source import InputFile, RawFile, reading, undone
+from pecli.formats.stored import KEY, parse_object
+from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.numbers.reader import limit, size_text
+from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+def draft(table: Tabular, options: WriteOptions) -> Draft:
+    """Write record batch after record batch."""
+    columns = TableColumns(table, "arrow")
+    size = sum(array.bytes for array in columns.arrays)
+    return Draft(lambda output: _write(columns, output, options), None, size // 2000 if options.compress else size)
+
+
+def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
+    import pyarrow as pa
+
+    plan, held = schema(columns), HeldOutput(output)
+    how = pa.ipc.IpcWriteOptions(compression="zstd" if options.compress else None)
+    new = pa.ipc.new_file if output.kept else pa.ipc.new_stream
+    with new(held, plan, options=how) as writer, batches(columns, False, options) as found:
+        for batch in found:
+            writer.write_batch(batch)
+            held.release()
+    held.release()
+
+
+_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def value_type(kind: pa.DataType) -> str | None:
+    """Return pecli's name of a plain Arrow type, None for what is no number."""
+    name = _NAMES.get(str(kind), str(kind))
+    return name if name in ITEM_BYTES else None
+
+
+def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Column | None:
+    """Describe a column; lists of no fixed size are as long as their first one. None for what holds no numbers."""
+    import pyarrow.types as types
+
+    kind, shape = field.type, []
+    if hasattr(kind, "storage_type"):
+        kind, first = kind.storage_type, first.storage if first is not None else None
+    while types.is_fixed_size_list(kind) or types.is_list(kind) or types.is_large_list(kind):
+        if types.is_fixed_size_list(kind):
+            shape.append(kind.list_size)
+        elif first is None or not len(first) or first[0].as_py() is None:
+            raise source.bad(f"has an empty list in the column '{field.name}', where its width should show")
+        else:
+            shape.append(len(first[0]))
+        first = first.flatten() if first is not None else None
+        kind = kind.value_type
+    dtype = value_type(kind)
+    return None if dtype is None else Column(field.name, dtype, tuple(shape))
+
+
+def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any]:
+    """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
+    import numpy as np
+    import pyarrow.types as types
+
+    if hasattr(values, "storage"):
+        values = values.storage
+    count = len(values)
+    for size in column.shape:
+        if values.null_count:
+            raise _nulls(source, column)
+        if not types.is_fixed_size_list(values.type):
+            lengths = np.unique(np.diff(numbers(values.offsets)))
+            if len(values) and (len(lengths) != 1 or lengths[0] != size):
+                raise source.bad(f"has lists of unequal length in the column '{column.name}': {size} and others")
+        values = values.flatten()
+    if values.null_count:
+        raise _nulls(source, column)
+    return numbers(values).reshape(count, *column.shape)
+
+
+def _nulls(source: InputFile, column: Column) -> Exception:
+    return source.bad(f"has missing values in the column '{column.name}': fill them first")
+
+
+def numbers(values: pa.Array) -> NDArray[Any]:
+    """Return a plain array without nulls, sharing its memory."""
+    import numpy as np
+
+    dtype = value_type(values.type)
+    data = values.buffers()[1]
+    if dtype == "bool":
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        return bits[values.offset : values.offset + len(values)].view(np.bool_)
+    if not len(values):
+        return np.empty(0, dtype)
+    return np.frombuffer(data, dtype, len(values), values.offset * ITEM_BYTES[str(dtype)])
+
+
+class BatchTable(ColumnTable):
+    """A table of columns in record batches.
+
+    A subclass gives `pieces`, and `fault`, what is said where reading fails.
+    """
+
+    fault = "cannot be read"
+
+    def __init__(self, source: InputFile) -> None:
+        self.source, self._lock = source, threading.Lock()
+        self._described: dict[str, Column] = {}
+
+    def pieces(self, names: Sequence[str], start: int, stop: int) -> Iterable[pa.RecordBatch]:
+        """Return rows `start` to `stop` (at least one) of the named columns in batches; one thread asks at a time."""
+        raise NotImplementedError
+
+    def describe(self, schema: pa.Schema, first: pa.RecordBatch | None) -> dict[str, Any]:
+        """Take the columns from the schema and a first batch, and return the facts that stand with it."""
+        found = [describe(self.source, f, first.column(i) if first else None) for i, f in enumerate(schema)]
+        self._described = {column.name: column for column in found if column is not None}
+        return parse_object((schema.metadata or {}).get(KEY.encode(), b""))
+
+    def gather(self, form: str, rows: int, facts: dict[str, Any]) -> None:
+        """Find the arrays that the columns make."""
+        super().__init__(self.source, form, list(self._described.values()), rows, facts)
+
+    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
+        """Return entries `start` to `stop` of the named columns."""
+        import numpy as np
+
+        with self._lock, reading(self.source, self.fault):
+            batches = list(self.pieces(names, start, stop)) if start < stop else []
+            found = {n: [to_numpy(self.source, self._described[n], b.column(n)) for b in batches] for n in names}
+        for name in names:
+            if not found[name]:
+                found[name].append(np.empty((0, *self._described[name].shape), self._described[name].dtype))
+        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
+
+
+MAGIC, MARK = b"ARROW1", 0xFFFFFFFF  # of a file, and of a message
+DICTIONARY, BATCH = 2, 3  # kinds of messages
+BODY, ROWS, BUFFERS, COMPRESSION, BATCHES = 3, 0, 2, 3, 3  # places of fields in Message.fbs, File.fbs
+
+
+@dataclass(frozen=True)
+class StoredBatch:
+    """A record batch: where its message begins, its rows, and the bytes that its compressed parts inflate to."""
+
+    offset: int
+    rows: int
+    inflated: int
+
+
+class Flat:
+    """A table of FlatBuffers: fields are found through a list of their offsets."""
+
+    def __init__(self, data: bytes, at: int | None = None) -> None:
+        self._data = data
+        self._at = _number("<I", data, 0) if at is None else at
+
+    def number(self, field: int, form: str = "<q") -> int:
+        """Return a number, 0 where it is left out."""
+        at = self._place(field)
+        return _number(form, self._data, at) if at else 0
+
+    def table(self, field: int) -> Flat | None:
+        """Return a table in this one, if there is one."""
+        at = self._place(field)
+        return Flat(self._data, at + _number("<I", self._data, at)) if at else None
+
+    def pairs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
+        """Yield the entries of a list of structures."""
+        at = self._place(field)
+        if at:
+            at += _number("<I", self._data, at)
+            size = _number("<I", self._data, at) * struct.calcsize(form)
+            yield from struct.iter_unpack(form, self._data[at + 4 : at + 4 + size])
+
+    def _place(self, field: int) -> int:
+        known = self._at - _number("<i", self._data, self._at)
+        offset = (
+            _number("<H", self._data, known + 4 + 2 * field) if 4 + 2 * field < _number("<H", self._data, known) else 0
+        )
+        return self._at + offset if offset else 0
+
+
+def _number(form: str, data: bytes, at: int) -> int:
+    if at < 0:
+        raise ValueError("an offset leads out of the message")
+    found: int = struct.unpack_from(form, data, at)[0]
+    return found
+
+
+def places(file: RawFile) -> list[StoredBatch]:
+    """Return the record batches of a file, by its footer, or of a stream, one after the other.
+
+    Raises
+    ------
+    ValueError, struct.error
+        If the bytes are none of both.
+    """
+    size = file.source.size
+    if not file.source.head.startswith(MAGIC):
+        return [found for found in _stream(file) if found is not None]
+    length = _number("<i", file.read(size - 10, 10), 0)
+    footer = Flat(file.read(size - 10 - length, length))
+    found = [_message(file, offset)[0] for offset, _, _ in footer.pairs(BATCHES, "<qi4xq")]
+    return [place for place in found if place is not None]
+
+
+def _stream(file: RawFile) -> Iterator[StoredBatch | None]:
+    at = 0
+    while at < file.source.size:
+        place, after = _message(file, at)
+        if after == at:
+            return
+        yield place
+        at = after
+
+
+def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
+    """Return the batch in a message, and where the next message begins; the same place at the end of a stream."""
+    first, second = struct.unpack("<Ii", file.read(at, 8))
+    start, length = (at + 8, second) if first == MARK else (at + 4, first)
+    if not length:
+        return None, at
+    about = Flat(file.read(start, length))
+    body, after = start + length, start + length + about.number(BODY)
+    kind, batch = about.number(1, "<B"), about.table(2)
+    if kind == DICTIONARY:
+        raise ValueError("dictionaries are not numbers")
+    if kind != BATCH or batch is None or not body <= after <= file.source.size:
+        if after < body or after > file.source.size:
+            raise file.source.bad("ends early: it is truncated; make it again")
+        return None, after
+    inflated = 0
+    if batch.table(COMPRESSION) is not None:  # each buffer begins with its length, -1 where it is as it was
+        for offset, size in batch.pairs(BUFFERS, "<qq"):
+            inflated += max(0, _number("<q", file.read(body + offset, 8), 0)) if size else 0
+    return StoredBatch(at, batch.number(ROWS), inflated), after
+
+
+LARGEST_BATCH = 256 << 20  # bytes of the compressed parts of one, which pyarrow inflates together
+
+
+class ArrowTable(BatchTable):
+    """An open Arrow file or stream; where its record batches lie is found on opening."""
+
+    fault = "cannot be read as Arrow"
+
+    def __init__(self, source: InputFile) -> None:
+        import pyarrow as pa
+
+        super().__init__(source)
+        self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
+        with reading(source, self.fault):
+            self._file = pa.OSFile(source.path) if source.remote is None else pa.PythonFile(source.handle(), "r")
+        with undone(self.close):
+            with reading(source, self.fault):
+                with contextlib.closing(RawFile(source)) as file:
+                    self._places = places(file)
+                is_file = source.head.startswith(MAGIC)
+                self._schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(self._file).schema
+                self._starts = [0, *accumulate(place.rows for place in self._places)]
+                rows = self._starts[-1]
+                first = self._batch(bisect.bisect_right(self._starts, 0) - 1) if rows else None
+                facts = self.describe(self._schema, first)
+            if facts.get("rows", rows) != rows:  # a stream that is cut between two batches reads as a shorter one
+                raise source.bad(f"says {facts['rows']} rows and holds {rows}: it is truncated; make it again")
+            self.gather("arrow", rows, facts)
+
+    def pieces(self, names: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
+        """Yield rows `start` to `stop`."""
+        while start < stop:
+            index = bisect.bisect_right(self._starts, start) - 1
+            first, last = self._starts[index], min(stop, self._starts[index + 1])
+            yield self._batch(index).slice(start - first, last - start)
+            start = last
+
+    def _batch(self, index: int) -> pa.RecordBatch:
+        if self._kept[0] != index:
+            import pyarrow as pa
+
+            place = self._places[index]
+            if place.inflated > limit(LARGEST_BATCH):
+                rule = f"has a record batch that inflates to {place.inflated:,} bytes, of which"
+                raise self.source.bad(f"{rule} {size_text(limit(LARGEST_BATCH))}")
+            self._kept = -1, None  # before another takes its room
+            self._file.seek(place.offset)
+            batch = pa.ipc.read_record_batch(pa.ipc.read_message(self._file), self._schema)
+            batch.validate(full=True)  # lengths and offsets, which are not checked on reading
+            self._kept = index, batch
+        return self._kept[1]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._kept = -1, None
+        self._file.close()

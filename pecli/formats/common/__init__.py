@@ -1,1 +1,0 @@
-"""What every format shares."""

@@ -1,0 +1,67 @@
+"""Decimals for text files: the shortest that reads back to the same value, and reading that rounds once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def shortest(values: NDArray[Any]) -> list[str]:
+    """Return the shortest decimal of each value that reads back to it in its own type; else ``inf``, ``nan``."""
+    flat = values.reshape(-1)
+    if flat.dtype == np.bool_:
+        flat = flat.view(np.uint8)
+    return [text.decode() for text in flat.astype("S32").tolist()]
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, infinity and NaN among them."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def narrowed(values: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return the values of `dtype` nearest to decimals that were read as float64.
+
+    Rounding twice errs only where the first rounding ended in the middle of two narrow values: of these, the one is
+    meant whose shortest decimal was read.
+    """
+    if values.dtype == dtype or np.dtype(dtype).kind != "f" or dtype == "float64":
+        return values.astype(dtype, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow: NDArray[Any] = values.astype(dtype)
+        ahead = np.nextafter(narrow, np.where(values > narrow, np.inf, -np.inf).astype(dtype))
+        middle = np.flatnonzero((values != narrow) & (values - narrow == ahead.astype(np.float64) - values))
+    for place, text in zip(map(int, middle), shortest(ahead[middle]), strict=True):
+        if float(text) == values[place]:
+            narrow[place] = ahead[place]
+    return narrow
+
+
+ALL_DIGITS = {"float32": 9, "float16": 5}
+"""Significant digits with which a program writes values so that all read back, as ``%.9g`` does."""
+
+
+def spelled(values: NDArray[Any], dtype: str) -> bool:
+    """Whether decimals read as float64 are values of this type: in full, shortest, or with digits that read back."""
+    narrow = narrowed(values, dtype)
+    if (np.isinf(narrow) & ~np.isinf(values)).any():
+        return False
+    rest = np.flatnonzero((narrow.astype(np.float64) != values) & ~np.isnan(values))
+    rest = rest[narrow[rest].astype("S32").astype(np.float64) != values[rest]]
+    digits = ALL_DIGITS.get(dtype, 0)
+    return all(float(f"{narrow[k]:.{digits}g}") == values[k] for k in rest)
+
+
+def json_texts(values: NDArray[Any]) -> list[str]:
+    """Return values as JSON has them: infinity and NaN, which JSON lacks, as strings."""
+    texts = shortest(values)
+    if values.dtype.kind == "f":
+        for index in np.flatnonzero(~np.isfinite(values.reshape(-1))):
+            texts[index] = f'"{texts[index]}"'
+    return texts

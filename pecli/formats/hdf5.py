@@ -1,0 +1,482 @@
+"""HDF5: one dataset per array, a dimension scale for every axis, the recipe as an attribute of the root.
+
+Datasets are contiguous, or (compressed) shuffled and deflated.  A plain file is planned by the library itself: it
+writes its structures into memory, with the datasets allocated but empty, and tells where their values belong.  So
+several threads write the values, the file can go to a pipe, and a full disk never reaches the HDF5 library, which
+crashes on a file that it cannot close.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import threading
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular, array_of
+from pecli.engine.threads import run_in_thread
+from pecli.errors import BadParameter
+from pecli.formats.format import Draft, WriteOptions
+from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
+from pecli.formats.io.blocks import Buffer, Task, fill, in_turn
+from pecli.formats.io.output import Image, Output, Shielded, spooled
+from pecli.formats.io.source import InputFile, RawFile, reading, undone
+from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, with_scales
+from pecli.formats.stored import StoredTable, boxes, plain
+from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes, storage
+from pecli.numbers.reader import limit, size_text
+
+if TYPE_CHECKING:
+    import h5py
+    from h5py import h5d, h5t
+
+
+_BFLOAT16_FIELDS = (15, 7, 8, 0, 7)  # places of sign, exponent (8 bits) and fraction (7 bits)
+
+
+def file_type(dtype: str) -> h5t.TypeID:
+    """Return the HDF5 type that stores `dtype`."""
+    from h5py import h5t
+
+    if dtype != "bfloat16":
+        return h5t.py_create(storage(dtype), logical=True)
+    kind = h5t.IEEE_F32LE.copy()
+    kind.set_fields(*_BFLOAT16_FIELDS)
+    kind.set_size(2)
+    kind.set_ebias(127)
+    return kind
+
+
+def stored_type(dataset: h5d.DatasetID) -> str | None:
+    """Return pecli's name of a dataset's type; None for what is no number that NumPy has."""
+    from h5py import h5t
+
+    from pecli.formats.stored import dtype_name
+
+    kind = dataset.get_type()
+    if isinstance(kind, h5t.TypeFloatID) and kind.get_size() == 2 and kind.get_fields() == _BFLOAT16_FIELDS:
+        return "bfloat16"
+    try:
+        return dtype_name(kind.dtype)
+    except (TypeError, ValueError):
+        return None
+
+
+CHUNK_BYTES = 1 << 20
+
+Chunk = tuple[tuple[int, ...], bytes]
+
+
+def chunk_shape(array: Array) -> tuple[int, ...]:
+    """Return a chunk of at most `CHUNK_BYTES`, consecutive in C order: whole last axes, a part of one, then 1."""
+    left = CHUNK_BYTES // ITEM_BYTES[array.dtype]
+    shape: tuple[int, ...] = ()
+    for size in reversed(array.shape):
+        part = max(1, min(size, left))
+        left = left // part if part == size else 1
+        shape = (part, *shape)
+    return shape
+
+
+def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:
+    """Yield the chunks of an array, shuffled and deflated, with their places."""
+    shape = chunk_shape(array)
+    axis = _split_axis(array, shape)
+    count = math.prod(shape)
+
+    def make(task: Task, buffer: Buffer) -> tuple[list[Chunk], int]:
+        values = fill(table, task, buffer)[array.name].reshape(-1)
+        size = math.prod(array.row_shape)
+        first = task.start * size
+        places = _places(array, shape, axis, task)
+        return [(place, _packed(values[a - first : b - first], count)) for place, a, b in places], values.nbytes
+
+    with in_turn(_tasks(array, shape, axis), make, options, max(CHUNK_BYTES, array.row_bytes)) as results:
+        for found in results:
+            yield from found
+
+
+def _split_axis(array: Array, shape: tuple[int, ...]) -> int:
+    """Return the axis along which chunks divide the array: all later ones are whole, all earlier ones single."""
+    return max((axis for axis, part in enumerate(shape) if part < array.shape[axis]), default=0)
+
+
+def _tasks(array: Array, shape: tuple[int, ...], axis: int) -> Iterator[Task]:
+    """Split the rows so that a task is one chunk, or, where a row has several chunks, one row."""
+    if axis >= array.lead:
+        for row in range(array.rows):
+            yield Task((array,), row, row + 1)
+        return
+    inner = math.prod(array.shape[axis + 1 : array.lead])
+    for prefix in range(math.prod(array.shape[:axis])):
+        base = prefix * array.shape[axis]
+        for start in range(0, array.shape[axis], shape[axis]):
+            stop = min(start + shape[axis], array.shape[axis])
+            yield Task((array,), (base + start) * inner, (base + stop) * inner)
+
+
+def _places(array: Array, shape: tuple[int, ...], axis: int, task: Task) -> Iterator[tuple[tuple[int, ...], int, int]]:
+    """Yield where each chunk of a task begins, and which of the array's values it holds."""
+    size = math.prod(array.row_shape)
+    spans = [(task.start * size, task.stop * size)]
+    if axis >= array.lead:
+        inner = math.prod(array.shape[axis + 1 :])
+        whole = array.shape[axis] * inner
+        spans = [
+            (start, min(start + shape[axis] * inner, first + whole))
+            for first in range(task.start * size, task.stop * size, whole)
+            for start in range(first, first + whole, shape[axis] * inner)
+        ]
+    for start, stop in spans:
+        yield tuple(int(index) for index in np.unravel_index(start, array.shape)), start, stop
+
+
+def _packed(values: NDArray[Any], count: int) -> bytes:
+    """Return a chunk of `count` values as HDF5's shuffle and deflate filters would leave it."""
+    if len(values) < count:  # at the edge of the array
+        values = np.concatenate([values, np.zeros(count - len(values), values.dtype)])
+    shuffled = values.view(np.uint8).reshape(count, values.itemsize).T
+    return zlib.compress(raw_bytes(np.ascontiguousarray(shuffled)), 1)
+
+
+PAGE = 4096  # larger datasets begin at a page, which suits writing and memory mapping
+
+
+def draft(table: Tabular, options: WriteOptions) -> Draft:
+    """Plan a contiguous file, or a compressed one."""
+    scaled, places = with_scales(table)
+    if options.compress:
+        least = sum(array.bytes for array in table.arrays) // 1100  # no deflate does better than 1 : 1032
+        return Draft(lambda output: _write_compressed(scaled, places, output, options), None, least)
+    return plain_layout(scaled, places).draft(scaled, options)
+
+
+def plain_layout(table: Numbered, places: Places) -> FileLayout:
+    """Return the places of everything in an uncompressed file, as the library chooses them."""
+    image = Image()
+
+    def build() -> dict[str, int | None]:
+        with _open(image) as file:
+            datasets = {array.name: _create(file, array, compress=False) for array in table.arrays}
+            _describe(table, places, file, datasets)
+            return {name: dataset.id.get_offset() for name, dataset in datasets.items()}
+
+    offsets = run_in_thread(build, lambda: None)
+    return FileLayout(image.size, tuple(image.writes), {name: at for name, at in offsets.items() if at is not None})
+
+
+def _open(file: io.RawIOBase) -> h5py.File:
+    import h5py
+
+    return h5py.File(file, "w", libver="earliest", alignment_threshold=16 * PAGE, alignment_interval=PAGE)
+
+
+def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
+    """Create an empty dataset that keeps no times."""
+    import h5py
+    from h5py import h5d, h5p, h5s
+
+    plan = h5p.create(h5p.DATASET_CREATE)
+    plan.set_obj_track_times(False)
+    plan.set_fill_time(h5d.FILL_TIME_NEVER)
+    if compress and array.shape:
+        plan.set_chunk(chunk_shape(array))
+        plan.set_shuffle()
+        plan.set_deflate(1)
+    else:
+        plan.set_layout(h5d.CONTIGUOUS)
+        plan.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+    parent = file
+    *groups, name = [part for part in array.name.split("/") if part not in ("", ".")] or [""]
+    if not name:
+        raise BadParameter("format", "hdf5", f"cannot hold an array named '{array.name}': use npz")
+    for group in groups:
+        parent = parent.require_group(group)
+    space = h5s.create_simple(array.shape) if array.shape else h5s.create(h5s.SCALAR)
+    return h5py.Dataset(h5d.create(parent.id, name.encode(), file_type(array.dtype), space, plan))
+
+
+def _describe(table: Numbered, places: Places, file: h5py.File, datasets: Mapping[str, h5py.Dataset]) -> None:
+    """Write attributes and labels, and attach to every axis the scale that numbers it."""
+    facts = {"pecli_recipe": table.recipe, **table.metadata}
+    for key, value in facts.items():
+        if value is not None:
+            file.attrs[plain(key)] = plain(value)
+    for name in table.scales:
+        datasets[name].make_scale(plain(name))
+    for array in table.source.arrays:
+        for axis, label in enumerate(array.axes):
+            dimension = datasets[array.name].dims[axis]
+            dimension.label = label
+            if (array.name, axis) in places:
+                dimension.attach_scale(datasets[places[array.name, axis]])
+
+
+def _write_compressed(table: Numbered, places: Places, output: Output, options: WriteOptions) -> None:
+    if not output.regular:
+        with spooled(output) as local:
+            _write_compressed(table, places, local, options)
+        return
+    shielded = Shielded(output)
+
+    def write() -> None:
+        with _open(shielded) as file:
+            datasets = {array.name: _create(file, array, compress=True) for array in table.arrays}
+            _describe(table, places, file, datasets)
+            for array in table.arrays:
+                if not array.shape:
+                    datasets[array.name][()] = table.read(array.name)  # one value, no chunk
+                    continue
+                for start, data in chunks(table, array, options):
+                    datasets[array.name].id.write_direct_chunk(start, data)
+                    shielded.check()
+
+    run_in_thread(write, shielded.stop)
+    shielded.check()
+
+
+MOST_DATASETS = 10_000
+CHUNK_CACHE = 1 << 20  # the library's own for each dataset
+LARGEST_CHUNK = 256 << 20
+LONGEST_FACT = 1 << 20
+
+
+class Hdf5Table(StoredTable):
+    """An open HDF5 file; datasets in groups are called by their paths."""
+
+    def __init__(self, source: InputFile) -> None:
+        self._raw = RawFile(source)
+        check_heaps(self._raw)
+        self._lock = threading.Lock()
+        self._file = _opened(source)
+        with undone(self.close):
+            with reading(source, "cannot be read as HDF5"):
+                self._datasets: dict[str, h5py.Dataset] = {}
+                self._filtered: dict[str, FilteredChunks] = {}
+                arrays = []
+                for name, dataset in _walk(source, self._file):
+                    array = _described(source, name, dataset)
+                    if array is not None:
+                        self._datasets[name] = opened = _with_cache(dataset)
+                        arrays.append(array)
+                        if opened.chunks and opened.id.get_create_plist().get_nfilters():
+                            self._filtered[name] = FilteredChunks(source, name, opened.id, array)
+                self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
+                recipe, metadata = _facts(self._file)
+            super().__init__(source, "hdf5", arrays, recipe, metadata)
+        self.take_scales(POSITIONS, [name for name in self._datasets if _is_scale(self._datasets[name])])
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        offset = self._offsets[array.name]
+        if offset is not None:
+            self._raw.values(offset + start * array.row_bytes, storage(array.dtype), out)
+            return
+        at = 0
+        for box in boxes(array.shape[: array.lead], start, stop):
+            count = math.prod(part.stop - part.start for part in box)
+            with self._lock:
+                self._read_box(array, box, out[at : at + count])
+            at += count
+
+    def _read_box(self, array: Array, box: tuple[slice, ...], out: NDArray[Any]) -> None:
+        from h5py import h5s
+
+        dataset = self._datasets[array.name]
+        values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
+        with reading(self.source, f"cannot be read at '{array.name}'"):
+            if array.name in self._filtered:
+                self._filtered[array.name].check((*box, *(slice(0, size) for size in array.row_shape)))
+            space = dataset.id.get_space()
+            if array.shape:
+                first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
+                space.select_hyperslab(first, tuple(part.stop - part.start for part in box) + array.row_shape)
+            dataset.id.read(h5s.create_simple((values.size,)), space, values.reshape(-1), file_type(array.dtype))
+        if values is not out:
+            out[...] = values
+
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys, as the scale of this name has them."""
+        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
+        if keys is None or keys.dtype not in ("int64", "float64"):
+            return None
+        out = np.empty(stop - start, storage(keys.dtype))
+        self.fill_array(keys, start, stop, out)
+        return out
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+        self._file.close()
+
+
+def _opened(source: InputFile) -> h5py.File:
+    import h5py
+
+    with reading(source, "cannot be opened as HDF5"):
+        return h5py.File(source.handle(), "r", **({} if source.remote else {"locking": False}))
+
+
+def _walk(
+    source: InputFile, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
+) -> Iterator[tuple[str, h5py.Dataset]]:
+    """Yield every dataset; refuse links that lead out of the file or in circles."""
+    import h5py
+
+    seen = {_identity(group)} if seen is None else seen
+    for name in group:
+        if name != _text(name):
+            raise source.bad(f"has the name '{path}{_text(name)}', which is no UTF-8: rename it with h5copy")
+        link = group.get(name, getlink=True)
+        if not isinstance(link, h5py.HardLink):
+            kind = "an external link" if isinstance(link, h5py.ExternalLink) else "a soft link"
+            raise source.bad(f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5copy")
+        with reading(source, f"cannot be read at '{path}{name}'"):
+            item = group[name]
+        identity = _identity(item)
+        if identity in seen:
+            continue
+        seen.add(identity)
+        if len(seen) > MOST_DATASETS:
+            raise source.bad(f"holds more than {MOST_DATASETS:,} objects: name a smaller file")
+        if isinstance(item, h5py.Group):
+            yield from _walk(source, item, seen, f"{path}{name}/")
+        elif isinstance(item, h5py.Dataset):
+            yield f"{path}{name}", item
+
+
+def _identity(item: h5py.Group | h5py.Dataset) -> Any:
+    from h5py import h5o
+
+    info = h5o.get_info(item.id)
+    return info.fileno, info.addr
+
+
+def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | None:
+    """Describe a dataset of numbers, having checked that the file can hold what it says; None for other data."""
+    dtype = stored_type(dataset.id)
+    if dtype is None or dataset.shape is None:
+        return None
+    shape = tuple(int(size) for size in dataset.shape)
+    array = array_of(name, shape, dtype, _labels(dataset))
+    _check_storage(source, name, dataset.id, array)
+    return array
+
+
+def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
+    """Return the dataset with room for one of its chunks, which would else be inflated again for every block."""
+    import h5py
+    from h5py import h5d, h5p
+
+    size = math.prod(dataset.chunks or ()) * dataset.id.get_type().get_size()
+    if size <= CHUNK_CACHE:
+        return dataset
+    plan = h5p.create(h5p.DATASET_ACCESS)
+    plan.set_chunk_cache(1, size, 1.0)
+    name = dataset.name.encode()
+    place = dataset.file.id
+    dataset.id.close()  # an open one lends its cache to whoever opens it again
+    return h5py.Dataset(h5d.open(place, name, plan))
+
+
+def _is_scale(dataset: h5py.Dataset) -> bool:
+    """Whether a dataset numbers an axis of others; as with labels, the library's own way would crash on damage."""
+    from h5py import h5a, h5t
+
+    if len(dataset.shape) != 1 or not h5a.exists(dataset.id, b"CLASS"):
+        return False
+    held = h5a.open(dataset.id, b"CLASS")
+    kind = held.get_type()
+    fixed = isinstance(kind, h5t.TypeStringID) and not kind.is_variable_str() and held.shape == ()
+    return fixed and kind.get_size() < LONGEST_FACT and _text(dataset.attrs["CLASS"]) == "DIMENSION_SCALE"
+
+
+def _labels(dataset: h5py.Dataset) -> list[str]:
+    """Return the names of the axes.
+
+    Read as the attribute that they are: the library's own way to a label was
+    seen to abort the process where the attribute has more entries than axes.
+    """
+    from h5py import h5a, h5t
+
+    if not h5a.exists(dataset.id, b"DIMENSION_LABELS"):
+        return []
+    held = h5a.open(dataset.id, b"DIMENSION_LABELS")
+    kind = held.get_type()
+    if held.shape != (len(dataset.shape),) or not isinstance(kind, h5t.TypeStringID):
+        return []
+    if held.get_storage_size() > LONGEST_FACT:
+        return []
+    labels = dataset.attrs["DIMENSION_LABELS"]
+    return [_text(label) for label in labels]
+
+
+def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: Array) -> None:
+    from h5py import h5d
+
+    plan = dataset.get_create_plist()
+    layout = plan.get_layout()
+    if layout == h5d.VIRTUAL:
+        raise source.bad(
+            f"holds '{name}' as a virtual dataset of other files, which are not opened: copy it with h5repack"
+        )
+    if plan.get_external_count():
+        raise source.bad(f"keeps '{name}' in other files, which are not opened: copy it with h5repack")
+    held = dataset.get_storage_size()
+    if layout == h5d.CONTIGUOUS:
+        offset = dataset.get_offset()
+        if array.bytes and (offset is None or offset + held > source.size):
+            raise source.bad(
+                f"says {array.bytes:,} bytes for '{name}' and does not hold them: it is truncated; make it again"
+            )
+    if layout != h5d.CHUNKED:
+        return
+    chunk = plan.get_chunk()
+    if math.prod(chunk) * ITEM_BYTES[array.dtype] > limit(LARGEST_CHUNK):
+        rule = f"has chunks of {math.prod(chunk):,} values in '{name}', of which {size_text(limit(LARGEST_CHUNK))}"
+        raise source.bad(f"{rule}: repack it with h5repack -l")
+    expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
+    if held > source.size or dataset.get_num_chunks() < expected:
+        raise source.bad(
+            f"lacks chunks of '{name}', which would read as zeros: it was not written to its end; make it again"
+        )
+
+
+def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:
+    """Return where the values stand, if they stand in the file as in memory; then HDF5's lock is not needed."""
+    kind = dataset.id.get_type()
+    plain = bool(kind == file_type(dtype))
+    return dataset.id.get_offset() if plain and dataset.chunks is None else None
+
+
+def _text(held: str | bytes) -> str:
+    """Return a name or a text of the file, which h5py gives as bytes where it is no UTF-8."""
+    return held.decode(errors="backslashreplace") if isinstance(held, bytes) else plain(held)
+
+
+def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
+    """Return the recipe and the other texts and numbers at the root."""
+    from h5py import h5a, h5t
+
+    facts = {}
+    for name in file.attrs:
+        try:
+            held = h5a.open(file.id, name if isinstance(name, bytes) else name.encode())
+            kind = held.get_type()
+            if held.get_storage_size() > LONGEST_FACT:  # a damaged file may say gigabytes
+                continue
+            if kind.detect_class(h5t.VLEN) and not isinstance(kind, h5t.TypeStringID):
+                continue
+            value: Any = file.attrs[name]
+        except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):
+            continue
+        if isinstance(value, bytes):
+            value = _text(value)
+        if getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
+            facts[_text(name)] = text
+    return facts.pop("pecli_recipe", None), facts

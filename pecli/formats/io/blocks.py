@@ -1,0 +1,197 @@
+"""Blocks of rows, computed by threads: written where they belong, or handed on in order.
+
+The buffers are few and used again and again: the memory of a table of any length is theirs, and what lies in one is
+still in the processor's caches when it is written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular
+from pecli.engine.threads import Ordered, cores, run_threads
+from pecli.formats.format import WriteOptions
+from pecli.numbers.dtypes import raw_bytes, storage
+from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    from pecli.formats.io.output import Output
+
+
+BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
+BUFFER_BYTES = 16 << 20  # of all workers' buffers run_threads
+AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Rows `start` to `stop` of arrays of equal length."""
+
+    arrays: tuple[Array, ...]
+    start: int
+    stop: int
+
+
+class Buffer:
+    """Memory for one task, used again for the next."""
+
+    def __init__(self) -> None:
+        self._bytes: dict[int, NDArray[np.uint8]] = {}
+
+    def views(self, task: Task) -> dict[str, NDArray[Any]]:
+        """Return uninitialised arrays for the rows of the task, C-contiguous."""
+        return {array.name: self._view(index, array, task.stop - task.start) for index, array in enumerate(task.arrays)}
+
+    def _view(self, index: int, array: Array, rows: int) -> NDArray[Any]:
+        need = rows * array.row_bytes
+        held = self._bytes.get(index)
+        if held is None or held.nbytes < need:
+            held = self._bytes[index] = np.empty(need, np.uint8)
+        return held[:need].view(storage(array.dtype)).reshape(rows, *array.row_shape)
+
+
+def fill(table: Tabular, task: Task, buffer: Buffer) -> dict[str, NDArray[Any]]:
+    """Compute the rows of a task into the buffer, in pieces that keep small what the computation itself takes."""
+    views = buffer.views(task)
+    for piece in tasks(task.arrays, BLOCK_BYTES, task.start, task.stop):
+        part = slice(piece.start - task.start, piece.stop - task.start)
+        table.fill(piece.start, piece.stop, {name: view[part] for name, view in views.items()})
+    return views
+
+
+def tasks(
+    arrays: Sequence[Array], block_bytes: int = BLOCK_BYTES, start: int = 0, stop: int | None = None
+) -> Iterator[Task]:
+    """Split rows of arrays of equal length into tasks of at most `block_bytes`, or one row."""
+    step = max(1, block_bytes // max(1, sum(array.row_bytes for array in arrays)))
+    step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
+    yield from _split(tuple(arrays), step, start, arrays[0].rows if stop is None else stop)
+
+
+def groups(arrays: Sequence[Array], rows: int) -> Iterator[Task]:
+    """Split arrays of equal length into tasks of so many rows."""
+    yield from _split(tuple(arrays), rows, 0, arrays[0].rows)
+
+
+def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Iterator[Task]:
+    for first in range(start, stop, step):
+        yield Task(arrays, first, min(first + step, stop))
+
+
+def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: WriteOptions) -> None:
+    """Write every named array at its offset in a regular file: each thread computes, then writes.
+
+    Parameters
+    ----------
+    offsets : mapping of str to int
+        Where each array begins, in C order.
+    size : int
+        Bytes of the whole file; they are reserved while the first rows are computed.
+    """
+    threads = min(options.threads, cores())
+    block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
+    work = (task for group in table.groups(offsets) for task in tasks(group, block))
+    lock, queue = threading.Lock(), BufferQueue(output, offsets, threads, options.progress)
+
+    def run(errors: Sequence[BaseException]) -> None:
+        while not errors:
+            with lock:
+                task = next(work, None)
+            if task is None:
+                return
+            buffer = queue.buffer()
+            queue.add(FilledBuffer(task, fill(table, task, buffer), buffer))
+
+    run_threads(run, threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
+
+
+@dataclass(frozen=True)
+class FilledBuffer:
+    """Rows that wait to be written, in a buffer."""
+
+    task: Task
+    values: Mapping[str, NDArray[Any]]
+    buffer: Buffer
+
+
+class BufferQueue:
+    """Where threads leave what they have computed: one of them writes for all.
+
+    A file lets one thread write at a time.  Threads that queued for it would not compute meanwhile, all the less
+    where a task has several arrays: each would let another's piece between two of its own.
+    """
+
+    def __init__(
+        self, output: Output, offsets: Mapping[str, int], threads: int, progress: Callable[[int], None]
+    ) -> None:
+        self._output, self._offsets, self._progress = output, offsets, progress
+        self._waiting = deque[FilledBuffer]()
+        self._free = [Buffer() for _ in range(threads + 1)]  # one waits while each thread works on another
+        self._writing, self._counting = threading.Lock(), threading.Lock()
+
+    def buffer(self) -> Buffer:
+        """Return one that is free, made so by writing where none is."""
+        while True:
+            with suppress(IndexError):
+                return self._free.pop()
+            if (filled := self._next()) is not None:
+                return self._written(filled)
+
+    def add(self, filled: FilledBuffer) -> None:
+        """Leave rows to whoever writes already, or else write all that wait."""
+        self._waiting.append(filled)
+        # Looked at again after each release: what came before it found the lock taken.
+        while self._waiting and self._writing.acquire(blocking=False):
+            try:
+                while (other := self._next()) is not None:
+                    self._free.append(self._written(other))
+            finally:
+                self._writing.release()
+
+    def _next(self) -> FilledBuffer | None:
+        try:
+            return self._waiting.popleft()
+        except IndexError:
+            return None
+
+    def _written(self, filled: FilledBuffer) -> Buffer:
+        """Write rows where they belong; return the buffer that held them."""
+        for array in filled.task.arrays:
+            values = filled.values[array.name]
+            self._output.put(raw_bytes(values), self._offsets[array.name] + filled.task.start * array.row_bytes)
+            with self._counting:
+                self._progress(values.nbytes)
+        return filled.buffer
+
+
+@contextmanager
+def in_turn(
+    work: Iterator[Task],
+    make: Callable[[Task, Buffer], tuple[Result, int]],
+    options: WriteOptions,
+    buffer_bytes: int,
+    most_threads: int | None = None,
+) -> Iterator[Iterator[Result]]:
+    """Give the results of tasks in order, computed ahead in a few buffers of so many bytes.
+
+    `make` gives a result, good until the next is asked for, and the bytes of values in it, which are reported then.
+    """
+    threads = min(options.threads, most_threads or options.threads, cores())
+    slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
+    with Ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1) as found:
+        yield _reported(found, options)
+
+
+def _reported(found: Iterator[tuple[Result, int]], options: WriteOptions) -> Iterator[Result]:
+    for result, size in found:
+        yield result
+        options.progress(size)

@@ -1,0 +1,295 @@
+"""The open end that a format writes to: a new file, a stream, or a stand-in that the HDF5 library sees."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BrokenPipe
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+
+RESERVED_AT_ONCE = 16 << 20
+SLOW_RESERVATION = 1e-10  # seconds a byte; seen: ext4 1e-12, tmpfs 3e-10
+
+
+class Output(io.RawIOBase):
+    """The open end that a format writes to, in order by `write` or anywhere by `put`.
+
+    Attributes
+    ----------
+    target : str
+        The name that messages use.
+    regular : bool
+        Whether it is a file of ours, which can be written anywhere; else bytes go out in order.
+    kept : bool
+        Whether it will be a file all the same, as an object in a store is.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        descriptor: int,
+        *,
+        regular: bool,
+        send: Callable[[memoryview], int] | None = None,
+        kept: bool | None = None,
+    ) -> None:
+        self.target, self.regular, self.kept = target, regular, regular if kept is None else kept
+        self._descriptor = descriptor
+        self._send = send or (lambda view: os.write(descriptor, view))
+        self._at = self._end = 0
+        self._abandoned = False
+        self._placing = threading.Lock()
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether any place can be written."""
+        return self.regular
+
+    def tell(self) -> int:
+        """Return the place where `write` goes on."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move that place."""
+        if not self.regular:
+            raise io.UnsupportedOperation("a stream cannot seek")
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
+        return self._at
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write all of `data` at the present place; a short write of a pipe is continued."""
+        view = memoryview(data).cast("B")
+        count = len(view)
+        if self.regular:
+            self.put(view, self._at)
+        elif not self._abandoned:
+            while view:
+                view = view[self._send_some(view) :]
+        self._at += count
+        self._end = max(self._end, self._at)
+        return count
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read back what was written at the present place of a regular file."""
+        view = memoryview(buffer).cast("B")
+        data = os.pread(self._descriptor, len(view), self._at)
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Cut or lengthen a regular file."""
+        self._end = self._at if size is None else size
+        if not self._abandoned:
+            os.ftruncate(self._descriptor, self._end)
+        return self._end
+
+    def put(self, data: ReadableBuffer, offset: int) -> None:
+        """Write all of `data` at `offset` of a regular file; threads may call it at once."""
+        view = memoryview(data).cast("B")
+        self._end = max(self._end, offset + len(view))
+        while view and not self._abandoned:
+            count = self._pwrite(view, offset)
+            view, offset = view[count:], offset + count
+
+    def abandon(self) -> None:
+        """Let every further write vanish.
+
+        A library's writer that is closed or collected after a failure appends
+        an ending, and a reader would then take the part for a whole.
+        """
+        self._abandoned = True
+
+    @property
+    def bytes(self) -> int:
+        """Bytes written so far, counted to the furthest."""
+        return self._end
+
+    def reserve(self, size: int, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Take `size` bytes of the disk now, so that it cannot run full later.
+
+        Where that takes as long as writing (tmpfs, which has nothing to
+        reserve but the memory itself) it would keep the other threads from the
+        file; there the free space was checked, and a write that fails is told.
+        """
+        if not self.regular or not hasattr(os, "posix_fallocate"):
+            return
+        for start in range(0, size, RESERVED_AT_ONCE):
+            if stopped():
+                return
+            count = min(RESERVED_AT_ONCE, size - start)
+            begun = time.thread_time()
+            try:
+                os.posix_fallocate(self._descriptor, start, count)
+            except OSError as error:
+                if error.errno in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
+                    return
+                raise
+            if time.thread_time() - begun > count * SLOW_RESERVATION:
+                return
+
+    def _send_some(self, view: memoryview) -> int:
+        try:
+            return self._send(view)
+        except BlockingIOError:  # the parent made the pipe non-blocking
+            select.select([], [self._descriptor], [])
+            return 0
+        except BrokenPipeError:
+            self.abandon()
+            raise BrokenPipe(f"the reader of {self.target} has gone") from None
+
+    def _pwrite(self, view: memoryview, offset: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._descriptor, view, offset)
+        with self._placing:  # Windows has no write at an offset
+            os.lseek(self._descriptor, offset, os.SEEK_SET)
+            return os.write(self._descriptor, view)
+
+
+class HeldOutput(io.RawIOBase):
+    """An output as a library's writer sees it: what it writes waits until the caller has seen no failure.
+
+    An interrupt may raise within a write that the library calls; the library
+    then ends its file as if it were whole, and a reader of the pipe would
+    believe it.  That ending never leaves here.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output, self._at = output, 0
+        self._waiting: list[ReadableBuffer] = []
+
+    def writable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return how many bytes were written, waiting ones counted."""
+        return self._at
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Hold `data`, without a copy, until the next `release`."""
+        self._waiting.append(data)
+        count = memoryview(data).nbytes
+        self._at += count
+        return count
+
+    def release(self) -> None:
+        """Write what waits."""
+        for data in self._waiting:
+            self._output.write(data)
+        self._waiting.clear()
+
+
+class Image(io.RawIOBase):
+    """A file in memory that keeps what was written and where, and no byte of what was not."""
+
+    def __init__(self) -> None:
+        self.writes: list[tuple[int, bytes]] = []
+        self.size = 0
+        self._at = 0
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the size."""
+        self.size = self._at if size is None else size
+        return self.size
+
+    def write(self, data: Any) -> int:
+        """Keep or pass on what is written."""
+        piece = bytes(data)
+        self.writes.append((self._at, piece))
+        self._at += len(piece)
+        self.size = max(self.size, self._at)
+        return len(piece)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read back what was written."""
+        view = memoryview(buffer).cast("B")
+        view[:] = bytes(len(view))
+        for offset, piece in self.writes:
+            low, high = max(offset, self._at), min(offset + len(piece), self._at + len(view))
+            if low < high:
+                view[low - self._at : high - self._at] = piece[low - offset : high - offset]
+        self._at += len(view)
+        return len(view)
+
+
+class Shielded(io.RawIOBase):
+    """An output as the HDF5 library sees it: no write ever fails; the first failure is kept."""
+
+    def __init__(self, output: Output) -> None:
+        self.output = output
+        self.failure: BaseException | None = None
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        return self.output.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self.output.tell()
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the size."""
+        return self._guarded(self.output.truncate, size)
+
+    def write(self, data: Any) -> int:
+        """Keep or pass on what is written."""
+        self._guarded(self.output.write, data)
+        return len(data)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read back what was written."""
+        return self._guarded(self.output.readinto, buffer)
+
+    def _guarded(self, act: Any, argument: Any) -> int:
+        try:
+            return int(act(argument))
+        except BaseException as error:
+            self.stop(error)
+            return 0
+
+    def stop(self, failure: BaseException | None = None) -> None:
+        """Let every further write vanish, and `check` fail."""
+        self.failure = self.failure or failure or InterruptedError("stopped")
+        self.output.abandon()
+
+    def check(self) -> None:
+        """Raise the failure that was kept."""
+        if self.failure is not None:
+            raise self.failure
+
+
+@contextlib.contextmanager
+def spooled(output: Output) -> Iterator[Output]:
+    """Give a temporary file in place of a stream that cannot be written anywhere; send it on when it is whole."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as spool:
+        local = Output(tempfile.gettempdir(), spool.fileno(), regular=True)
+        yield local
+        spool.seek(0)
+        while piece := spool.read(1 << 20):
+            output.write(piece)

@@ -1,0 +1,500 @@
+"""Remote files, by whatever protocol fsspec opens: read by ranges, written whole or not at all.
+
+Credentials come from the protocol's own configuration: environment, profiles, key files.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import importlib.util
+import logging
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, WriteFailed
+from pecli.formats.io.atomic import Need, free_space
+from pecli.formats.io.output import Output
+from pecli.formats.io.source import HEAD_BYTES, InputFile
+from pecli.numbers.reader import shown, url_name
+from pecli.process import keep_connections, notice
+
+TRIES = 5
+PAUSE = 0.5  # seconds before the second try, doubled for each further one
+
+MAX_WAIT = 60.0  # seconds after which nothing is tried again: a silent server is waited for long each time
+
+Result = TypeVar("Result")
+
+
+def retry(name: str, act: Callable[[], Result]) -> Result:
+    """Do what may fail while a connection is lost, some times; say so each time.
+
+    Raises
+    ------
+    BadFile
+        If it fails for good.
+    """
+    began = time.monotonic()
+    for number in range(1, TRIES + 1):
+        try:
+            return act()
+        except PecliError:
+            raise
+        except Exception as said:
+            error = _cause(said)
+            if _final(error) or number == TRIES or time.monotonic() - began > MAX_WAIT:
+                raise BadFile(name, _reason(error)) from error
+            notice(f"{name}: {brief(error)}: trying again, {number} of {TRIES - 1}")
+            time.sleep(PAUSE * 2 ** (number - 1))
+    raise AssertionError
+
+
+@contextlib.contextmanager
+def wrap_errors(name: str) -> Iterator[None]:
+    """Tell in one sentence what hinders writing.
+
+    Raises
+    ------
+    WriteFailed
+        Of whatever it is.
+    """
+    try:
+        yield
+    except PecliError:
+        raise
+    except Exception as error:
+        raise WriteFailed(name, _reason(error)) from error
+
+
+def _cause(error: Exception) -> BaseException:
+    """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
+    cause = error.__cause__
+    if isinstance(cause, PecliError):  # what is refused is no file, to the client of HTTP
+        raise cause
+    lost = isinstance(cause, TimeoutError) or type(cause).__module__.startswith("aiohttp")
+    if isinstance(error, FileNotFoundError) and cause is not None and lost:
+        return error if getattr(cause, "status", None) in (404, 410) else cause
+    return error
+
+
+def _final(error: BaseException) -> bool:
+    """Whether trying again is of no use."""
+    if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
+        return True
+    status = getattr(error, "status", None)
+    return "redentials" in str(error) or (isinstance(status, int) and 400 <= status < 500 and status not in (408, 429))
+
+
+def _reason(error: BaseException) -> str:
+    said = brief(error)
+    if "bucket" in said.lower() and "not exist" in said.lower():
+        return "the bucket does not exist: make it first, or check the name"
+    if isinstance(error, FileNotFoundError):
+        return "does not exist: check the name"
+    if isinstance(error, PermissionError) or getattr(error, "status", 0) in (401, 403):
+        return "may not be opened: check the credentials in the protocol's own configuration"
+    if "redentials" in said:
+        return "needs credentials: give them in the protocol's own configuration (AWS_PROFILE, say)"
+    if isinstance(error, TimeoutError) or "timed out" in said.lower() or "timeout" in type(error).__name__.lower():
+        return "its server does not answer: check the address, or try again later"
+    return f"cannot be reached ({said}): check the address, or try again later"
+
+
+def brief(error: BaseException) -> str:
+    """Return what an error says in one line, without what URLs in it keep secret."""
+    text = " ".join(shown(str(error), secrets=True).split()) or type(error).__name__
+    return text if len(text) < 200 else f"{text[:200]}..."
+
+
+LONGEST = 4 << 20  # bytes of a range: at 100 MB/s they take 40 ms, as long as a round trip to a store
+SHORTEST = 1 << 20  # to which the longest falls, where more is read in turn than can be held
+MIN_SEQUENCE = 4  # ranges that follow one another before more is fetched than was asked for
+HELD = 12 << 20  # bytes of ranges that are held
+
+
+class Range:
+    """Bytes `start` to `stop`, fetched or on their way; so many ranges before it follow one another."""
+
+    def __init__(self, start: int, stop: int, before: int) -> None:
+        self.start, self.stop, self.before, self.used = start, stop, before, 0
+        self._data, self._there = memoryview(b""), threading.Event()
+        self.error: BaseException | None = None
+
+    def fetch(self, read: Callable[[int, int], bytes | memoryview]) -> None:
+        """Fetch it; an error waits for whoever wants the bytes."""
+        try:
+            self._data = memoryview(read(self.start, self.stop - self.start))
+        except BaseException as error:
+            self.error = error
+        self._there.set()
+
+    def take(self, offset: int, count: int) -> memoryview:
+        """Return at most `count` bytes from `offset`, once they are there."""
+        self._there.wait()
+        if self.error is not None:
+            raise self.error
+        found = self._data[offset - self.start : offset - self.start + count]
+        self.used += len(found)
+        return found
+
+
+class ReadAhead:
+    """Reads of a file by any thread, of which those that follow one another are made longer.
+
+    Parameters
+    ----------
+    read : callable
+        Gives exactly so many bytes at an offset.
+    size : int
+        Bytes of the file.
+    span : callable, optional
+        Of a file that is stored in pieces, from where to where the piece goes that holds a byte: it is fetched whole.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int, int], bytes | memoryview],
+        size: int,
+        span: Callable[[int], tuple[int, int]] | None = None,
+    ) -> None:
+        self._read, self._size, self._span, self._longest = read, size, span, LONGEST
+        self._held: list[Range] = []  # the last used last
+        self._lock = threading.Lock()
+
+    def read(self, offset: int, count: int) -> bytes | memoryview:
+        """Return exactly `count` bytes at `offset`."""
+        if count >= LONGEST:
+            return self._read(offset, count)
+        pieces = []
+        while count:
+            part = self._range(offset, count).take(offset, count)
+            pieces.append(part)
+            offset, count = offset + len(part), count - len(part)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _range(self, offset: int, count: int) -> Range:
+        """Return the range that holds what stands at `offset`, and see that the one after it is on its way."""
+        with self._lock:
+            self._held = [held for held in self._held if held.error is None]
+            found = next((held for held in self._held if held.start <= offset < held.stop), None)
+            known = found is not None
+            if found is None:
+                before = next((held for held in self._held if held.stop == offset), None)
+                found = self._new(offset, count, before)
+            after = None
+            wanted = found.before > MIN_SEQUENCE and found.stop < self._size and self._span is None
+            if wanted and all(held.start != found.stop for held in self._held):
+                after = self._new(found.stop, 0, found)
+            self._held.remove(found)
+            self._held.append(found)
+            self._forget(found, after)
+        if after is not None:
+            threading.Thread(target=after.fetch, args=(self._read,), daemon=True).start()
+        if not known:
+            found.fetch(self._read)
+        return found
+
+    def _new(self, start: int, count: int, before: Range | None) -> Range:
+        """Hold a range to come: a whole piece, or one twice as long as the one that it follows."""
+        stop, many = start + count, 0 if before is None else before.before + 1
+        if self._span is not None:
+            start, stop = self._span(start)
+        elif before is not None and many >= MIN_SEQUENCE:
+            stop = max(stop, min(self._size, start + min(self._longest, 2 * (before.stop - before.start))))
+        found = Range(start, stop, many)
+        self._held.append(found)
+        return found
+
+    def _forget(self, *kept: Range | None) -> None:
+        """Let go of what was used longest ago; if it was fetched in vain, fetch less from now on."""
+        while sum(held.stop - held.start for held in self._held) > HELD:
+            rest = [held for held in self._held if held not in kept]
+            if not rest:
+                return
+            old = next((held for held in rest if held.used >= held.stop - held.start), rest[0])
+            self._held.remove(old)
+            if old.before and not old.used:
+                self._longest = max(SHORTEST, self._longest // 2)
+
+
+MAX_KEPT = 4 << 30  # bytes of a file that is kept on the disk while it is read
+MIN_FREE = 4  # times as much space must be free where it is kept
+KEPT_BLOCK = 1 << 20  # bytes of a file that are fetched and kept together
+
+
+STORES = ("s3", "s3a", "gs", "gcs")
+SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
+RETRIES = 2  # of the client of S3, each of two calls; more are the business of `retry`, which says so
+PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
+PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
+
+
+def system_of(url: str) -> tuple[Any, str]:
+    """Return the file system behind a URL, and the path in it.
+
+    Raises
+    ------
+    MissingPackage
+        If fsspec, or what it needs for this protocol, is not installed.
+    BadFile
+        If no such protocol is known.
+    """
+    protocol, _, rest = url.partition("://")
+    protocol, name = protocol.lower(), url_name(url)
+    if protocol in STORES and re.search("[:@]", rest.partition("/")[0]):
+        rule = "holds a key before the bucket's name, where nobody reads it: give credentials in the protocol's own"
+        raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")
+    for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):
+        if importlib.util.find_spec(package) is None:
+            raise MissingPackage(package, f"{protocol}:// needs it: pip install 'pecli[remote]' {package}")
+    import fsspec
+
+    keep_connections()
+    for package in PACKAGES.values():  # what they log, Python would print where nobody asked for it
+        if not (log := logging.getLogger(package)).handlers:
+            log.addHandler(logging.NullHandler())
+    try:
+        system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
+    except (ImportError, ValueError) as error:
+        raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
+    if "s3" in system.protocol and system.retries != RETRIES:
+        with wrap_errors(url_name(url)):
+            _without_asking(system)
+    return system, path
+
+
+def _without_asking(system: Any) -> None:
+    """Have a body sent at once: whether its server wants it, the client would wait for ever to be told."""
+    from botocore.handlers import add_expect_header
+
+    system.s3.meta.events.unregister("before-call.s3", add_expect_header)
+    system.retries = RETRIES
+
+
+def _patience(protocol: str) -> dict[str, Any]:
+    """Return what makes a protocol's client give up on a silent server, and read nothing ahead or from memory."""
+    match protocol:
+        case "http" | "https":
+            return {"client_kwargs": _client()}
+        case "s3" | "s3a":
+            return {
+                "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 1}},
+                "use_listings_cache": False,
+            }
+    return {}
+
+
+@functools.cache
+def _client() -> dict[str, Any]:
+    """Return how files are asked for over HTTP: as they are, since bytes that stand for gigabytes are no range of one.
+
+    A redirect to another host is refused, and to a connection that anybody reads: whoever named the first trusts that.
+    """
+    from aiohttp import ClientTimeout, TraceConfig
+    from yarl import URL
+
+    async def check(_session: Any, _context: Any, about: Any) -> None:
+        place = about.response.headers.get("Location") or about.response.headers.get("URI") or ""
+        to = about.url.join(URL(place))
+        if to.host != about.url.host or (about.url.scheme, to.scheme) == ("https", "http"):
+            rule = f"sends on to {to.scheme}://{to.host}, and no other host is asked than the one that is named"
+            raise BadFile(url_name(str(about.url)), f"{rule}: name the file there, or download it first")
+
+    watch = TraceConfig()
+    watch.on_request_redirect.append(check)
+    waiting = ClientTimeout(total=None, sock_connect=10, sock_read=SILENCE)
+    plain = {"Accept-Encoding": "identity"}
+    return {"timeout": waiting, "trace_configs": [watch], "auto_decompress": False, "headers": plain}
+
+
+class RemoteFile:
+    """An object that is read by ranges, by any thread; a connection that is lost is made again.
+
+    Parameters
+    ----------
+    url : str
+    """
+
+    def __init__(self, url: str) -> None:
+        self.name = url_name(url)
+        self._system, self._path = system_of(url)
+        found = retry(self.name, lambda: self._system.info(self._path))
+        if found.get("type") == "directory":
+            raise BadFile(self.name, f"is a folder: name a file in it, or all its parts by a slash: {self.name}/")
+        if found["size"] is None:
+            raise BadFile(self.name, "comes from a server that does not say its size: download it first")
+        self.size: int = found["size"]
+        self._ahead = ReadAhead(self._fetch, self.size)
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes at `offset`."""
+        return bytes(self._ahead.read(offset, count))
+
+    def keep(self) -> None:
+        """Fetch nothing twice from now on: who reads goes through the file more than once."""
+        free = free_space(tempfile.gettempdir())
+        if self.size > MAX_KEPT or (free is not None and self.size > free // MIN_FREE):
+            return
+        from fsspec.caching import MMapCache
+
+        kept = MMapCache(KEPT_BLOCK, lambda start, stop: self._fetch(start, stop - start), self.size)
+        one_at_a_time = threading.Lock()
+
+        def read(offset: int, count: int) -> bytes:
+            with one_at_a_time:
+                data: bytes = kept._fetch(offset, offset + count)
+                return data
+
+        self._ahead = ReadAhead(read, self.size)
+
+    def release(self) -> None:
+        """Let go of the bytes that were read ahead, or kept."""
+        self._ahead = ReadAhead(self._fetch, self.size)
+
+    def _fetch(self, offset: int, count: int) -> bytes:
+        def fetch() -> bytes:
+            data: bytes = self._system.cat_file(self._path, start=offset, end=offset + count)
+            if len(data) > count:
+                raise BadFile(self.name, "comes from a server that gives no ranges: download it first")
+            if len(data) < count:
+                raise EOFError("the answer ended early")
+            return data
+
+        return retry(self.name, fetch)
+
+
+@contextlib.contextmanager
+def remote_source(url: str) -> Iterator[InputFile]:
+    """Give what lies behind a URL as a file to read.
+
+    Raises
+    ------
+    BadFile
+        If there is none, or it may not be read, or its server is silent.
+    """
+    file = RemoteFile(url)
+    if not file.size:
+        raise BadFile(file.name, "is empty: make it again")
+    yield InputFile(url, file.name, file.size, file.read(0, min(HEAD_BYTES, file.size)), file)
+
+
+@contextlib.contextmanager
+def remote_output(url: str, *, clobber: bool, need: Need) -> Iterator[Output]:
+    """Open an object for writing; it appears when all of it is there, and a failure leaves no part of an upload."""
+    name = url_name(url)
+    with wrap_errors(name):
+        system, path = system_of(url)
+        if not clobber and system.exists(path):
+            raise WouldOverwrite(name)
+        part = max(PART, -(-need.size // PARTS))
+        file = _transaction(system, path, part, name)
+        output = Output(name, -1, regular=False, send=file.write, kept=True)
+        try:
+            yield output
+            file.close()
+            file.commit()
+        except BaseException:
+            output.abandon()
+            file.closed = True  # else it would be uploaded, as far as it goes, when it is collected
+            with contextlib.suppress(Exception):
+                file.discard()
+            raise
+
+
+def _transaction(system: Any, path: str, part: int, name: str) -> Any:
+    """Open a file that appears when it is committed."""
+    from fsspec.spec import AbstractBufferedFile
+
+    try:
+        file = system.open(path, "wb", block_size=part, autocommit=False)
+    except (NotImplementedError, TypeError) as error:
+        raise WriteFailed(name, "cannot be written by this protocol: write a file, and send it") from error
+    if getattr(type(file), "commit", None) in (None, AbstractBufferedFile.commit):
+        file.closed = True
+        raise WriteFailed(name, "lies where nothing can appear all at once: write a file, and send it")
+    return file
+
+
+def check_target(url: str, *, clobber: bool) -> None:
+    """Raise if nothing can be written behind a URL, before a byte is."""
+    with wrap_errors(url_name(url)):
+        system, path = system_of(url)
+        if {"s3", "gs"} & set(system.protocol):
+            with contextlib.suppress(PermissionError):  # who may write need not be allowed to look
+                _find_bucket(system, path.partition("/")[0])
+        if not clobber and system.exists(path):
+            raise WouldOverwrite(url_name(url))
+
+
+def _find_bucket(system: Any, bucket: str) -> None:
+    try:
+        if "s3" in system.protocol:
+            system.call_s3("head_bucket", Bucket=bucket)
+        else:
+            system.info(bucket)
+    except FileNotFoundError as error:
+        raise FileNotFoundError("the bucket does not exist") from error
+
+
+def check_empty(url: str) -> None:
+    """Raise if anything lies below a URL, where a store of many objects is to be."""
+    check_target(url, clobber=True)
+    with wrap_errors(url_name(url)):
+        system, path = system_of(url)
+        if system.exists(path):
+            rule = "exists: a store of many objects is not replaced, so remove it, or name another"
+            raise WriteFailed(url_name(url), rule)
+
+
+def names_below(url: str) -> list[str]:
+    """Return the names of all that lies in a folder and its folders, each from the folder on.
+
+    Raises
+    ------
+    BadFile
+        If there is nothing, or its server does not say.
+    """
+    system, path = system_of(url)
+    root = path.rstrip("/") + "/"
+    system.invalidate_cache()
+    found = retry(url_name(url), lambda: system.find(path))
+    if not found:
+        raise BadFile(url_name(url), "does not exist: check the name")
+    return [name.removeprefix(root) for name in found if name.startswith(root)]
+
+
+def delete(url: str) -> None:
+    """Delete all that lies below a URL, as far as its server lets us."""
+    with contextlib.suppress(Exception):
+        system, path = system_of(url)
+        system.invalidate_cache()
+        system.rm(path, recursive=True)
+
+
+def get(url: str) -> bytes:
+    """Return all of a small object."""
+    system, path = system_of(url)
+    return retry(url_name(url), lambda: bytes(system.cat_file(path)))
+
+
+def put(url: str, data: bytes) -> None:
+    """Write an object at once; a connection that is lost is made again."""
+    system, path = system_of(url)
+    retry(url_name(url), lambda: system.pipe_file(path, data))
+
+
+def chunk_store(url: str) -> Any:
+    """Return what zarr reads objects from."""
+    from fsspec.asyn import reset_lock
+    from zarr.storage import FsspecStore
+
+    atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
+    system_of(url)  # says what is missing
+    options = _patience(url.partition("://")[0].lower())
+    return FsspecStore.from_url(url, storage_options=options, read_only=True)

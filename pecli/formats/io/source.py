@@ -1,0 +1,315 @@
+"""Files to read: regular ones, pipes copied to the disk, and the format that their first bytes show.
+
+Files come from anywhere: what a header says is held against the size of the file before any memory is taken, and
+nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import stat
+import struct
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pecli.errors import BadFile, PecliError
+from pecli.numbers.dtypes import raw_bytes
+from pecli.records import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from _typeshed import WriteableBuffer
+    from numpy.typing import NDArray
+
+
+LIBRARY_ERRORS = (
+    OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
+    SystemError, zlib.error, struct.error,
+)  # fmt: skip
+"""What the libraries were seen to raise, or might, where a file is damaged."""
+
+HEAD_BYTES = 4096
+PIECE = 1 << 20  # bytes of a pipe copied at a time
+AHEAD = 1 << 16  # bytes asked of a server where a library wants a few
+
+
+class Remote(Protocol):
+    """What is read by ranges."""
+
+    size: int
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly so many bytes."""
+
+    def keep(self) -> None:
+        """Fetch nothing twice from now on."""
+
+    def release(self) -> None:
+        """Let go of the bytes that were read ahead, or kept."""
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A regular file to read.
+
+    Parameters
+    ----------
+    path : str
+        Where it lies; a temporary file where the bytes came through a pipe.
+    name : str
+        What the user called it.
+    size : int
+        Bytes.
+    head : bytes
+        Its first bytes.
+    remote : Remote, optional
+        What reads it, where it lies behind a URL.
+    """
+
+    path: str
+    name: str
+    size: int
+    head: bytes
+    remote: Remote | None = None
+
+    def bad(self, rule: str) -> BadFile:
+        """Return the error that says what is wrong with the file."""
+        return BadFile(self.name, rule)
+
+    def handle(self) -> Any:
+        """Return what a library opens: the path, or a file-like object that reads ranges."""
+        if self.remote is None:
+            return self.path
+        return io.BufferedReader(_Ranges(self.remote), AHEAD)
+
+
+class _Ranges(io.RawIOBase):
+    """A remote file as libraries read files."""
+
+    def __init__(self, file: Remote) -> None:
+        self._remote, self._at = file, 0
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return true."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._remote.size}[whence]
+        return self._at
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Read on from the place."""
+        view = memoryview(buffer).cast("B")
+        count = max(0, min(len(view), self._remote.size - self._at))
+        view[:count] = self._remote.read(self._at, count)
+        self._at += count
+        return count
+
+
+@contextlib.contextmanager
+def reading(source: InputFile, what: str) -> Iterator[None]:
+    """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
+    try:
+        yield
+    except PecliError:
+        raise
+    except UnicodeDecodeError as error:
+        raise source.bad(f"{what}: a name in it is no text in UTF-8; rename it where the file was made") from error
+    except Exception as error:
+        if not isinstance(error, LIBRARY_ERRORS) and type(error).__name__ != "BadZipFile":
+            raise
+        why = "it is truncated or damaged; make it again"
+        if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM or "llocat" in str(error):
+            why = "there is too little memory here, or it is damaged; allow more (ulimit -v), or make it again"
+        raise source.bad(f"{what}: {why}") from error
+
+
+@contextlib.contextmanager
+def undone(close: Callable[[], None]) -> Iterator[None]:
+    """Close what was opened, if what follows fails."""
+    try:
+        yield
+    except BaseException:
+        close()
+        raise
+
+
+class RawFile:
+    """Values that stand in a file as they stand in memory, read at offsets by any thread."""
+
+    def __init__(self, source: InputFile) -> None:
+        self.source, self.descriptor = source, -1
+        if source.remote is None:
+            flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+            self.descriptor = os.open(source.path, flags)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes."""
+        if count < 0 or offset < 0 or offset + count > self.source.size:
+            raise self.source.bad("ends early: it is truncated; make it again")
+        data = bytearray(count)
+        self.read_into(offset, memoryview(data))
+        return bytes(data)
+
+    def read_into(self, offset: int, view: memoryview) -> None:
+        """Fill `view` with the bytes at `offset`."""
+        if self.source.remote is not None:
+            view[:] = self.source.remote.read(offset, len(view))
+            return
+        while view:
+            if hasattr(os, "preadv"):
+                count = os.preadv(self.descriptor, [view], offset)
+            else:
+                data = os.pread(self.descriptor, len(view), offset)
+                count = len(data)
+                view[:count] = data
+            if not count:
+                raise self.source.bad("ends early: it is truncated; make it again")
+            view, offset = view[count:], offset + count
+
+    def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
+        """Read values of `dtype`, in C order from `offset`, into `out`."""
+        import numpy as np
+
+        if out.dtype == dtype and out.flags.c_contiguous:
+            self.read_into(offset, raw_bytes(out))
+        else:
+            raw = np.empty(out.size, dtype)
+            self.read_into(offset, raw_bytes(raw))
+            out[...] = raw.reshape(out.shape)
+
+
+def without_limit(_source: InputFile) -> int:
+    """Let a pipe give as much as it has, and the disk takes."""
+    return sys.maxsize
+
+
+@contextlib.contextmanager
+def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
+    """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
+
+    Parameters
+    ----------
+    path : str
+        A file, a device, a FIFO, or "-" for standard input.
+    most : callable
+        Of what comes through a pipe, by its first bytes, how many bytes are copied; may raise.
+
+    Raises
+    ------
+    BadFile
+        If there is none, or it cannot be read, or is empty, or more comes through a pipe.
+    """
+    name = "standard input" if path == "-" else path
+    with contextlib.ExitStack() as stack:
+        try:
+            if path == "-":
+                local = _spooled(sys.stdin.buffer, name, most, stack)
+            else:
+                mode = os.stat(path).st_mode
+                if stat.S_ISDIR(mode):
+                    raise BadFile(path, "is a folder: name a file in it")
+                local = path
+                if not stat.S_ISREG(mode):
+                    local = _spooled(stack.enter_context(open(path, "rb")), name, most, stack)
+            with open(local, "rb") as file:
+                head = file.read(HEAD_BYTES)
+                size = os.fstat(file.fileno()).st_size
+        except BadFile:
+            raise
+        except (OSError, ValueError) as error:
+            raise BadFile(path, _reason(error)) from error
+        if not size:
+            raise BadFile(name, "is empty: make it again")
+        yield InputFile(local, name, size, head)
+
+
+def _spooled(stream: Any, name: str, most: Callable[[InputFile], int], stack: contextlib.ExitStack) -> str:
+    """Copy a stream into a temporary file that is deleted once it has been opened."""
+    import tempfile
+
+    piece = stream.read(HEAD_BYTES)
+    left = most(InputFile("", name, sys.maxsize, piece)) if piece else 0
+    limit = left >> 20
+    copy = stack.enter_context(tempfile.NamedTemporaryFile(prefix="pecli-"))  # noqa: SIM115 - the stack closes it
+    while piece:
+        left -= len(piece)
+        if left < 0:
+            raise BadFile(name, f"gives more than {limit} MiB through a pipe: save it in a file, best as npy")
+        copy.write(piece)
+        piece = stream.read(PIECE)
+    copy.flush()
+    return copy.name
+
+
+def _reason(error: OSError | ValueError) -> str:
+    import tempfile
+
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOENT:
+        return "does not exist: check the name"
+    if number in (errno.EACCES, errno.EPERM):
+        return "may not be read: change its permissions"
+    if number == errno.ENOSPC:
+        return f"no space is left in {tempfile.gettempdir()} to hold what comes through the pipe: set TMPDIR"
+    return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+
+
+INFLATE_PIECE = 1 << 16  # bytes that are inflated at once; of zeros they become 64 MiB
+
+
+def zlib_size(data: bytes, most: int) -> int:
+    """Return how many bytes a zlib stream inflates to, or some number above `most`; -1 where it is cut or damaged."""
+    stream, size = zlib.decompressobj(), 0
+    try:
+        for start in range(0, len(data), INFLATE_PIECE):
+            left = data[start : start + INFLATE_PIECE]
+            while left and size <= most:
+                size += len(stream.decompress(left, 1 << 20))
+                left = stream.unconsumed_tail
+            if size > most:
+                return size
+        size += len(stream.flush())
+    except zlib.error:
+        return -1
+    return size if stream.eof else -1
+
+
+def inflated(data: bytes, codec: str, most: int) -> bytes:
+    """Return what bytes of "gzip", "zlib" or "zstd" inflate to; :class:`ValueError` where that is more than `most`."""
+    if codec == "zlib":
+        stream = zlib.decompressobj()
+        found = stream.decompress(data, most + 1)
+        if not stream.eof:
+            raise ValueError(f"inflates to more than {most} bytes, or is cut")
+    else:
+        import pyarrow as pa
+
+        with pa.CompressedInputStream(pa.BufferReader(data), codec) as opened:
+            found = opened.read(most + 1)
+    if len(found) > most:
+        raise ValueError(f"inflates to more than {most} bytes")
+    return found

@@ -1,0 +1,213 @@
+"""JSON: one object with the recipe, and the arrays as nested lists of the shortest decimals that read back.
+
+Infinity is the string inf; recipe and metadata are keys of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular, array_of
+from pecli.formats.columns import row_axes
+from pecli.formats.decimals import json_texts, narrowed, spelled
+from pecli.formats.format import Draft, WriteOptions
+from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
+from pecli.formats.io.output import Output
+from pecli.formats.io.source import InputFile, RawFile
+from pecli.formats.layout import with_positions
+from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
+from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
+from pecli.numbers.reader import limit, size_text
+
+BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
+
+
+def draft(table: Tabular, options: WriteOptions) -> Draft:
+    """Write row after row."""
+    values = sum(array.bytes // 16 for array in table.arrays)
+    return Draft(lambda output: _write(with_positions(table), output, options), None, 2 * values)
+
+
+def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
+    recipe = None if table.recipe is None else plain(table.recipe)
+    facts = {"recipe": recipe, "metadata": dict(sorted(plain_facts(table.metadata).items()))}
+    head = json.dumps(facts, ensure_ascii=False, allow_nan=False)
+    output.write(f'{head[:-1]}, "arrays": {{'.encode())
+    for index, array in enumerate(table.arrays):
+        about = {"dtype": array.dtype, "shape": array.shape, "axes": array.axes}
+        text = json.dumps(about, ensure_ascii=False)
+        comma = "," if index else ""
+        output.write(f'{comma}\n{json.dumps(array.name)}: {text[:-1]}, "values": '.encode())
+        _write_values(table, array, output, options)
+        output.write(b"}")
+    output.write(b"\n}}\n")
+
+
+def _write_values(table: Tabular, array: Array, output: Output, options: WriteOptions) -> None:
+    if not array.rows:
+        output.write(b"[]")
+        return
+    shape = row_axes(array)
+    spans = [math.prod(array.shape[level : array.lead]) for level in range(array.lead)]  # rows within each bracket
+
+    def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
+        values = fill(table, task, buffer)[array.name]
+        texts = json_texts(real_pairs(values))
+        for size in reversed(shape):
+            texts = [f"[{','.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
+        lines = []
+        for row, text in enumerate(texts, task.start):
+            opened = sum(row % span == 0 for span in spans)
+            closed = sum((row + 1) % span == 0 for span in spans)
+            comma = "" if row + 1 == array.rows else ","
+            lines.append(f"{'[' * opened}{text}{']' * closed}{comma}")
+        return "\n".join(["", *lines]).encode(), values.nbytes
+
+    with in_turn(tasks([array], BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:
+        for text in results:
+            output.write(text)
+
+
+LARGEST_FILE = 64 << 20  # bytes of text, of which Python's objects take up to eight times as much
+MOST_LEVELS = 32  # of lists
+TEXTS = re.compile(rb'(?<=[\[,\s])"(-?)(inf|nan)"(?=[,\]\n])')  # infinity and NaN in a list, as `json_texts` has them
+NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
+
+
+class JsonTable(StoredTable):
+    """An open JSON file, read as a whole by the standard library: pecli's own, nested lists, or an object of lists."""
+
+    def __init__(self, source: InputFile) -> None:
+        self.source = source
+        if source.size > limit(LARGEST_FILE):
+            remedy = "convert it to npy where it was made, or allow more"
+            raise source.bad(f"is JSON of {source.size:,} bytes, of which {size_text(limit(LARGEST_FILE))}: {remedy}")
+        with contextlib.closing(RawFile(source)) as file:
+            data = file.read(0, source.size)
+        data = TEXTS.sub(lambda found: found[1] + NAMES[found[2]], data)
+        self._has_words = any(word in data for word in (b"true", b"false", b"null"))
+        try:
+            content = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise source.bad("is no JSON: it is truncated or damaged; make it again") from error
+        self._values: dict[str, NDArray[Any]] = {}
+        self._untyped: set[str] = set()
+        facts = content if isinstance(content, dict) else {}
+        held = facts.get("arrays", facts) if facts else {"array": content}
+        held = held if isinstance(held, dict) else {}
+        arrays = [array for name, value in held.items() for array in self._array(plain(name), value)]
+        if sum(int(np.isinf(v).sum()) for v in self._values.values() if v.dtype.kind in "fc") != data.count(
+            b"Infinity"
+        ):
+            json.loads(data, parse_float=self._finite)
+        del data
+        recipe, metadata = facts.get("recipe"), facts.get("metadata")
+        super().__init__(
+            source,
+            "json",
+            arrays,
+            recipe if isinstance(recipe, str) else None,
+            texts(metadata) if isinstance(metadata, dict) else {},
+        )
+        self.take_scales()
+
+    def _array(self, name: str, value: Any) -> Iterator[Array]:
+        about = value if isinstance(value, dict) else {"values": value}
+        lists, stated = about.get("values"), about.get("dtype")
+        if not isinstance(lists, list) and about.get("shape") != []:
+            return
+        if stated is not None and (not isinstance(stated, str) or stated not in ITEM_BYTES or stated == "bfloat16"):
+            raise self.source.bad(f"says '{name}' to be of type '{stated}', which JSON has not: it is damaged")
+        values = self._of_lists(name, lists)
+        shape, dtype = values.shape, stated or ("int64" if values.dtype == np.int64 else "float64")
+        if dtype in REAL:
+            if shape[-1:] != (2,):
+                raise self.source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
+            shape = shape[:-1]
+        if about.get("shape", list(shape)) != list(shape):
+            raise self.source.bad(f"says another shape for '{name}' than its lists have: it is damaged")
+        values = self._typed(name, values, real_type(dtype))
+        self._values[name] = values if dtype not in REAL else values.reshape(-1).view(dtype).reshape(shape)
+        if stated is None:
+            self._untyped.add(name)
+        yield array_of(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
+
+    def _finite(self, text: str) -> float:
+        value = float(text)
+        if math.isinf(value):
+            raise self.source.bad(f"holds '{text[:40]}', which is beyond the largest float64")
+        return value
+
+    def _of_lists(self, name: str, lists: Any) -> NDArray[Any]:
+        """Return nested lists as an array of integers or float64."""
+        if self._has_words and _has_word(lists):
+            raise self.source.bad(f"mixes numbers with other things in '{name}'")
+        try:
+            values = np.array(lists)
+        except ValueError:
+            raise self.source.bad(f"has lists of unequal length in '{name}': make them equal") from None
+        if values.ndim > MOST_LEVELS:
+            rule = f"has {values.ndim} levels of lists in '{name}', and {MOST_LEVELS} are the most: it is no table"
+            raise self.source.bad(rule)
+        if values.dtype.kind in "iuf":
+            return values
+        try:
+            return values.astype(np.float64)  # texts, and integers beyond 64 bits
+        except OverflowError:
+            raise self.source.bad(f"holds an integer in '{name}' that is beyond the largest float64") from None
+        except (ValueError, TypeError):
+            raise self.source.bad(f"holds something that is no number in '{name}'") from None
+
+    def _typed(self, name: str, values: NDArray[Any], dtype: str) -> NDArray[Any]:
+        """Return values in the type that the file says."""
+        kind = np.dtype(dtype).kind
+        if kind == "f":
+            wide = values.astype(np.float64, copy=False).reshape(-1)
+            narrow = narrowed(wide, dtype)
+            beyond = np.isinf(narrow) & ~np.isinf(wide)
+        else:
+            low, high = (0, 1) if kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+            if values.dtype.kind not in "iu" and values.size:
+                raise self.source.bad(f"holds something that is no number of type {dtype} in '{name}'")
+            wide = values.reshape(-1)
+            beyond = (wide < low) | (wide > high)
+            narrow = wide.astype(dtype)
+        if beyond.any():
+            wrong = wide[beyond.argmax()]
+            raise self.source.bad(f"holds '{wrong}' in '{name}', which is beyond the largest {dtype}")
+        return narrow.reshape(values.shape)
+
+    def take_type(self, dtype: str) -> bool:
+        """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
+        taken = {
+            array.name
+            for array in self.arrays
+            if array.name in self._untyped
+            and array.dtype == "float64"
+            and spelled(self._values[array.name].reshape(-1), dtype)
+        }
+        for name in taken:
+            self._values[name] = self._typed(name, self._values[name], dtype)
+        self.arrays = tuple(
+            Array(a.name, a.shape, dtype, a.axes, a.lead) if a.name in taken else a for a in self.arrays
+        )
+        return bool(taken)
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        out[...] = self._values[array.name].reshape(array.rows, *array.row_shape)[start:stop]
+
+
+def _has_word(nested: Any) -> bool:
+    """Whether nested lists hold true, false or null."""
+    if isinstance(nested, list):
+        return any(map(_has_word, nested))
+    return nested is None or isinstance(nested, bool)

@@ -1,0 +1,233 @@
+"""npz: a zip of npy files, one for each array, stored or deflated, dated 1980; the recipe is an array of text."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import threading
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular, array_of
+from pecli.formats.format import Draft, WriteOptions
+from pecli.formats.io.output import Output
+from pecli.formats.io.source import InputFile, RawFile, reading, undone
+from pecli.formats.layout import in_order
+from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header, refuse_more
+from pecli.formats.stored import StoredTable, axes_of, dtype_name, facts_json, parse_object, texts
+from pecli.numbers.dtypes import raw_bytes
+
+RECIPE = "recipe"  # an array of text: every member of an npz should be an array
+FORMER_RECIPE = "recipe.json"  # of earlier versions
+
+
+def draft(table: Tabular, options: WriteOptions) -> Draft:
+    """Write one member per array, stored unless compression is asked for."""
+    size = sum(array.bytes for array in table.arrays)
+    least = size // 1100 if options.compress else size
+    return Draft(lambda output: _write(table, output, options), None, least)
+
+
+def recipe_name(table: Tabular) -> str:
+    """Return the name of the array of text; an array of numbers may have the plain one."""
+    name = RECIPE
+    while any(array.name == name for array in table.arrays):
+        name += "_"
+    return name
+
+
+def _text_member(text: str) -> bytes:
+    """Return a text as npy: one Unicode string, which `numpy.load` gives as an array of no axes."""
+    import io
+
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.array(text, dtype=f"<U{max(1, len(text))}"), version=(1, 0))
+    return file.getvalue()
+
+
+def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
+    method = zipfile.ZIP_DEFLATED if options.compress else zipfile.ZIP_STORED
+    archive = zipfile.ZipFile(output, "w", method, compresslevel=1)
+    try:
+        for array in table.arrays:
+            with archive.open(f"{array.name}.npy", "w", force_zip64=True) as member:
+                member.write(header(array.dtype, array.shape))
+                for values in in_order(table, array, options):
+                    member.write(raw_bytes(values))
+        with archive.open(f"{recipe_name(table)}.npy", "w") as member:  # writestr would date it now
+            member.write(_text_member(facts_json(table)))
+    except BaseException:
+        output.abandon()
+        raise
+    finally:
+        archive.close()
+
+
+BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
+LOCAL_HEADER = 30
+END_RECORD = 22  # bytes, without the comment
+LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
+PIECE = 1 << 20
+LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
+_TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
+
+
+def _text(member: bytes) -> str:
+    """Return the text of an array of no axes as NumPy writes it; nothing where it is another."""
+    match = re.match(
+        rb"\x93NUMPY\x01\0(..)\{'descr': '<U\d+', 'fortran_order': False, 'shape': \(\)", member, re.DOTALL
+    )
+    start = 10 + int.from_bytes(match[1], "little") if match else len(member)
+    return member[start:].decode("utf-32-le", errors="replace").rstrip("\0")
+
+
+class NpzTable(StoredTable):
+    """An open npz file; members that are no npy, or hold text, are left alone."""
+
+    def __init__(self, source: InputFile) -> None:
+        self._raw = RawFile(source)
+        self._members: dict[str, NpyArray | _Deflated] = {}
+        with reading(source, "cannot be opened as npz"):
+            self._archive = zipfile.ZipFile(source.handle())
+        with undone(self.close):
+            if self._raw.read(source.size - END_RECORD - len(self._archive.comment), 4) != b"PK\x05\x06":
+                raise source.bad("goes on behind the end of its archive: it is damaged; make it again")
+            members = self._archive.infolist()
+            facts: dict[str, Any] = {}
+            for info in members:
+                if info.filename == FORMER_RECIPE:
+                    facts = parse_object(self._small(source, info)) or facts
+                elif info.filename.endswith(".npy") and not info.is_dir():
+                    head = self._small(source, info, LONGEST_HEADER)
+                    if not _TEXT.match(head):
+                        self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
+                    elif info.filename.removesuffix(".npy").rstrip("_") == RECIPE:
+                        facts = parse_object(_text(self._small(source, info))) or facts
+            self._refuse_pickles(source)
+            arrays = [
+                array_of(name, member.array.shape, member.array.dtype, axes_of(facts, name))
+                for name, member in self._members.items()
+            ]
+            metadata = texts(facts)
+            super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
+        self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
+        self.take_scales()
+
+    def _open(self, source: InputFile, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
+        name = info.filename.removesuffix(".npy")
+        if info.flag_bits & 1:
+            raise source.bad(f"encrypts '{name}': save it without a password")
+        if info.compress_type == zipfile.ZIP_DEFLATED:
+            if info.file_size > BEST_DEFLATE * info.compress_size + PIECE:
+                raise source.bad(f"says {info.file_size:,} bytes for '{name}', more than it can hold: it is damaged")
+            return _Deflated(self._archive, source, info, name)
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise source.bad(f"compresses '{name}' in a way that npz has not: save it with numpy.savez")
+        local = self._raw.read(info.header_offset, LOCAL_HEADER)
+        lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
+        start = info.header_offset + LOCAL_HEADER + lengths
+        return NpyArray(self._raw, start, min(info.file_size, source.size - start), name)
+
+    def _small(self, source: InputFile, info: zipfile.ZipInfo, most: int | None = None) -> bytes:
+        """Return a small member, or the beginning of any; nothing where that cannot be had."""
+        if info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return b""
+        if most is None and info.file_size > LONGEST_TEXT:
+            return b""
+        with reading(source, f"cannot be read at '{info.filename}'"), self._archive.open(info) as member:
+            return member.read(LONGEST_TEXT if most is None else most)
+
+    def _refuse_pickles(self, source: InputFile) -> None:
+        if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
+            raise source.bad(
+                "is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy"
+            )
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        self._members[array.name].fill(array, start, stop, out)
+
+    def close(self) -> None:
+        """Close the file."""
+        for member in self._members.values():
+            if isinstance(member, _Deflated):
+                member.close()
+        self._archive.close()
+        self._raw.close()
+
+
+class _Deflated:
+    """A compressed member, read forwards; going back starts it again."""
+
+    def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo, name: str) -> None:
+        self._archive, self._source, self._info = archive, source, info
+        self._lock = threading.Lock()
+        self._stream: zipfile.ZipExtFile | None = None
+        self._turned: NDArray[Any] | None = None
+        with undone(self.close):
+            self._parse(source, name)
+
+    def _parse(self, source: InputFile, name: str) -> None:
+        size = self._info.file_size
+        with self._reading():
+            head = self._opened().read(min(size, 12 + LONGEST_HEADER))
+        try:
+            self._dtype, fortran, shape, self._start = parse_header(head)
+        except ValueError as error:
+            raise source.bad(f"'{name}' {error}") from None
+        kind = dtype_name(self._dtype)
+        assert kind is not None
+        self.array = array_of(name, shape, kind)
+        held = size - self._start
+        if self.array.bytes > held:
+            raise source.bad(
+                f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged"
+            )
+        refuse_more(source, held - self.array.bytes)
+        if fortran and len(shape) > 1:
+            if held > LARGEST_TURNED:
+                raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
+            self._turned = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
+
+    def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of the array, as `array` divides it into rows."""
+        if self._turned is not None:
+            out[...] = self._turned.reshape(array.rows, *array.row_shape)[start:stop]
+        else:
+            out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
+
+    def _raw(self, offset: int, count: int) -> NDArray[Any]:
+        """Return so many values from an offset behind the header."""
+        raw = np.empty(count, self._dtype)
+        view = raw_bytes(raw)
+        with self._lock, self._reading():
+            stream = self._opened()
+            stream.seek(self._start + offset)
+            while view:
+                data = stream.read(min(PIECE, len(view)))
+                if not data:
+                    raise EOFError
+                view[: len(data)] = data
+                view = view[len(data) :]
+        return raw
+
+    def _reading(self) -> contextlib.AbstractContextManager[None]:
+        return reading(self._source, f"cannot be read at '{self._info.filename}'")
+
+    def _opened(self) -> zipfile.ZipExtFile:
+        if self._stream is None:
+            stream = self._archive.open(self._info)
+            assert isinstance(stream, zipfile.ZipExtFile)
+            stream.MAX_SEEK_READ = PIECE  # bytes of what is skipped that are held at a time
+            self._stream = stream
+        return self._stream
+
+    def close(self) -> None:
+        """Close the stream, which holds the archive open."""
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None

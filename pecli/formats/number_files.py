@@ -1,0 +1,142 @@
+"""Files of numbers (weights, content, frequencies, positions) in every format and as plain text."""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pecli.errors import BadFile
+from pecli.formats import FORMATS, is_text, open_source, open_table, recognised, split_path
+from pecli.formats.decimals import is_number
+from pecli.formats.io.source import InputFile, regular_source
+from pecli.formats.stored import StoredTable
+from pecli.numbers.reader import (
+    LARGEST_ARRAY,
+    LARGEST_TEXT,
+    NumberFile,
+    StoredArray,
+    limit,
+    parse_rows,
+    size_text,
+    text_array,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+TEXTS = ("", ".txt", ".dat", ".tsv")  # what is a list of numbers; csv and json tell their arrays apart
+
+
+def open_numbers(path: str) -> NumberFile:
+    """Open a file of numbers; see :func:`pecli.numbers.reader.open_numbers`.
+
+    What comes through a pipe is kept up to a limit: of text `LARGEST_TEXT`, of other formats `LARGEST_ARRAY`.
+    """
+    pipe = _pipe(path)
+    if pipe not in _KEPT:
+        found = _opened(path)
+        if pipe is None:
+            return found
+        _KEPT[pipe] = found
+    return _KEPT[pipe]
+
+
+_KEPT: dict[tuple[str, int, int] | None, NumberFile] = {}  # what came through a pipe, which gives it only once
+
+
+def _pipe(path: str) -> tuple[str, int, int] | None:
+    """Return what tells a pipe, a device or standard input from others; None for a file."""
+    place, name = split_path(path)
+    try:
+        found = os.fstat(0) if place == "-" else os.stat(place)
+    except (OSError, ValueError):
+        return None
+    return None if stat.S_ISREG(found.st_mode) and place != "-" else (name or "", found.st_dev, found.st_ino)
+
+
+def _opened(path: str) -> NumberFile:
+    place, name = split_path(path)
+    with regular_source(place, _most) as source:
+        if _is_text(source):
+            data = None
+            if source.size <= limit(LARGEST_TEXT):
+                with open(source.path, "rb") as file:
+                    data = file.read(limit(LARGEST_TEXT))
+            return _Text(path, source, data)
+        return _Table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
+
+
+def _most(source: InputFile) -> int:
+    return limit(LARGEST_TEXT if _is_text(source) else LARGEST_ARRAY)
+
+
+def _is_text(source: InputFile) -> bool:
+    shown = recognised(source, FORMATS.values())
+    if shown is None and not is_text(source.head):
+        raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(FORMATS)}")
+    return shown in (None, "json")
+
+
+class _Table:
+    """A file of one of the formats."""
+
+    def __init__(self, path: str, table: StoredTable) -> None:
+        self.path, self._table = path, table
+
+    def text(self) -> str | None:
+        return None
+
+    def arrays(self) -> Mapping[str, StoredArray]:
+        return {array.name: _stored(self.path, self._table, array.name) for array in self._table.arrays}
+
+
+class _Text:
+    """A text, which is a list of rows of numbers, or by its suffix a table."""
+
+    def __init__(self, path: str, source: InputFile, data: bytes | None) -> None:
+        self._given, self.path, self._data = path, source.name, data
+        self._plain = source.path != source.name or os.path.splitext(source.name)[1].lower() in TEXTS
+
+    def text(self) -> str | None:
+        if self._data is None:
+            raise BadFile(self.path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save so many numbers as npy")
+        try:
+            text = self._data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise BadFile(self.path, "is no text in UTF-8") from None
+        return text if self._plain else _list_of(text)
+
+    def arrays(self) -> Mapping[str, StoredArray]:
+        if not self._plain:
+            return _Table(self._given, open_table(self._given)).arrays()
+        return {"array": text_array(self.path, parse_rows(self.path, self.text() or ""))}
+
+
+def _list_of(text: str) -> str | None:
+    """Return the list of numbers that a csv or JSON file is; None for one that holds named arrays."""
+    first, _, rest = text.lstrip().partition("\n")
+    if first.startswith("{"):
+        return None
+    if first.startswith("[") or all(map(is_number, first.split(","))):
+        return text
+    return rest if "," not in first else None  # a column with its name above it
+
+
+def _stored(path: str, table: StoredTable, name: str) -> StoredArray:
+    """Return an array whose rows are read from a table, counted along its first axis."""
+    array = table.array(name)
+    inner = math.prod(array.shape[1 : array.lead])
+
+    def fetch(start: int, stop: int) -> NDArray[Any]:
+        values = table.read_rows([name], start * inner, stop * inner)[name]
+        if array.dtype == "bfloat16":
+            from pecli.numbers.rounding import widen
+
+            values = widen(values, array.dtype)
+        return values.reshape(-1, *array.shape[1:])
+
+    return StoredArray(path, name, array.shape, fetch, array.row_bytes // max(1, math.prod(array.row_shape)))

@@ -1,0 +1,514 @@
+"""zarr: a folder, or a place in an object store, of many objects, which several processes write at once.
+
+Arrays are cut into shards of about 4 MiB, and those into chunks of at most 1 MiB; every axis is named and numbered, so
+that xarray opens it.  The recipe is an attribute of the root, which is written last: a part of a store has no root.
+No chunk inflates to much more than the bytes that its shape says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import functools
+import itertools
+import math
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.declare.tabular import Array, Tabular, array_of
+from pecli.engine.threads import run_in_thread, run_threads
+from pecli.errors import BadParameter, PecliError, WriteFailed
+from pecli.formats.format import Draft, Shard, WriteOptions
+from pecli.formats.hdf5 import chunk_shape
+from pecli.formats.io.atomic import Need, explained, free_space
+from pecli.formats.io.blocks import Buffer, Task, fill
+from pecli.formats.io.remote import ReadAhead
+from pecli.formats.io.source import InputFile, inflated, reading
+from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
+from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
+from pecli.numbers.dtypes import raw_bytes, storage
+from pecli.numbers.reader import is_url, limit, shown, size_text
+
+if TYPE_CHECKING:
+    import zarr
+
+
+MORE = 1 << 20  # bytes beside the values of a chunk: checksums, the index of a shard
+SAFE = ("bytes", "transpose", "crc32c", "sharding_indexed", "gzip", "zstd", "blosc")  # of version 3
+STATED = {"blosc": 4, "lz4": 0}  # where four bytes are the size by which the library takes memory, and stays in it
+STEADY = ("delta", "shuffle", "bitround")  # filters of version 2 that change no size
+
+
+def _most(spec: Any) -> int:
+    return 2 * int(math.prod(spec.shape) * spec.dtype.to_native_dtype().itemsize) + MORE
+
+
+def check_stated(data: Any, codec: str, most: int) -> None:
+    """Raise :class:`ValueError` where the header of a chunk says more than `most` bytes."""
+    start = STATED[codec]
+    if int.from_bytes(bytes(memoryview(data)[start : start + 4]), "little") > most:
+        raise ValueError(f"inflates to more than {most} bytes")
+
+
+@functools.cache
+def _bounded() -> dict[str, Any]:
+    """Return the codecs of zarr that inflate, each by its name, as ones that are bounded."""
+    from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
+
+    def inflating(codec: Any, kind: str) -> Any:
+        def decode(_self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+            return chunk_spec.prototype.buffer.from_bytes(inflated(chunk_bytes.to_bytes(), kind, _most(chunk_spec)))
+
+        async def decode_single(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+            return await asyncio.to_thread(decode, self, chunk_bytes, chunk_spec)
+
+        names = {"_decode_sync": decode, "_decode_single": decode_single, "__module__": __name__}
+        return type(f"Bounded{codec.__name__}", (codec,), names)
+
+    async def decode_blosc(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
+        check_stated(chunk_bytes.to_bytes(), "blosc", _most(chunk_spec))
+        return await BloscCodec._decode_single(self, chunk_bytes, chunk_spec)
+
+    blosc = type("BoundedBloscCodec", (BloscCodec,), {"_decode_single": decode_blosc, "__module__": __name__})
+    return {"gzip": inflating(GzipCodec, "gzip"), "zstd": inflating(ZstdCodec, "zstd"), "blosc": blosc}
+
+
+@contextlib.contextmanager
+def bounded_codecs() -> Iterator[None]:
+    """Have the arrays that are opened within decode their chunks with the bounded codecs."""
+    from zarr import config
+    from zarr.registry import register_codec
+
+    names = {}
+    for name, codec in _bounded().items():
+        names[f"codecs.{name}"] = f"{codec.__module__}.{codec.__qualname__}"
+        register_codec(name, codec)
+    with config.set(names):
+        yield
+
+
+def bound(source: InputFile, name: str, held: Any) -> None:
+    """Raise :class:`BadFile` where the chunks of an array go through codecs that nothing bounds."""
+    about = held.metadata
+    if about.zarr_format != 2:
+        other = next((n for n in _names(about.codecs) if n not in SAFE), None)
+    else:
+        other = _bound_version_2(about, math.prod(held.chunks) * held.dtype.itemsize)
+    if other is not None:
+        remedy = "rewrite the array with gzip, zstd or blosc"
+        raise source.bad(f"compresses '{name}' with {other}, whose size nothing bounds: {remedy}")
+
+
+def _names(codecs: Any) -> Iterator[str]:
+    for codec in codecs:
+        yield codec.to_dict()["name"]
+        yield from _names(getattr(codec, "codecs", ()))
+        yield from _names(getattr(codec, "index_codecs", ()))
+
+
+def _bound_version_2(about: Any, size: int) -> str | None:
+    """Bound the compressor of an array of zarr version 2 in place; return the name of a codec that cannot be."""
+    codec, most = about.compressor, 2 * size + MORE
+    other = next((f.codec_id for f in about.filters or () if f.codec_id not in STEADY), None)
+    if other is not None or codec is None:
+        return other
+    decode, kind = codec.decode, str(codec.codec_id)
+
+    def checked(data: Any, out: Any = None) -> Any:
+        if kind not in STATED:
+            return inflated(bytes(data), kind, most)
+        check_stated(data, kind, most)
+        return decode(data, out)
+
+    codec.decode = checked
+    return None if kind in (*STATED, "gzip", "zlib", "zstd") else kind
+
+
+DESCRIPTION = "zarr.json"
+
+
+def store_at(path: str) -> Any:
+    """Return the store of the root, to be read."""
+    if is_url(path):
+        from pecli.formats.io.remote import chunk_store
+
+        return chunk_store(path.rstrip("/"))
+    from zarr.storage import LocalStore
+
+    return LocalStore(path, read_only=True)
+
+
+class Outbox:
+    """The store of the root, or of an array in it, to be written.
+
+    Behind a URL, objects are made in memory, and each is sent by the thread that made it.  Given the store itself, the
+    library asks it for every shard that is to be written, and holds five copies of one until it is there.
+
+    Parameters
+    ----------
+    path : str
+        A folder or a URL.
+    name : str, optional
+        The array.
+    """
+
+    def __init__(self, path: str, name: str = "") -> None:
+        from zarr.storage import LocalStore, MemoryStore
+
+        self._made: dict[str, Any] = {}
+        self._url = "/".join(filter(None, (path.rstrip("/"), name))) if is_url(path) else None
+        self.store = LocalStore(os.path.join(path, name)) if self._url is None else MemoryStore(self._made)
+
+    def send(self, key: str = DESCRIPTION) -> None:
+        """See that an object that was made is where it belongs."""
+        if self._url is not None:
+            from pecli.formats.io.remote import put
+
+            put(f"{self._url}/{key}", self._made.pop(key).to_bytes())
+
+    def opened(self) -> zarr.Array[Any]:
+        """Return the array, to be written: chunks of zeros are written too, since one that is lost is none."""
+        import zarr
+        from zarr.buffer import cpu
+
+        if self._url is not None:
+            from pecli.formats.io.remote import get
+
+            self._made[DESCRIPTION] = cpu.Buffer.from_bytes(get(f"{self._url}/{DESCRIPTION}"))
+        return zarr.open_array(self.store, mode="r+", config={"write_empty_chunks": True})
+
+
+class Target:
+    """An array of a store, to be written shard by shard, by any thread."""
+
+    def __init__(self, path: str, name: str) -> None:
+        self._outbox = Outbox(path, name)
+        self._array, self._making = self._outbox.opened(), threading.Lock()
+
+    def write(self, box: Sequence[slice], values: NDArray[Any]) -> None:
+        """Write a shard: whole rows of a box of the leading axes."""
+        rest = self._array.shape[len(box) :]
+        with self._making:
+            self._array[(*box, *map(slice, rest))] = values.reshape([part.stop - part.start for part in box] + [*rest])
+        corner = [part.start // size for part, size in zip(box, self._array.shards or (), strict=False)]
+        self._outbox.send("/".join(map(str, ["c", *corner, *(0 for _ in rest)])))
+
+
+CHUNKS = 4  # of a shard
+WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes to a disk, five to a store
+
+
+def draft(table: Tabular, options: WriteOptions) -> Draft:
+    """Plan the arrays; the store is whole when its root is there."""
+    scaled, places = with_scales(table)
+    for array in scaled.arrays:
+        if array.name.strip("/.") != array.name or not array.name or not array.shape:
+            raise BadParameter("format", "zarr", f"cannot hold an array named '{array.name}': use npz")
+
+    def write(objects: Objects) -> None:
+        for array in scaled.arrays:
+            create(scaled, places, array, objects.path, compress=options.compress)
+        shards = [Shard(array.name, *span) for array in scaled.arrays for span in shard_rows(array)]
+        if options.spread is None:
+            _by_threads(scaled, objects, shards, options)
+        else:
+            numbers = [shard for shard in shards if shard.array in scaled.scales]
+            _by_threads(scaled, objects, numbers, WriteOptions())
+            options.spread(objects.path, [shard for shard in shards if shard.array not in scaled.scales], options)
+        objects.settle()
+        _finish(scaled, objects.path)
+
+    size = sum(array.bytes for array in scaled.arrays)
+    return Draft(write, None, size // 1100 if options.compress else size)
+
+
+def shard_shape(array: Array) -> tuple[int, ...]:
+    """Return a shard: some chunks that follow one another, and whole rows."""
+    left, shape = CHUNKS, []
+    for axis, (size, part) in reversed(list(enumerate(zip(array.shape, chunk_shape(array), strict=True)))):
+        count = -(-size // part)
+        taken = count if axis >= array.lead else min(count, left)
+        left = max(1, left // taken) if taken == count else 1
+        shape.append(part * taken)
+    return tuple(reversed(shape))
+
+
+def shard_rows(array: Array) -> Iterator[tuple[int, int]]:
+    """Yield the rows of each shard, from and to."""
+    lead, shard = array.shape[: array.lead], shard_shape(array)
+    for corner in itertools.product(*(range(0, n, s) for n, s in zip(lead, shard, strict=False))):
+        start = 0
+        for size, at in zip(lead, corner, strict=True):
+            start = start * size + at
+        count = math.prod(min(s, n - at) for n, s, at in zip(lead, shard, corner, strict=False))
+        yield start, start + count
+
+
+def create(table: Numbered, places: Places, array: Array, path: str, *, compress: bool) -> None:
+    """Write what describes an array, in a store of its own, so that the root stays without a word."""
+    import zarr
+
+    names = [places.get((array.name, axis), label) for axis, label in enumerate(array.axes)]
+    outbox = Outbox(path, array.name)
+    zarr.create_array(
+        outbox.store, shape=array.shape, dtype=storage(array.dtype), chunks=chunk_shape(array),
+        shards=shard_shape(array), compressors="auto" if compress else None, filters=None, dimension_names=names,
+        fill_value=math.nan if array.dtype.startswith("float") else 0,  # what is not there reads as no number
+        attributes={"lead": array.lead},
+    )  # fmt: skip
+    outbox.send()
+
+
+def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) -> int:
+    """Compute the rows of a shard and write them; return the bytes of values."""
+    array = table.array(shard.array)
+    values = fill(table, Task((array,), shard.start, shard.stop), buffer)[array.name]
+    box: list[slice] = []
+    rest = shard.start
+    for axis in range(array.lead):
+        inner = math.prod(array.shape[axis + 1 : array.lead])
+        at, rest = divmod(rest, inner)
+        box.append(slice(at, min(array.shape[axis], at + shard_shape(array)[axis])))
+    target.write(box, values)
+    return values.nbytes
+
+
+def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], options: WriteOptions) -> None:
+    work, lock = iter(shards), threading.Lock()
+    targets = {name: Target(objects.path, name) for name in dict.fromkeys(shard.array for shard in shards)}
+    stopped: list[bool] = []
+
+    def run(errors: Sequence[BaseException]) -> None:
+        buffer = Buffer()
+        while not errors and not stopped:
+            with lock:
+                shard = next(work, None)
+            if shard is None:
+                return
+            options.progress(write_shard(table, shard, targets[shard.array], buffer))
+
+    # within the library an interrupt would leave a write under way behind the deletion
+    run_in_thread(lambda: run_threads(run, min(WRITERS, options.threads)), lambda: stopped.append(True))
+
+
+def _finish(table: Numbered, path: str) -> None:
+    """Write the root, with what is known of the table."""
+    import zarr
+
+    facts = {"pecli_recipe": table.recipe, **table.metadata}
+    known: dict[str, Any] = {plain(key): plain(value) for key, value in facts.items() if value is not None}
+    outbox = Outbox(path)
+    zarr.create_group(outbox.store, attributes=known | {"pecli_arrays": [plain(a.name) for a in table.arrays]})
+    outbox.send()
+
+
+LARGEST_CHUNK = 256 << 20
+LARGEST_PIECE = 16 << 20  # bytes of an object that is fetched whole, where a part of it is wanted
+MOST_DIMENSIONS = 32
+
+
+class ZarrTable(StoredTable):
+    """An open zarr store; arrays in groups are called by their paths."""
+
+    _retry: Callable[[Callable[[], Any]], Any] = staticmethod(lambda act: act())
+
+    def __init__(self, source: InputFile) -> None:
+        import zarr
+
+        if is_url(source.path):
+            from pecli.formats.io.remote import RemoteFile, retry
+
+            RemoteFile(f"{source.path.rstrip('/')}/zarr.json")  # says what hinders
+            self._retry = partial(retry, source.name)
+        with reading(source, "has no root that zarr reads, so it is no store, or its writing did not end"):
+            root = zarr.open_group(store_at(source.path), mode="r")
+            facts = dict(root.attrs)
+        self._held: dict[str, zarr.Array[Any]] = {}
+        self._ahead: dict[str, ReadAhead] = {}
+        arrays = []
+        with bounded_codecs():
+            found = _arrays(source, root, facts.pop("pecli_arrays", None))
+        for name, held in found:
+            array = _described(source, name, held)
+            if array is not None:
+                self._held[name] = held
+                arrays.append(array)
+                if is_url(source.path):
+                    self._read_ahead(array, held.shards or held.chunks)
+        metadata = {plain(key): plain(value) for key, value in texts(facts).items()}
+        super().__init__(source, "zarr", arrays, metadata.pop("pecli_recipe", None), metadata)
+        self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
+
+    def _read_ahead(self, array: Array, part: tuple[int, ...]) -> None:
+        """Fetch objects whole, where consecutive rows stand in one: their index costs as long a way as they do."""
+        run = _run(array, part)
+        if not run:
+            return
+        rows, period = run
+        width = array.row_bytes
+
+        def span(offset: int) -> tuple[int, int]:
+            outer, row = divmod(offset // width, period)
+            first = row // rows * rows
+            return (outer * period + first) * width, (outer * period + min(first + rows, period)) * width
+
+        def read(offset: int, count: int) -> memoryview:
+            values = np.empty((count // width, *array.row_shape), storage(array.dtype))
+            self._fill(array, offset // width, (offset + count) // width, values)
+            return raw_bytes(values)
+
+        self._ahead[array.name] = ReadAhead(read, array.bytes, span)
+
+    def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Read rows of one array."""
+        ahead = self._ahead.get(array.name)
+        if ahead is None:
+            self._fill(array, start, stop, out)
+            return
+        data = ahead.read(start * array.row_bytes, (stop - start) * array.row_bytes)
+        out[...] = np.frombuffer(data, storage(array.dtype)).reshape(out.shape)
+
+    def _fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
+        held, at = self._held[array.name], 0
+        rest = tuple(slice(0, size) for size in array.row_shape)
+        for box in boxes(array.shape[: array.lead], start, stop):
+            count = math.prod(part.stop - part.start for part in box)
+            with reading(self.source, f"cannot be read at '{array.name}'"):
+                values = np.asarray(self._retry(partial(held.__getitem__, (*box, *rest))))
+            out[at : at + count] = values.reshape(count, *array.row_shape)
+            at += count
+
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys, as the scale of this name has them."""
+        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
+        if keys is None or keys.dtype not in ("int64", "float64"):
+            return None
+        out = np.empty(stop - start, keys.dtype)
+        self.fill_array(keys, start, stop, out)
+        return out
+
+
+def _run(array: Array, part: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return how many rows follow one another in one object of such a shape, and after how many that begins anew."""
+    lead = array.shape[: array.lead]
+    axis = next((axis for axis, size in enumerate(part[: array.lead]) if size > 1), array.lead - 1)
+    whole = all(size >= of for size, of in zip(part[axis + 1 :], array.shape[axis + 1 :], strict=True))
+    if not lead or not whole or not array.row_bytes:
+        return None
+    inner = math.prod(lead[axis + 1 :])
+    rows = part[axis] * inner
+    return (rows, lead[axis] * inner) if rows * array.row_bytes <= LARGEST_PIECE else None
+
+
+def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]]:
+    """Return the arrays: those that pecli lists, which need no listing of the store, else whatever is there."""
+    import zarr
+
+    with reading(source, "cannot be listed"):
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            return [(name, root[name]) for name in names]
+        return [(name, found) for name, found in root.members(max_depth=None) if isinstance(found, zarr.Array)]
+
+
+def _described(source: InputFile, name: str, held: Any) -> Array | None:
+
+    with reading(source, f"cannot be read at '{name}'"):
+        shape, dtype = safe_shape(tuple(held.shape)), dtype_name(np.dtype(held.dtype))
+        if shape is None or len(shape) > MOST_DIMENSIONS:
+            raise source.bad(f"gives '{name}' a shape that cannot be: it is damaged")
+        size = math.prod(held.chunks) * np.dtype(held.dtype).itemsize
+        if size > limit(LARGEST_CHUNK):
+            raise source.bad(f"has chunks of {size:,} bytes in '{name}', of which {size_text(limit(LARGEST_CHUNK))}")
+        bound(source, name, held)
+        lead = held.attrs.get("lead")
+        names = getattr(held.metadata, "dimension_names", None) or ()
+    if dtype is None:
+        return None
+    axes = tuple(axis if isinstance(axis, str) else "" for axis in names)
+    fits = isinstance(lead, int) and 0 <= lead <= len(shape)
+    return array_of(plain(name), shape, dtype, axes, lead if fits else None)
+
+
+class Objects:
+    """A store that is being written.
+
+    Attributes
+    ----------
+    path : str
+        A folder or a URL.
+    bytes : int
+        Of its objects, once they are settled.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path, self.bytes = path, 0
+
+    def settle(self) -> None:
+        """See that all that was written is on the disk, before the root says that it is."""
+        if is_url(self.path):
+            return
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                if name.endswith(".partial"):  # of a worker that was killed
+                    os.unlink(os.path.join(folder, name))
+                    continue
+                file = os.open(os.path.join(folder, name), os.O_RDONLY)
+                try:
+                    self.bytes += os.fstat(file).st_size
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+
+    def discard(self) -> None:
+        """Delete whatever was written."""
+        if is_url(self.path):
+            from pecli.formats.io.remote import delete
+
+            delete(self.path)
+        else:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def check_objects(path: str, need: Need) -> None:
+    """Raise if no store can stand at `path`, before an object is written."""
+    if is_url(path):
+        from pecli.formats.io.remote import check_empty
+
+        check_empty(path)
+        return
+    with explained(path, need):
+        if os.path.lexists(path):
+            whole = os.path.exists(os.path.join(path, "zarr.json"))
+            what = "exists" if whole else "exists, without the root that a whole store has"
+            raise WriteFailed(path, f"{what}: a store of many objects is not replaced, so remove it, or name another")
+        folder = os.path.dirname(os.path.abspath(path))
+        if not os.path.isdir(folder):
+            raise WriteFailed(path, f"the folder {folder} does not exist: make it first, or name another")
+        free = free_space(folder)
+        if free is not None and need.size > free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@contextlib.contextmanager
+def open_objects(path: str, need: Need) -> Iterator[Objects]:
+    """Take a place for a store; on a clean exit it stands there whole, on any other nothing is left."""
+    check_objects(path, need)
+    objects = Objects(path)
+    with explained(shown(path), need):
+        if not is_url(path):
+            os.mkdir(path)  # nobody else writes there then
+        try:
+            yield objects
+        except BaseException as error:
+            objects.discard()
+            if isinstance(error, PecliError | OSError) or not isinstance(error, Exception):
+                raise
+            raise WriteFailed(shown(path), f"cannot be written ({error}): try again, or name another place") from error
