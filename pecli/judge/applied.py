@@ -54,6 +54,7 @@ COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "b
 MAX_NAMED = 3  # indices that a place lists
 UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
+UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
 PLAIN = ("dim", "base", "rotary-dim")  # keys that are no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
@@ -233,8 +234,10 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
 def _done(applied: AppliedRotation) -> Iterator[str]:
     """Yield what was done to all vectors."""
     yield from _given(applied, kernels(applied))
-    yield from _measured(applied)
+    measured = list(_measured(applied))
+    yield from (text for text in measured if UNNAMED not in text)
     yield from _given(applied, _bases(applied))
+    yield from measured
 
 
 def _given(applied: AppliedRotation, tried: Iterator[tuple[str, Kernel]]) -> Iterator[str]:
