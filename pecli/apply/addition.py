@@ -47,10 +47,10 @@ from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import minus_infinity, round_into
 from pecli.tables.table import Table
 
-AT_ONCE = 1 << 15
+BLOCK_VALUES = 1 << 15
 """Values worked on at once: their float64 copies stay in a core's cache."""
 
-RUN, KEPT = 1 << 18, 32
+RUN_VALUES, KEPT_RUNS = 1 << 18, 32
 """Values of rows that are computed together, and how many such runs (2 MiB each) are kept for the other batches."""
 
 ONE = (Fraction(1), Fraction(1))
@@ -100,15 +100,15 @@ class AddedRows(Tabular):
         self.recipe, self.metadata = None, {}
         self.factor = self.scale.doubled
         self.where = where if callable(where) else partial(tensor.rows, rows=where)
-        self.step = max(1, RUN // reals.width)
-        self._run = lru_cache(maxsize=KEPT)(self._computed)
+        self.step = max(1, RUN_VALUES // reals.width)
+        self._run = lru_cache(maxsize=KEPT_RUNS)(self._computed)
 
     def _computed(self, number: int) -> Floats:
         return self.reals.rows(number * self.step, min((number + 1) * self.step, self.reals.count))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
-        step = max(1, AT_ONCE // self.tensor.width)
+        step = max(1, BLOCK_VALUES // self.tensor.width)
         with scratch() as own:
             for target in out.values():
                 for at in range(start, stop, step):

@@ -134,7 +134,7 @@ class Rotations(ABC):
     pairs : int
         Pairs of columns.
     coarse : float
-        Factor of `CANDIDATE`: 1 if the parts of `rows` are correctly rounded or exact.
+        Factor of `CANDIDATE_ERROR`: 1 if the parts of `rows` are correctly rounded or exact.
     loose : float
         Further error of the points of `near`, in the complex plane.
     """

@@ -10,7 +10,7 @@ A and B are known three ways:
 - as doubled numbers with a bound on their error, for the few sums where the ends differ (and for float64, all).
 - as intervals of fractions of any width, for what then is still in doubt.  A sum that lies exactly on a boundary
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
-  intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `SMALLEST`.
+  intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `MAX_BITS`.
 
 If A and B are coarser than that, the bounds are wider by a factor (`coarse`) or by an absolute error (`loose`).
 
@@ -60,21 +60,21 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Interval = tuple[Fraction, Fraction]
 
-CANDIDATE = 3 * 2.0**-52
+CANDIDATE_ERROR = 3 * 2.0**-52
 """6u: see above."""
 
-LEAST = 2.0**-1060
+UNDERFLOW_ERROR = 2.0**-1060
 """What products below the normal numbers may err by besides."""
 
-DOUBLED = 2.0**-100
+DOUBLE_DOUBLE_ERROR = 2.0**-100
 """Products of a float64 and a doubled number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
 
-WIDE = 2.0**900
+MAX_SIZE = 2.0**900
 """Beyond this size, or below its reciprocal, a float64 may leave a doubled product no room: fractions decide."""
 
-BITS, SMALLEST = 160, 2600
+FIRST_BITS, MAX_BITS = 160, 2600
 """Precision of the first intervals, doubled until they decide.  A sum whose interval still holds zero at
-`SMALLEST` bits is zero: x and y are float64, whole multiples of 2^-1074, and A and B of pairs that cancel are
+`MAX_BITS` bits is zero: x and y are float64, whole multiples of 2^-1074, and A and B of pairs that cancel are
 square roots of small fractions, whose sums cannot be that small without being zero."""
 
 
@@ -150,7 +150,7 @@ def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[An
     (k,) int64 ndarray
         The flat places of those that may be wrong.  A candidate that is no number is what the inputs make of it.
     """
-    error = CANDIDATE * most + LEAST
+    error = CANDIDATE_ERROR * most + UNDERFLOW_ERROR
     if dtype == "float32" and isfinite(error):
         return _store_float32(candidate, error, out, own)
     if dtype == "float64" or not isfinite(error):
@@ -187,7 +187,11 @@ def sums_one_by_one(
         if dtype == "float64":
             return values, np.ones(len(values), np.bool_)
         unsure = np.zeros(len(values), np.bool_)
-        error = coarse * CANDIDATE * (np.abs(first) + np.abs(second)) + loose * (np.abs(x) + np.abs(y)) + LEAST
+        error = (
+            coarse * CANDIDATE_ERROR * (np.abs(first) + np.abs(second))
+            + loose * (np.abs(x) + np.abs(y))
+            + UNDERFLOW_ERROR
+        )
         unsure[_doubtful(total, error, dtype)] = True
     return values, unsure
 
@@ -222,13 +226,13 @@ def double_double_sums(
     left, right = _product(x, a), _product(y, b)
     total = add(left, right)
     size = np.abs(left.hi) + np.abs(right.hi)
-    error = size * DOUBLED + (np.abs(x) + np.abs(y)) * known
+    error = size * DOUBLE_DOUBLE_ERROR + (np.abs(x) + np.abs(y)) * known
     above = to_grid(*_normalised(total.hi, total.lo + error), GRIDS[dtype])
     below = to_grid(*_normalised(total.hi, total.lo - error), GRIDS[dtype])
     unsure = (above != below) | ((above == 0) & (size != 0))
     for values in (x, y):
         sizes = np.abs(values)
-        unsure |= (sizes > WIDE) | ((sizes < 1 / WIDE) & (values != 0))
+        unsure |= (sizes > MAX_SIZE) | ((sizes < 1 / MAX_SIZE) & (values != 0))
     return above, unsure
 
 
@@ -244,14 +248,14 @@ def _product(x: Floats, factor: DoubleDouble) -> DoubleDouble:
 
 def _exactly(x: Fraction, y: Fraction, place: int, factors: Factors, dtype: str) -> float:
     """Return one sum, correctly rounded: narrower intervals until both ends round alike."""
-    bits = BITS
+    bits = FIRST_BITS
     while True:
         first, second = factors.interval(place, bits)
         ends = [sum(pair) for pair in zip(_scaled_interval(x, first), _scaled_interval(y, second), strict=True)]
         low, high = (round_ratio(end.numerator, end.denominator, GRIDS[dtype]) for end in map(Fraction, ends))
         if low == high and (ends[0] > 0 or ends[1] < 0 or ends[0] == ends[1]):
             return low
-        if bits > SMALLEST:
+        if bits > MAX_BITS:
             return 0.0
         bits *= 2
 

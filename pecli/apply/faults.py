@@ -17,7 +17,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
 
 MAX_BYTES = 1 << 26  # of an array that is rotated anew in memory, several times as float64
-NEAR = 2.0**-6  # of the largest value that two roundings of bfloat16 may be apart
+MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat16 may be apart
 
 
 def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
@@ -86,7 +86,7 @@ def _repeated(here: Floats, truth: Floats) -> str | None:
             "all stand one after the other, again and again, in the order of none of the groups",
         ),
     ):
-        if made.shape == here.shape and (np.abs(here - made) <= NEAR * np.abs(truth).max()).all():
+        if made.shape == here.shape and (np.abs(here - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
             return f"{heads}: {said}"
     return None
 

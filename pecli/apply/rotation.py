@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import isfinite
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from pecli.apply.cosines import (
     put_apart,
 )
 from pecli.apply.exact import (
-    CANDIDATE,
+    CANDIDATE_ERROR,
     Floats,
     Places,
     StoredRows,
@@ -60,7 +60,7 @@ from pecli.tables.conversion import convert
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
-KEPT = 1 << 25
+CACHE_BYTES = 1 << 25
 """Bytes that are kept."""
 
 Known = TypeVar("Known")
@@ -92,7 +92,7 @@ class BlockCache(Generic[Known]):
     """
 
     def __init__(self, compute: Callable[[int], Known], size: int) -> None:
-        self._kept = lru_cache(maxsize=max(2, KEPT // size))(partial(_Block[Known], compute))
+        self._kept = lru_cache(maxsize=max(2, CACHE_BYTES // size))(partial(_Block[Known], compute))
         self._lock = Lock()
 
     def get(self, number: int) -> Known:
@@ -110,24 +110,31 @@ class BlockCache(Generic[Known]):
         return compute
 
 
-AT_ONCE = 1 << 17
-"""Values that are turned at once, and whose cosines are computed together: few calls of NumPy, see `tiles`."""
+BLOCK_VALUES = 1 << 17
+"""Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`."""
 
-HEADS = 2
-"""By what that is multiplied where heads share cosines; twice as much of one would cost 6 MiB a thread."""
+SHARED_HEADS_FACTOR = 2
+"""Factor of the block where heads share cosines; 4 would take 6 MiB more a thread."""
 
-COPIED = 4
-"""By what that is divided for other types than float32, whose rounding makes copies."""
+COPY_DIVISOR = 4
+"""Divisor of the block for types other than float32, whose rounding makes copies."""
 
-WIDE_AT_ONCE = 1 << 13
-"""The same of values that are turned by doubled numbers."""
+DOUBLE_DOUBLE_VALUES = 1 << 13
+"""Values of a block that is rotated by double-double numbers."""
 
-FEW = 1 << 12
-"""Sums in doubt that wait until all others are done: settling them takes long to begin."""
+MAX_DEFERRED_SUMS = 1 << 12
+"""Sums in doubt that wait until all blocks are done: deciding them takes long to begin."""
 
 
-Doubt = tuple[Integers, Integers, Integers, Floats, Floats, Points]
-"""Of some sums: vector, pair, whether it is a second member; and what goes into them: own number, other, c + i s."""
+class Doubt(NamedTuple):
+    """Sums whose rounding is in doubt: where they belong, and their own number x, the other y, and c + i s."""
+
+    vector: Integers
+    pair: Integers
+    is_second: Integers
+    x: Floats
+    y: Floats
+    point: Points
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ class RotationTask:
 
 
 class RotatedTensors(Tabular):
-    """Tensors turned by a rotary table; a row is a vector.
+    """Tensors rotated by a rotary table; a row is a vector.
 
     Parameters
     ----------
@@ -156,9 +163,9 @@ class RotatedTensors(Tabular):
     tasks : sequence of RotationTask
         What is rotated.
     pairing : HeadPairs
-        Which columns turn together.
+        Which columns are a pair.
     back : bool
-        Whether it is turned back: the transposed matrix.
+        Whether the rotation is transposed.
     rows : (batches, n) int64 ndarray, optional
         Which row of the table each position of each batch has; by default row s for position s.
     parts : tuple of int
@@ -190,7 +197,7 @@ class RotatedTensors(Tabular):
         self.taken, self.given = (columns(self.width, way, parts) for way in (pairing.taken, pairing.given))
         every = np.arange(self.width)
         self.places = np.array([[every[c] for c in both] for both in (self.taken, self.given)])
-        self.run = 1 << (max(1, AT_ONCE // max(one.tensor.width for one in tasks)).bit_length() - 1)
+        self.run = 1 << (max(1, BLOCK_VALUES // max(one.tensor.width for one in tasks)).bit_length() - 1)
         self._runs = BlockCache(self._computed, self.run * self.width * 8)
         self._doubled = BlockCache(self._computed_doubled, self.run * self.width * 20)
 
@@ -202,7 +209,7 @@ class RotatedTensors(Tabular):
         points = self.rotations.near(number * self.run, min((number + 1) * self.run, self._last))
         with np.errstate(all="ignore"):
             most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
-        size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE
+        size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
         return (np.conjugate(points, out=points) if self.back else points), size
 
     def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
@@ -240,8 +247,8 @@ class RotatedTensors(Tabular):
         self, one: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
     ) -> Iterator[Task]:
         """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
-        most = self.run if one.dtype == "float32" else max(1, self.run // COPIED)
-        grids = list(tiles(one.tensor, start, stop, most, HEADS * most, self.rows is None))
+        most = self.run if one.dtype == "float32" else max(1, self.run // COPY_DIVISOR)
+        grids = list(tiles(one.tensor, start, stop, most, SHARED_HEADS_FACTOR * most, self.rows is None))
         firsts = np.array([grid.first for grid in grids], np.int64)
         runs = (one.tensor.rows(firsts, self.rows) // self.run).tolist()
         ahead = iter(dict.fromkeys(runs) if threads > 1 else ())
@@ -249,12 +256,12 @@ class RotatedTensors(Tabular):
         for grid, number, before in zip(grids, runs, [None, *runs], strict=False):
             if number != before and before is not None:
                 yield from (self._runs.task(number) for number in islice(ahead, 1))
-            yield partial(self._turn, one, grid, target, start, doubts)
+            yield partial(self._rotate, one, grid, target, start, doubts)
 
-    def _turn(
+    def _rotate(
         self, one: RotationTask, grid: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
     ) -> None:
-        """Turn vectors; `out` begins with vector `first`."""
+        """Rotate vectors; `out` begins with vector `first`."""
         tensor, count = one.tensor, grid.shape[0] * grid.shape[1]
         points, size = self._points(tensor, grid)
         held = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
@@ -264,8 +271,8 @@ class RotatedTensors(Tabular):
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
         target = grid.of(out, first)
         in_place = one.dtype != "float64" and self.pairing.given == "interleaved"
-        apart = own.get(f"turned {one.dtype}", flat.size + 1, out.dtype.type)
-        turned = target[..., : self.width] if in_place else apart[:-1].reshape(flat.shape)
+        apart = own.get(f"rotated {one.dtype}", flat.size + 1, out.dtype.type)
+        rotated = target[..., : self.width] if in_place else apart[:-1].reshape(flat.shape)
         with np.errstate(all="ignore"):
             most = largest_size(vectors[..., : self.width]) * size
             if self.pairing.taken == "half":
@@ -273,39 +280,39 @@ class RotatedTensors(Tabular):
             else:
                 np.copyto(flat, vectors[..., : self.width])
             if one.dtype == "float64" and isfinite(most):
-                unsure = self._turn_doubled(grid, tensor, z, turned)
+                unsure = self._rotate_double_double(grid, tensor, z, rotated)
             else:
                 np.multiply(z, points, out=z)
-                places = round_candidates(flat, most, one.dtype, turned, own)
+                places = round_candidates(flat, most, one.dtype, rotated, own)
                 unsure = self._doubtful(places, grid, vectors, points)
         if not in_place:
             put_apart(apart, target, self.given)
         if tensor.width > self.width:
             narrow(vectors[..., self.width :].astype(np.float64), None, one.dtype, target[..., self.width :])
-        if sum(len(doubt[0]) for doubt in unsure) > FEW:
+        if sum(len(doubt.vector) for doubt in unsure) > MAX_DEFERRED_SUMS:
             self._decide(one, first, out, unsure)
         else:
             doubts += unsure
 
-    def _turn_doubled(self, grid: Tile, tensor: Tensor, z: Points, turned: NDArray[Any]) -> list[Doubt]:
-        """Turn pairs z (*grid, pairs) by doubled numbers into `turned`; return what is still in doubt, if any."""
+    def _rotate_double_double(self, grid: Tile, tensor: Tensor, z: Points, rotated: NDArray[Any]) -> list[Doubt]:
+        """Rotate pairs z (*grid, pairs) by double-double numbers into `rotated`; return the sums in doubt."""
         vectors = grid.vectors(*np.indices(grid.shape).reshape(2, -1))
         rows = tensor.rows(vectors, self.rows)
-        z, turned = z.reshape(len(rows), -1), turned.reshape(len(rows), -1)
+        z, rotated = z.reshape(len(rows), -1), rotated.reshape(len(rows), -1)
         doubts = list[Doubt]()
         for number in np.unique(rows // self.run).tolist():
             mine = np.flatnonzero(rows // self.run == number)
-            for part in np.array_split(mine, max(1, len(mine) * self.width // WIDE_AT_ONCE)):
+            for part in np.array_split(mine, max(1, len(mine) * self.width // DOUBLE_DOUBLE_VALUES)):
                 at, (cosine, sine, error) = rows[part] - number * self.run, self._doubled.get(number)
                 x, y, c, s, known = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
                 for second, (given, others, turn) in enumerate(((x, y, -s), (y, x, s))):
                     values, unsure = double_double_sums(given, others, c, turn, known, "float64")
-                    turned[part, second::2] = values
+                    rotated[part, second::2] = values
                     row, pair = unsure.nonzero()
                     if len(row):
                         own, other = given[row, pair], others[row, pair]
                         point = complex_points(c.hi[row, pair], s.hi[row, pair])
-                        doubts.append((vectors[part[row]], pair, np.full(len(row), second), own, other, point))
+                        doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), own, other, point))
         return doubts
 
     def _doubtful(self, places: Places, grid: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
@@ -316,7 +323,7 @@ class RotatedTensors(Tabular):
         pair, second = np.divmod(column, 2)
         x, y = (vectors[line, place, self.places[0, member, pair]] for member in (second, 1 - second))
         point = points[place, pair] if points.ndim == 2 else points[line, 0, pair]
-        return [(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
+        return [Doubt(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
     def _decide(self, one: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
         """Round what is in doubt, each sum by itself, and write it."""
@@ -372,7 +379,7 @@ def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[
 def rotate(
     source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect, recipe: Recipe | None = None
 ) -> ApplyResult:
-    """Return queries and keys turned by a rotary source; see :func:`pecli.apply.apply.apply`."""
+    """Return queries and keys rotated by a rotary source; see :func:`pecli.apply.apply.apply`."""
     if options.scale is not None:
         raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
     pairing, said = pairing_of(source, options.pairs)

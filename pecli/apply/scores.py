@@ -136,7 +136,7 @@ class BiasRows(ExactRows):
 
 
 UNIT = 2.0**-53
-AT_ONCE = 1 << 19
+BLOCK_VALUES = 1 << 19
 """Values worked on at once."""
 
 
@@ -260,7 +260,7 @@ class ScoreRows(Tabular):
 
     def split(self, start: int, stop: int) -> Iterator[QueryRows]:
         """Yield the queries of each batch and head, so many that their scores fit."""
-        most = max(1, AT_ONCE // self.width)
+        most = max(1, BLOCK_VALUES // self.width)
         while start < stop:
             head, first = divmod(start, self.queries)
             last = min(self.queries, first + min(most, stop - start))

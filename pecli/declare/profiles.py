@@ -27,6 +27,14 @@ MAX_DIGITS_CHOSEN = 4
 """Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_SHARE_ALIKE = 0.75
 """Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
+MIN_SHARE_RULE = 0.9
+"""Share of the distances or rows that a rule must give, where others are spoiled."""
+MIN_DISTANCES = 5
+"""Distances that show that an index is clipped or shared."""
+MAX_CURVE = 1e6
+"""Exponent or scale of a curve that somebody would choose."""
+MAX_MISFIT = 0.02
+"""Relative departure of values from a curve whose numbers were trained; more shows another curve."""
 MAX_ULP_OFF = 4.0
 """Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do."""
 
@@ -190,48 +198,48 @@ class Profile:
             return None
         return found if np.isfinite(found).mean() > 0.5 and np.nan_to_num(found).any() else None
 
-    def factor(
-        self,
-        made: Floats,
-        head: int,
-        columns: NDArray[np.bool_],
-        ulp: float = 0.5,
-        spoiled: tuple[float, ...] = (0.0, 0.1),
-    ) -> Decimal | None:
-        """Return the shortest factor of `made` within `ulp` units of a head's values but a share, or None."""
-        values, weights = self.values[head, columns], made[columns]
-        moving = (weights != 0) & np.isfinite(values)
-        if not moving.any():
-            return None
-        half = ulp * 1.0001 * units(values[moving], self.grain)
-        ends = np.stack([(values[moving] - half) / weights[moving], (values[moving] + half) / weights[moving]])
-        low, high = ends.min(axis=0), ends.max(axis=0)
-        for share in spoiled:
-            least, most = np.quantile(low, 1 - share), np.quantile(high, share)
-            if least <= most:
-                return shortest(float(least), float(most))
-        return None
+    @property
+    def indexes(self) -> bool:
+        """Whether it holds whole numbers by distance, of one head."""
+        one = self.by == "distance" and self.form == "dense" and self.heads == 1
+        return one and self.integral and bool(self.known.sum() >= MIN_DISTANCES)
 
     def curve(
-        self, shape: Callable[[Floats, float], Floats], start: float, head: int
+        self, size: Floats, shape: Callable[[Floats, float], Floats], start: float, head: int
     ) -> tuple[Decimal, Decimal] | None:
-        """Return the shortest a and b with values = a shape(abs(distance), b), b near `start`; None where none fit."""
-        columns = self.known & (self.at != 0)
-        size = np.abs(self.at).astype(np.float64)
+        """Return a and b with values = a shape(size, b), b near `start`: the shortest, or as they are measured."""
+        if not 0 < start <= MAX_CURVE:
+            return None
+        moving = self.seen[1] != 0
+        values = self.seen[0][head, moving]
         loose = 1.5 if self.grain in ("float16", "bfloat16") else 4.0  # computed in the type itself, not rounded once
-        few, many = range(1, 5), range(5, 8)
-        passes = ((0.5, few, 0.0), (loose, few, 0.0), (0.5, few, 0.1), (0.5, many, 0.0), (loose, many, 0.0))
-        first = None  # rounded values may all be a little too large, as if for a factor of 17 digits
-        for ulp, digits, spoiled in passes:
-            for places in digits:
+        for ulp in (0.5, loose):
+            for places in range(1, MAX_DIGITS_CHOSEN + 1):
                 unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
-                for guess in (round(start / unit) + step for step in (0, -1, 1)):
-                    b = float(f"{guess * unit:.{places}g}")
-                    a = self.factor(shape(size, b), head, columns, ulp, (spoiled,)) if b > 0 else None
-                    if a is not None and digits_of(a) <= MAX_DIGITS_CHOSEN:
+                for step in (0, -1, 1):
+                    b = float(f"{(round(start / unit) + step) * unit:.{places}g}")
+                    if b <= 0:
+                        continue
+                    half, made = ulp * 1.0001 * units(values, self.grain), shape(size[moving], b)
+                    low, high = np.sort([(values - half) / made, (values + half) / made], axis=0)
+                    if low.max() <= high.min() and digits_of(a := shortest(low.max(), high.min())) <= MAX_DIGITS_CHOSEN:
                         return a, Decimal(repr(b))
-                    first = first or (None if a is None else (a, Decimal(repr(b))))
-        return first
+        ratio = values / shape(size[moving], start)
+        if np.ptp(ratio) > MAX_MISFIT * abs(ratio[-1]):
+            return None
+        return Decimal(repr(float(ratio[-1]))), Decimal(repr(start))
+
+
+def logarithm_scale(first: float, last: float, reach: float) -> float:
+    """Return the b for which ln(1 + b reach) / ln(1 + b) is last / first, by bisection; 0 where there is none."""
+    ratio = last / first
+    if not 1 < ratio < reach * (1 - 1e-9):
+        return 0.0
+    low, high = 1e-9, 1e9
+    for _ in range(100):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if math.log1p(middle * reach) / math.log1p(middle) > ratio else (low, middle)
+    return low
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,3 @@ class Rescaling:
     made: Made
     least: Least | None = None
     by_base: bool = False
-
-
-Rescalings = Callable[[Mapping[str, str]], Mapping[str, Rescaling]]
-"""What the hook ``scale`` is: of a recipe's keys, the scalings by name, the unscaled model first; empty for none."""

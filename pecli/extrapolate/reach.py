@@ -19,18 +19,18 @@ from pecli.records import dataclass
 Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 
-ALL = 1 << 16
+MAX_DISTANCES = 1 << 16
 """Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""
 
-INDEXED = 1 << 20
-COLUMNS = 4096
-POSITIONS = 1 << 20
+MAX_INDEXED = 1 << 20
+SAMPLES = 4096
+MAX_POSITIONS = 1 << 20
 """Up to so many positions the values of all are looked at."""
 
-BLOCK = 1 << 14
-MOST_HEADS = 1024
-QUERIES = 24
-MARGIN = 1e-3
+BLOCK_POSITIONS = 1 << 14
+MAX_HEADS = 1024
+SAMPLED_QUERIES = 24
+MIN_RELATIVE_EXCESS = 1e-3
 """Where some distances or queries only are looked at, a bias above those in training by so much of their range."""
 
 
@@ -146,26 +146,26 @@ class ValueReach:
 
 def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
     """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
-    if plan.heads > MOST_HEADS:
-        raise BadParameter("heads", plan.heads, f"are too many to be measured one by one: at most {MOST_HEADS:,}")
-    sampled = test > ALL
-    distances = np.array(sorted({*sample(test, COLUMNS), train - 1, train}) if sampled else range(test), np.int64)
+    if plan.heads > MAX_HEADS:
+        raise BadParameter("heads", plan.heads, f"are too many to be measured one by one: at most {MAX_HEADS:,}")
+    sampled = test > MAX_DISTANCES
+    distances = np.array(sorted({*sample(test, SAMPLES), train - 1, train}) if sampled else range(test), np.int64)
     heads, curves = [], []
     shown = sample(len(distances))
     looked_at = [f"{len(distances):,} distances"] if sampled else []
-    looked_at += [f"the last query and {len(sample(train, QUERIES))} of training"] if plan.by == "pair" else []
+    looked_at += [f"the last query and {len(sample(train, SAMPLED_QUERIES))} of training"] if plan.by == "pair" else []
     scope = f"; looked at: {', '.join(looked_at)}" if looked_at else ""
     for head in range(max(1, plan.heads)):
         row = _row(plan, head)
         values = row(test - 1, distances)
         seen = distances[distances < train]
         if plan.by == "pair":  # what training saw depends on the query too
-            known = np.concatenate([row(q, seen[seen <= q]) for q in sample(train, QUERIES)])
+            known = np.concatenate([row(q, seen[seen <= q]) for q in sample(train, SAMPLED_QUERIES)])
         else:
             known = values[: len(seen)]
         top = float(values.max())
         limit = top * threshold if multiplies else top + math.log(threshold)
-        margin = MARGIN if scope else 0.0
+        margin = MIN_RELATIVE_EXCESS if scope else 0.0
         heads.append(_head(head, row, distances, values, known, train, test, limit, margin))
         curves.append(Curve(tuple(distances[shown].tolist()), tuple(values[shown].tolist())))
     return BiasReach(threshold, multiplies, sampled, scope, tuple(heads), tuple(curves))
@@ -223,9 +223,9 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
     """Return how distances share rows of a trained table, None where there is no such index."""
     if plan.index is None:
         return None
-    distances = np.arange(min(test, INDEXED), dtype=np.int64)
-    if test > INDEXED:  # every index known is constant far beyond its largest distance
-        distances = np.append(distances, np.array([d for d in sample(test, COLUMNS) if d >= INDEXED], np.int64))
+    distances = np.arange(min(test, MAX_INDEXED), dtype=np.int64)
+    if test > MAX_INDEXED:  # every index known is constant far beyond its largest distance
+        distances = np.append(distances, np.array([d for d in sample(test, SAMPLES) if d >= MAX_INDEXED], np.int64))
     points = Points(-distances)
     rows = plan.index(points) if isinstance(plan, Bias) else plan.index(points, Frame(test, test, 1))
     seen, used = np.unique(rows[distances < train]), np.unique(rows)
@@ -236,15 +236,15 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
 
 def value_reach(plan: Values, train: int, test: int) -> ValueReach:
     """Return how columns leave the range that they had in training."""
-    sampled = test > POSITIONS
+    sampled = test > MAX_POSITIONS
     if sampled:  # where bits turn over
         powers = {p for k in range(test.bit_length()) for p in ((1 << k) - 1, 1 << k) if p < test}
-        positions = np.array(sorted({*sample(test, COLUMNS), *powers, train - 1, train}), np.int64)
+        positions = np.array(sorted({*sample(test, SAMPLES), *powers, train - 1, train}), np.int64)
     else:
         positions = np.arange(test)
 
     def blocks(where: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        parts = (where[first : first + BLOCK] for first in range(0, len(where), BLOCK))
+        parts = (where[first : first + BLOCK_POSITIONS] for first in range(0, len(where), BLOCK_POSITIONS))
         return ((part, _plain(plan.at(Points(part)))) for part in parts)
 
     def ends(where: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -281,7 +281,7 @@ def trained_rows(table: Tabular) -> tuple[NDArray[Any], Array]:
     return table.read(array.name).reshape(array.shape[-2:]), array
 
 
-LOOKED_AT = 1 << 14
+MAX_ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -323,7 +323,7 @@ def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> E
     """Return the figures of a longer table beside its rows."""
     rows, array = trained_rows(table)
     made = longer.arrays[0]
-    count = min(made.rows, LOOKED_AT)
+    count = min(made.rows, MAX_ROWS)
     with np.errstate(all="ignore"):  # any bits may stand in a file
         old, new = widen(rows, array.dtype), widen(longer.read_rows([made.name], 0, count)[made.name], made.dtype)
         return ExtensionReach(

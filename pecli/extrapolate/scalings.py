@@ -20,7 +20,7 @@ RULES = {
     "interpolated": "is slowed by the whole factor or more",
     "blended": "is slowed by less than the factor",
 }
-SAME = 1e-9  # relative difference of two frequencies that are computed differently and mean the same
+MAX_RELATIVE_GAP = 1e-9  # relative difference of two frequencies that are computed differently and mean the same
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | Non
 
 
 def _kind(ratio: float, factor: float) -> str:
-    if abs(ratio - 1) <= SAME:
+    if abs(ratio - 1) <= MAX_RELATIVE_GAP:
         return "kept"
-    return "interpolated" if ratio <= (1 + SAME) / factor else "blended"
+    return "interpolated" if ratio <= (1 + MAX_RELATIVE_GAP) / factor else "blended"
 
 
 def _needed(reach: WaveReach, scaling: Rescaling, slowed: Slowed) -> tuple[float | None, float | None]:

@@ -31,8 +31,13 @@ NAMES = {
     VECTORS: r"(^|\.)(wpe|\w*(embed_positions|position_embeddings?|pos_embed|positional_embedding))(\.weights?)?$",
     BIASES: r"(relative_attention_bias\.weight|relative_position_bias_table|rel_pos_[hw])$",
 }
-ROUNDED = {"float64": 1e-6, "float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}  # relative, of frequencies made in it
-CLOSE = 1e-3  # of sines that were computed in float32 and may be stored in float16
+MAX_RELATIVE_GAP = {
+    "float64": 1e-6,
+    "float32": 1e-6,
+    "float16": 1e-3,
+    "bfloat16": 8e-3,
+}  # relative, of frequencies made in it
+MAX_VALUE_GAP = 1e-3  # of sines that were computed in float32 and may be stored in float16
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,7 @@ def _frequencies(
         nearest = apart if nearest is None else min(nearest, apart)
     if nearest is None:
         return False, f"{stored.size} frequencies: no table of the config has as many"
-    if nearest <= ROUNDED.get(dtype, 1e-6):
+    if nearest <= MAX_RELATIVE_GAP.get(dtype, 1e-6):
         return True, f"the config's, within {nearest:.1e}, the rounding of {dtype}"
     return False, f"not the config's: a frequency is {figure(100 * nearest, 3)} % off"
 
@@ -163,7 +168,7 @@ def _vectors(
         made = Table.make(recipe, length=shape[0] if recipe.rows is None else None, dtype="float64")
         if made.arrays[0].shape == shape:
             apart = float(np.abs(_values(table, name).reshape(shape) - made.read(made.arrays[0].name)).max())
-            same = apart <= CLOSE
+            same = apart <= MAX_VALUE_GAP
             return same, f"{'the' if same else 'not the'} config's {recipe.encoding.name}: values are {apart:.1e} apart"
     return None, "trained: no config gives its values"
 

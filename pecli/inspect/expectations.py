@@ -15,12 +15,14 @@ from pecli.declare.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.declare.words import EXPECTATIONS
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
-from pecli.inspect.properties import SMOOTH, Property
+from pecli.inspect.properties import MAX_NEIGHBOUR_RATIO, Property
 from pecli.inspect.rows import RowReader, ShiftStep, step_of
 from pecli.tables.views import view_of
 
-GROWS = 1.5  # how much larger values may be in the second half of the rows, or of the distances
-NEAR = 1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser
+MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
+MAX_RELATIVE_MISS = (
+    1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser
+)
 
 
 class Check(ABC):
@@ -105,7 +107,7 @@ class Bounded(Check):
         low, high = self.sizes
         where = self._halves()
         text = f"sizes reach {low:.6g} in {where[0]}, {high:.6g} in {where[1]}"
-        return Property(self.name, high <= GROWS * low, text, {"first": low, "second": high})
+        return Property(self.name, high <= MAX_GROWTH * low, text, {"first": low, "second": high})
 
     def _halves(self) -> tuple[str, str]:
         return "the first half of the rows", "the second"
@@ -161,7 +163,7 @@ class Smooth(Check):
         """Return the widest gap beside the distance of two rows at random."""
         far = float(np.sqrt(2 * self.squares / max(1, self.count)))
         text = f"rows {self.at} and {self.at + 1} are {self.gap:.4g} apart, two rows at random {far:.4g}"
-        return Property(self.name, self.gap < SMOOTH * far, text, {"largest": self.gap, "random": far})
+        return Property(self.name, self.gap < MAX_NEIGHBOUR_RATIO * far, text, {"largest": self.gap, "random": far})
 
 
 class Shifted(Check):
@@ -290,7 +292,7 @@ def _check(word: str, part: RowReader | QueryReader) -> Check:
     match word:
         case "relative":
             step = step_of(part, 1, ("expect", word))
-            return Shifted(step, max(NEAR, 8 * step.resolution))
+            return Shifted(step, max(MAX_RELATIVE_MISS, 8 * step.resolution))
         case "bounded":
             return Bounded(part.count)
         case "smooth":

@@ -216,7 +216,7 @@ def fitted(encoding: Encoding, setting: Setting) -> Recipe:
 
 
 ROWS = 192  # of the measured table: enough for the distances and the fits, small enough to be instant
-MOST_VALUES = 1 << 21  # of the measured table: 192 rows of a width of 10,922
+MAX_VALUES = 1 << 21  # of the measured table: 192 rows of a width of 10,922
 SHIFT = 3  # of the fitted matrix
 
 
@@ -258,8 +258,8 @@ def figures(recipe: Recipe) -> dict[str, str]:
     Of what is very wide fewer rows are measured; where there can be no fewer (a grid), none.
     """
     table = _small(recipe)
-    if _size(table) > MOST_VALUES:
-        return {"rows measured": f"none: {_size(table):,} values, and {MOST_VALUES:,} are the most"}
+    if _size(table) > MAX_VALUES:
+        return {"rows measured": f"none: {_size(table):,} values, and {MAX_VALUES:,} are the most"}
     values = matrix(table)
     finite = values[np.isfinite(values)]
     found = {
@@ -286,7 +286,7 @@ def figures(recipe: Recipe) -> dict[str, str]:
 def _small(recipe: Recipe) -> Table:
     """Return the table that is measured, of fewer rows where it is very wide."""
     table, rows = _table(recipe), ROWS
-    while _size(table) > MOST_VALUES and rows > 2:
+    while _size(table) > MAX_VALUES and rows > 2:
         rows = max(2, rows // 2)
         table = _table(recipe, rows)
     return table

@@ -149,8 +149,8 @@ def _heads(m: Matrices) -> Property:
 
 
 SEED = 7
-ALIKE = 0.5  # mean product of two oscillations, above which they are not called independent
-MOST_PAIRS = 1024  # of which every two are multiplied
+MAX_MEAN_PRODUCT = 0.5  # mean product of two oscillations, above which they are not called independent
+MAX_PAIRS = 1024  # of which every two are multiplied
 
 
 def turning_properties(reading: PairReading, *, rotates: bool) -> Iterator[Property]:
@@ -189,25 +189,29 @@ def _orthogonal(reading: PairReading) -> Iterator[Property]:
     turning, every = reading.turning, reading.turning.shape[1]
     if every < 2:
         return
-    turning = turning[:, np.linspace(0, every - 1, min(every, MOST_PAIRS)).astype(int)]
+    turning = turning[:, np.linspace(0, every - 1, min(every, MAX_PAIRS)).astype(int)]
     gram = np.abs(turning.conj().T @ turning) / len(turning)
     gram[np.diag_indices_from(gram)] = 0.0
-    pairs, alike = gram.size - len(gram), gram > ALIKE
+    pairs, alike = gram.size - len(gram), gram > MAX_MEAN_PRODUCT
     mean, some = float(gram.sum() / pairs), int(alike.sum()) // 2
     turns = np.abs(np.angle(turning[1:] * turning[:-1].conj())).sum(axis=0) / (2 * np.pi)
     slow = figure(float(turns[alike.any(axis=0)].max(initial=0.0)), 3)
     which = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
     text = f"over {len(turning)} rows the mean product of two pairs' oscillations{which} is {mean:.3f} (0: orthogonal)"
-    text += f"; none of {pairs // 2:,} exceeds {ALIKE}" if not some else ""
-    text += f"; {some:,} of {pairs // 2:,} exceed {ALIKE}, all of pairs that turn {slow} times or less" if some else ""
+    text += f"; none of {pairs // 2:,} exceeds {MAX_MEAN_PRODUCT}" if not some else ""
+    text += (
+        f"; {some:,} of {pairs // 2:,} exceed {MAX_MEAN_PRODUCT}, all of pairs that turn {slow} times or less"
+        if some
+        else ""
+    )
     figures = {"mean": mean, "largest": float(gram.max()), "alike": some / (pairs // 2)}
     yield Property("orthogonal frequencies", None, text, figures)
 
 
 ROWS = 512  # enough for every distance that is reported, and every product of rows fits the memory
 SHIFTS = (1, 2, 4, 8, 16, 32, 64)
-FAR = 10**9  # position at which a recipe's values are measured too
-SMOOTH = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
+FAR_POSITION = 10**9  # position at which a recipe's values are measured too
+MAX_NEIGHBOUR_RATIO = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
 
 
 def measure_properties(table: Tabular) -> list[Property]:
@@ -300,7 +304,7 @@ def _far(table: Tabular | None) -> Floats | None:
     if not isinstance(table, Table) or table.plan.rows is not None:
         return None
     try:
-        rows = Table.make(table.source, start=FAR, length=64, dtype="float64")
+        rows = Table.make(table.source, start=FAR_POSITION, length=64, dtype="float64")
         found = [rows.read(a.name).reshape(-1).view(np.float64) for a in rows.arrays if a.rows == 64]
         return np.concatenate(found) if found else None
     except PecliError:
@@ -322,7 +326,7 @@ def _rows(values: Floats) -> Iterator[Property]:
     )
     text = f"neighbours are {apart} apart, two rows at random {figure(far, 4)}"
     figures = {"smallest": float(gaps.min()), "largest": float(gaps.max()), "random": far}
-    yield Property("smooth", bool(gaps.max() < SMOOTH * far) if far else None, text, figures)
+    yield Property("smooth", bool(gaps.max() < MAX_NEIGHBOUR_RATIO * far) if far else None, text, figures)
     norms = np.linalg.norm(values, axis=1)
     if norms.all():
         unit = values / norms[:, None]

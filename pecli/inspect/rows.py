@@ -18,9 +18,9 @@ from pecli.inspect.pairs import Floats, PairReading, is_matrix, planes_of, readi
 from pecli.judge.planes import EPSILON
 from pecli.records import dataclass
 
-FITTED = 2048  # rows that a matrix is fitted to
-DISTANCES = 1 << 21  # between rows that are held at once, 16 MiB
-MOST_NEAR = 1 << 12  # pairs of rows of a block that may be the nearest: more are alike but for roundings
+FITTED_ROWS = 2048  # rows that a matrix is fitted to
+MAX_DISTANCES = 1 << 21  # between rows that are held at once, 16 MiB
+MAX_NEAREST_PAIRS = 1 << 12  # pairs of rows of a block that may be the nearest: more are alike but for roundings
 
 
 def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
@@ -32,12 +32,12 @@ def nearest_rows(values: NDArray[np.float64]) -> tuple[float, int, int]:
     square = (centred**2).sum(axis=1)
     error = 4 * (values.shape[1] + 2) * 2.0**-53 * float(square.max(initial=0.0))
     nearest: tuple[float, int, int] = (np.inf, 0, 0)
-    for start in range(0, len(values), step := max(1, DISTANCES // len(values))):
+    for start in range(0, len(values), step := max(1, MAX_DISTANCES // len(values))):
         block = centred[start : start + step]
         distances = square[start : start + step, None] + square[None, :] - 2 * block @ centred.T
         distances[np.arange(len(values)) <= np.arange(start, start + len(block))[:, None]] = np.inf
         least = min(nearest[0] ** 2, max(0.0, float(distances.min()))) + 2 * error
-        for k, j in np.argwhere(distances <= least)[:MOST_NEAR].tolist():
+        for k, j in np.argwhere(distances <= least)[:MAX_NEAREST_PAIRS].tolist():
             apart = float(np.linalg.norm(values[start + k] - values[j]))
             nearest = min(nearest, (apart, start + k, j))
     return nearest
@@ -83,7 +83,7 @@ class RowReader:
 
     def __init__(self, table: Tabular) -> None:
         names = [array.name for array in next(iter(table.groups()), [])]
-        self.sample = take(table, FITTED, names=names)
+        self.sample = take(table, FITTED_ROWS, names=names)
         self.count = min((view.rows for view in self.sample.views), default=0)
         self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
 
@@ -177,7 +177,7 @@ def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep
     BadParameter
         If there are too few rows for it; `asked` is the option that wants it, and its value.
     """
-    sample, count = rows.sample, min(rows.count, FITTED, *(len(plane.values) for plane in rows.sample.planes))
+    sample, count = rows.sample, min(rows.count, FITTED_ROWS, *(len(plane.values) for plane in rows.sample.planes))
     if count <= shift:
         raise BadParameter(*asked, f"takes more than {shift} rows, and there are {count}")
     values = rows.read(0, count)
@@ -192,7 +192,7 @@ def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep
         rule = (
             f"cannot be fitted: a matrix of {rows.columns} columns takes {rows.columns + shift + 1} rows of the first"
         )
-        raise BadParameter(*asked, f"{rule} {FITTED}, and there are {count}")
+        raise BadParameter(*asked, f"{rule} {FITTED_ROWS}, and there are {count}")
     finite = np.where(np.isfinite(values), values, 0.0)
     matrix = np.linalg.lstsq(finite[: count - shift], finite[shift:], rcond=1e-12)[0].T
     return FittedStep(scale, EPSILON.get(sample.dtype, 2.0**-53), matrix)

@@ -23,8 +23,8 @@ from pecli.records import dataclass
 from pecli.tables.table import Table
 
 BLOCK_BYTES = 1 << 20  # read at once: with their float64 copies they stay in the caches
-LESS = 2.0**-64  # of values that are so much smaller, the sum of a block is always a float64
-SQUARES = 1e-150  # norms below which squares are no normal float64
+SCALE_DOWN = 2.0**-64  # of values that are so much smaller, the sum of a block is always a float64
+MIN_NORM = 1e-150  # norms below which squares are no normal float64
 
 
 @dataclass
@@ -143,7 +143,7 @@ class _Running:
             single = flat if flat.dtype == np.float32 else wide  # half the bytes
             low, high = single.min(), single.max()
             self.count += wide.size
-        scale = 1.0 if np.isfinite(total) else LESS
+        scale = 1.0 if np.isfinite(total) else SCALE_DOWN
         self.total += Fraction(float(total if scale == 1 else (wide * scale).sum())) / Fraction(scale)
         found.minimum, found.maximum = float(low), float(high)
         if flat.shape[1] > 1:
@@ -174,7 +174,7 @@ def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     import numpy as np
 
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    odd = ~((norms > SQUARES) & (norms < np.inf))
+    odd = ~((norms > MIN_NORM) & (norms < np.inf))
     if odd.any():
         top = np.abs(rows[odd]).max(axis=1)
         some = rows[odd] / np.where(top > 0, top, 1.0)[:, None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
 from pecli.judge.codes import measured_of, rows_of
 from pecli.judge.description import Candidate, Fit, Identification
-from pecli.judge.fit import Lines, better, fit, recipe_text
+from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
 from pecli.numbers.dtypes import GRIDS
 
 MAX_HEADS = 1024
@@ -27,10 +27,6 @@ MAX_KEYS = 1 << 16
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
-MIN_DISTANCES = 5
-"""Distances that show a line: fewer lie on one by chance."""
-MIN_SHARE_LIKELY = 0.99
-"""Share of the values that a likely recipe explains."""
 
 
 def profiles(lines: Lines) -> Iterator[Profile]:
@@ -159,19 +155,24 @@ def _middle(rows: Floats) -> Floats:
 
 def readings(table: Tabular) -> Iterator[Lines]:
     """Yield the arrays of a file as they are, then with other axes first or with query and key exchanged."""
-    held = [Lines(table, a.name) for a in table.arrays if not a.dtype.startswith("complex") and 0 not in a.shape]
+    held = arrays_of(table)
     held.sort(key=lambda lines: (len(lines.shape) < 2, lines.dtype in GRIDS))  # an index says more than trained values
     yield from held
+    yield from readings_of(held)
+
+
+def readings_of(held: Sequence[Lines]) -> Iterator[Lines]:
+    """Yield arrays with other axes first, with query and key exchanged, or with a matrix in one row."""
     for lines in held:
-        for order, note in REORDERED.items():
+        for order, note in READINGS.items():
             if len(order) == len(lines.shape) and lines.count > 1 and lines.array.bytes <= MAX_REORDERED_BYTES:
-                yield Lines(table, lines.name, note, order)
+                yield Lines(lines.table, lines.name, note, order)
         side = math.isqrt(lines.width)
         if len(lines.shape) == 1 and lines.integral and side > 1 and side**2 == lines.width:
-            yield Lines(table, lines.name, "its rows stand one after the other", shape=(side, side))
+            yield Lines(lines.table, lines.name, "its rows stand one after the other", shape=(side, side))
 
 
-REORDERED = {
+READINGS = {
     (1, 0): "query and key axes are exchanged",
     (2, 0, 1): "the heads are the last axis",
     (1, 0, 2): "the heads are the middle axis",
@@ -213,6 +214,11 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
                     yield found
 
 
+def is_named(found: Fit) -> bool:
+    """Whether a fit explains nearly all values with numbers that somebody chose."""
+    return found.explained >= MIN_SHARE_LIKELY and found.candidate.fitted <= MAX_DIGITS_CHOSEN
+
+
 def best_fit(table: Tabular) -> Fit | None:
     """Return the candidate that explains a file best; None where none explains half of it."""
     best: Fit | None = None
@@ -242,7 +248,7 @@ def distance_of(table: Tabular) -> str | None:
     for lines in readings(table):
         for profile in profiles(lines) if not lines.note and len(lines.shape) > 1 and lines.integral else ():
             values, at = profile.seen
-            if profile.by != "distance" or profile.form != "dense" or profile.heads > 1 or len(at) < MIN_DISTANCES:
+            if not profile.indexes:
                 continue
             for sign, said in ((1, "key minus query"), (-1, "query minus key")):
                 added = float(values[0, 0] - sign * at[0])

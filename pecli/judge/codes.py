@@ -11,7 +11,6 @@ from pecli.declare.profiles import CodeRows, Floats, units
 from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
 from pecli.judge.fit import Lines
-from pecli.numbers.dtypes import GRIDS
 
 MAX_ROWS = 4096
 MAX_VALUES = 1 << 18
@@ -61,8 +60,6 @@ def measured_of(table: Tabular) -> Identification | None:
     if len(distinct) > 2:
         return None
     distinct = distinct + 0.0
-    if not distinct.any() and array.dtype in GRIDS and len(lines.shape) == 2 and lines.shape[0] != lines.shape[1]:
-        return None  # a table without positions
     if len(distinct) == 1:
         value = distinct[0]
         said = "NaN" if np.isnan(value) else f"{value:g}"
@@ -115,15 +112,18 @@ def _pattern(lines: Lines, distinct: Floats) -> str | None:
     if not same:
         return f"{shape[0] if len(shape) == 3 else every} patterns of {queries} x {keys} that are not the same"
     low, high = f"{distinct[0]:g}", f"{distinct[1]:g}"
-    query, key = np.arange(queries)[:, None], np.arange(keys)
-    for offset in dict.fromkeys((keys - queries, 0)):
-        for chosen, said in ((on, high), (~on, low)):
-            found = _shape_of(chosen, key - query - offset)
-            if found:
-                return f"{said} {found}"
     if (on == on[:1]).all():
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
-    return f"{high} at {int(on.sum()):,} of {on.size:,} pairs of query and key"
+    distances = [
+        np.arange(keys) - np.arange(queries)[:, None] - offset for offset in dict.fromkeys((keys - queries, 0))
+    ]
+    named = ((said, _shape_of(chosen, distance)) for distance in distances for chosen, said in ((on, high), (~on, low)))
+    return next((f"{said} {shape}" for said, shape in named if shape), f"{high} {visible(on, distances[0])}")
+
+
+def visible(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
+    """Return at which pairs of query and key a mask is on, by its name or by their number."""
+    return _shape_of(on, distance) or f"at {int(on.sum()):,} of {on.size:,} pairs of query and key"
 
 
 def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:

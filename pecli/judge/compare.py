@@ -53,22 +53,29 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if isinstance(expected, Table) and expected.request.guise != Guise():
             return _renamed(actual, expected)
         table = _computed(expected)
+        if table is not None:
+            return _described(actual, table, found) or _located(actual, expected)
+        named = identify(expected)
+        table = _parsed(named.recipe) if named.recipe is not None and named.confidence == "sure" else None
         said = _described(actual, table, found) if table is not None else None
-        if said is None and table is None:
-            named = identify(expected)
-            if named.recipe is not None and named.confidence == "sure":
-                table = _parsed(named.recipe)
-                said = _described(actual, table, found) if table is not None else None
-                if said:
-                    said = [*said, Finding("expected", f"the expected values are those of {named.recipe}")]
-        if said is not None:
-            return said
+        if said:
+            return [*said, Finding("expected", f"the expected values are those of {named.recipe}")]
         return _located(actual, expected)
 
 
+MAX_HARMLESS = 0.05
+"""Difference that rounding can make: phases in bfloat16 are said as such, and float32 phases are off by 0.01."""
+
+
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
+    """Return how the descriptions of two tables differ; None where no description fits."""
     said = wave_differences(actual, table, found) or grid_differences(actual, table)
-    return said or bias_differences(actual, table, found) or None
+    said = said or bias_differences(actual, table, found) or []
+    narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
+    if narrower and (len(said) > 1 or (said and said[0].kind == "rounding" and found.total.max_abs > MAX_HARMLESS)):
+        part = _located(actual, table)  # columns that are missing explain several parameters
+        return part if [one.kind for one in part] == ["columns"] else said
+    return said or None
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -79,6 +86,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
         return said
     if _looks_random(actual):
         return [Finding("random", "the values look drawn at random or trained: rows and columns are unrelated"), *said]
+    if any(left.plain_shape != right.plain_shape for left, right in pairs):
+        return said
     own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
         return said

@@ -26,7 +26,7 @@ from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import refitted
-from pecli.judge.located import Array2, located
+from pecli.judge.located import ComputedRows, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
     LEVELS,
@@ -196,7 +196,7 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         if kinds[1 - index] == part:
             return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
         made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
-        mine = Array2(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
+        mine = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
         said = located([mine], [replace(mine, shape=(want.rows, plane.width), read=made)])
         return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
     return None
@@ -486,9 +486,9 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
     own = replace(name, start=want.start, step=want.step)
-    mine = [Array2(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
+    mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     theirs = [
-        Array2(plane.name, (want.rows, plane.width), dtype, partial(_simulated, own, k))
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(_simulated, own, k))
         for k, plane in enumerate(planes)
     ]
     said = located(mine, theirs)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.declare.changes import Values
 from pecli.declare.profiles import Floats, Integers, units
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
@@ -30,6 +31,10 @@ MIN_SHARE_EXPLAINED = 0.5
 """Share of the first lines that a candidate must explain to be compared as a whole."""
 MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
 """Finite numbers that programs write for minus infinity; those below -3e38 are minima of float32 and bfloat16."""
+MASK_GAP = 9e3
+"""Size from which a negative number may stand for minus infinity; -1e4 with a positive bias is a little less."""
+MIN_SHARE_LIKELY = 0.99
+"""Share of the values that a likely recipe explains."""
 
 
 class Lines:
@@ -61,9 +66,9 @@ class Lines:
         self._plain = kept
         self.width = self.shape[-1] if self.shape else 1
         self.count = math.prod(self.shape) // max(1, self.width)
-        self.low: float | None = None  # what stands for minus infinity
+        self.low: float | None = None  # the largest number that stands for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
-            self.low = _mask_number(self.sample)
+            self.low, self.low_text = _mask_number(self.sample)
         if self.low is not None:
             self.__dict__.pop("sample")
 
@@ -113,14 +118,21 @@ class Lines:
             yield start, self.read(start, min(self.count, start + step))
 
 
-def _mask_number(values: Floats) -> float | None:
-    """Return the finite number that stands for minus infinity: far below all others."""
-    finite = values[np.isfinite(values)]
-    low = float(finite.min()) if finite.size else 0.0
-    if low > -1e4 or not (low < -3e38 or low in MASK_NUMBERS):
-        return None
-    others = finite[finite > low]
-    return low if not others.size or others.min() > low / 2 else None
+def _mask_number(values: Floats) -> tuple[float | None, str]:
+    """Return the largest number that stands for minus infinity, far below all others, and such numbers as text.
+
+    The number may have been added to a bias: then it is off by no more than the bias.
+    """
+    finite = np.unique(values[np.isfinite(values)])
+    low = finite[finite <= -MASK_GAP]
+    others = finite[len(low) :]
+    size = np.abs(others).max(initial=0.0)
+    if not len(low) or 2 * size > -low[-1] or len(finite) == 1:
+        return None, ""
+    number = min(MASK_NUMBERS, key=lambda number: abs(low[-1] - number)) if low[0] > -3e38 else low[0]
+    if np.abs(low[[0, -1]] - number).max() > size + units(low[:1], "float16")[0] * (size > 0):
+        return None, ""
+    return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
 
 
 def narrowest(values: Floats, dtype: str) -> str:
@@ -193,16 +205,16 @@ class Tally:
             found, many = np.unique(index[axis], return_counts=True)
             if len(found) < shape[axis] and many.sum() == self.unexplained and len(found) <= max(1, shape[axis] // 2):
                 whole = (many == math.prod(shape) // shape[axis]).all()
-                where = f", {'all' if whole else 'all of them'} in {name}{'s' * (len(found) > 1)} {_numbers(found)}"
+                where = f", {'all' if whole else 'all of them'} in {name}{'s' * (len(found) > 1)} {numbers(found)}"
                 break
         if not where and len(shape) >= 2:
             distance = np.unique(index[-1] - index[-2])
             if len(distance) <= shape[-1] // 4:
-                where = f", all of them at the distances {_numbers(distance)}"
+                where = f", all of them at the distances {numbers(distance)}"
         return (f"{start}{where}; {example}",)
 
 
-def _numbers(values: Integers) -> str:
+def numbers(values: Integers) -> str:
     """Return numbers as text: runs with their ends, at most four of them."""
     runs = np.split(values, np.flatnonzero(np.diff(values) != 1) + 1)
     said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:4]]
@@ -278,8 +290,10 @@ def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit 
     return None if made is None else fit_table(candidate, made, held, unit)
 
 
-def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -> Fit | None:
-    """Compare a table with every value of a file's arrays, in units in the last place of a type; see `fit`."""
+def fit_table(
+    candidate: Candidate, made: Table, held: list[Lines], unit: str, change: Values | None = None
+) -> Fit | None:
+    """Compare a table, after a change, with every value of a file's arrays, in units in the last place; see `fit`."""
     own = [Lines(made, array.name) for array in made.arrays]
     tally = Tally()
     arrays: list[str] = []
@@ -289,9 +303,11 @@ def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
-            if not _likely(lines, other, unit, candidate):
+            if not _likely(lines, other, unit, candidate, change):
                 return None
             pairs = _values(lines, other)
+            if change is not None:
+                pairs = ((start, mine, change(other.name, values, start)) for start, mine, values in pairs)
         elif index is not None and lines.dtype in GRIDS:
             pairs = _pattern(lines, index)
         else:
@@ -315,13 +331,15 @@ def fit_table(candidate: Candidate, made: Table, held: list[Lines], unit: str) -
                tally.residual, tuple(arrays))  # fmt: skip
 
 
-def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate) -> bool:
+def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
     """Whether some blocks of lines, spread over the array, fit so well that all values are worth comparing."""
     if mine.count * mine.width <= BLOCK_VALUES:
         return True
     some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * mine.width)), Tally()
     for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
-        tally.add(start, mine.read(start, start + some), other.read(start, start + some), unit, candidate)
+        values = other.read(start, start + some)
+        values = values if change is None else change(other.name, values, start)
+        tally.add(start, mine.read(start, start + some), values, unit, candidate)
     return tally.unexplained <= (1 - MIN_SHARE_EXPLAINED) * tally.count
 
 
@@ -349,24 +367,19 @@ def _values(mine: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
 
 
 def _pattern(mine: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield trained values beside the commonest of the values that have their index, head by head."""
-    rows = index.read(0, index.count).astype(np.int64)
-    flat = rows.reshape(-1)
-    low = flat.min()
-    shown = np.stack([_spread(flat - low, at) for at in (0.0, 0.5, 1.0)])
+    """Yield trained values beside the commonest of the values that have their index, head by head; hidden ones fit."""
+    entries = index.read(0, index.count).astype(np.int64)
+    entries -= entries.min()
+    seen = np.flatnonzero(~np.isneginf(mine.read(0, index.count)))
+    flat = entries.reshape(-1)[seen]
+    order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=int(entries.max()) + 1)
+    first = np.cumsum(counts) - counts
+    three = [first + (share * np.maximum(counts - 1, 0)).astype(int) for share in (0.0, 0.5, 1.0)]
+    shown = seen[order[np.minimum(three, len(order) - 1)]]
     for start in range(0, mine.count, index.count):
         values = mine.read(start, start + index.count)
         told = np.sort(values.reshape(-1)[shown], axis=0)[1]  # the middle one of three
-        yield start, values, told[rows - low]
-
-
-def _spread(entries: Integers, share: float) -> Integers:
-    """Return for each entry one of the places that have it, a share of the way from its first to its last."""
-    order = np.argsort(entries, kind="stable")
-    counts = np.bincount(entries)
-    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    found: Integers = order[np.minimum(first + (share * np.maximum(counts - 1, 0)).astype(int), len(order) - 1)]
-    return found
+        yield start, values, np.where(np.isneginf(values), values, told[entries])
 
 
 def better(found: Fit, best: Fit | None) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import split_recipe
 from pecli.judge.alone import lone_readings
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
@@ -17,6 +18,7 @@ from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
+from pecli.tables.request import take_table_keys
 
 MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
@@ -61,9 +63,10 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 return found
         if is_cube(table):
             found = identify_bias(table)
-            if found is not None and found.recipe is not None:
+            if found is not None and (found.recipe is not None or is_masked(table)):
                 return found
-        for rule in (identify_vector, identify_grid, identify_waves, identify_bias):
+        vectors = (identify_vector,) if _holds_vectors_only(table) else ()
+        for rule in (*vectors, identify_grid, identify_waves, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
                 doubtful = ANGLES in found.notes or rule is identify_vector
@@ -71,6 +74,11 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
         return unknown or replace(NONE, measured=statistics_of(table))
+
+
+def _holds_vectors_only(table: Tabular) -> bool:
+    """Whether no array has two axes longer than 1: frequencies stand beside tables, too, and are then no answer."""
+    return all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
 
 
 def few_values(table: Tabular) -> bool:
@@ -83,16 +91,16 @@ def few_values(table: Tabular) -> bool:
 
 
 def is_cube(table: Tabular) -> bool:
-    """Whether an array has as many queries as keys, or minus infinity, as a bias has."""
-    for array in table.arrays:
-        shape = [side for side in array.shape if side != 1]
-        if len(shape) > 2 and shape[-1] == shape[-2]:
-            return True
-        if array.bytes and not array.dtype.startswith(("int", "uint", "bool", "complex")):
-            plane = planes_of(table, array)[0]
-            if np.isneginf(plane.read(0, min(plane.rows, 2))).any():
-                return True
-    return False
+    """Whether an array has as many queries as keys for each head, or hides pairs, as a bias does."""
+    shapes = [[side for side in array.shape if side != 1] for array in table.arrays]
+    return any(len(shape) > 2 and shape[-1] == shape[-2] for shape in shapes) or is_masked(table)
+
+
+def is_masked(table: Tabular) -> bool:
+    """Whether an array holds minus infinity."""
+    floats = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool", "complex"))]
+    planes = [planes_of(table, array)[0] for array in floats]
+    return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
@@ -306,9 +314,20 @@ LAYOUT_WORDS = {
 }
 
 
+def _frequencies(table: Tabular, found: Identification) -> tuple[str, ...]:
+    """Return the array of frequencies that follows the same parameters as the table."""
+    vector = identify_vector(table)
+    if vector is None or vector.recipe is None or found.recipe is None:
+        return ()
+    (own, keys), (name, others) = split_recipe(found.recipe), split_recipe(vector.recipe)
+    take_table_keys(own, keys)
+    same = own == name and all(others.get(key) == value for key, value in keys.items())
+    return vector.arrays if same else ()
+
+
 def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> Identification:
     """Return an answer that names the arrays it does not speak of."""
-    left = [a.name for a in table.arrays if a.name not in found.arrays and a.name != "position"]
+    left = [a.name for a in table.arrays if a.name not in (*found.arrays, *_frequencies(table, found), "position")]
     if not left:
         return found
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")

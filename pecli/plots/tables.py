@@ -224,7 +224,7 @@ def by_distance(sample: Sample) -> Floats | None:
 
 WAVES = 5  # columns that are drawn
 WAVE_ROWS = 64
-MOST_WAVES = 16  # that can be told apart
+MAX_WAVES = 16  # that can be told apart
 TURNS = 4  # circles side by side
 ARROWS = 5
 QUERY, KEY = 1 + 0.4j, 0.75 - 0.35j  # of the picture of one pair
@@ -263,8 +263,8 @@ def _checked(channels: Sequence[int], columns: int, arrays: int) -> Sequence[int
     wrong = [c for c in channels if not 0 <= c < columns]
     if wrong:
         raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {columns - 1}")
-    if len(channels) * arrays > MOST_WAVES:
-        rule = f"are too many to tell apart: give at most {MOST_WAVES // arrays}"
+    if len(channels) * arrays > MAX_WAVES:
+        rule = f"are too many to tell apart: give at most {MAX_WAVES // arrays}"
         raise BadParameter("channels", f"({len(channels)} columns)", rule)
     return list(dict.fromkeys(channels))
 

@@ -355,7 +355,7 @@ def _beside(table: Table, names: Sequence[str]) -> Iterator[Step]:
         yield Step(f"{array.name}, a number for each pair", [grid, *note])
 
 
-MOST = 8  # positions that fit a board
+MAX_POSITIONS = 8  # positions that fit a board
 
 
 @dataclass(frozen=True)
@@ -396,8 +396,8 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
     BadParameter
         For more positions than fit, or one that has no value.
     """
-    if positions is not None and positions.count > MOST:
-        rule = f"are too many for a worked example: give at most {MOST}, such as positions=1+3"
+    if positions is not None and positions.count > MAX_POSITIONS:
+        rule = f"are too many for a worked example: give at most {MAX_POSITIONS}, such as positions=1+3"
         raise BadParameter("positions", f"({positions.count} positions)", rule)
     encoding = recipe.encoding
     family = of_family(recipe)

@@ -26,7 +26,7 @@ from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
 from pecli.sources.sources import NamedSource
 from pecli.tables.selection import InMemory
-from pecli.teach.examples import MOST, Example, table_at
+from pecli.teach.examples import MAX_POSITIONS, Example, table_at
 
 Floats = NDArray[np.float64]
 
@@ -56,8 +56,10 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], options: A
     where = options.positions
     if not isinstance(where, Positions):
         where = Positions.listed([options.first if options.start else 1])
-    if where.count > MOST:
-        raise BadParameter("positions", f"({where.count} positions)", f"are too many for a board: give at most {MOST}")
+    if where.count > MAX_POSITIONS:
+        raise BadParameter(
+            "positions", f"({where.count} positions)", f"are too many for a board: give at most {MAX_POSITIONS}"
+        )
     rotary = recipe.encoding.family is Family.ROTARY
     if rotary and options.pairs is None:
         usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")

@@ -67,8 +67,11 @@ class Applied:
         gap = self.gap(made)
         if gap <= allowed:
             return ""
-        said = f"{self.source.text} was not applied rightly: the outputs are up to {figure(gap, 3)} from the exact ones"
-        return "\n  ".join([f"{said}, and {figure(allowed, 3)} are allowed", *self.explained(made)])
+        said = f"the outputs are up to {figure(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
+        found = self.explained(made)
+        right = bool(found) and all(": the rotation is right" in text for text in found)
+        how = "was applied rightly, but coarsely" if right else "was not applied rightly"
+        return "\n  ".join([f"{self.source.text} {how}: {said}", *found])
 
     @property
     def allowed(self) -> float:
@@ -99,7 +102,7 @@ class Applied:
 
     def explained(self, made: Any) -> list[str]:
         """Return what was done to each tensor instead, and where."""
-        facts, beside, found = made.outputs.metadata, made.beside, list[str]()
+        facts, companion, found = made.outputs.metadata, made.companion, list[str]()
         for array, x, y, right in zip(
             self.after.arrays, *(self._numbers(t) for t in (self.before, self.after, made.outputs)), strict=True
         ):
@@ -116,7 +119,7 @@ class Applied:
                 pairs=(pairs.taken, pairs.given),
                 rotary=int(facts["rotary-dim"]),
                 dtype=array.dtype,
-                source=self._source(facts["applied"], beside),
+                source=self._source(facts["applied"], companion),
                 heads=max(a.shape[axes.index("h")] for a in self.before.arrays) if "h" in axes else 1,
                 axes=axes,
             )
@@ -131,12 +134,12 @@ class Applied:
             return start + np.arange(rows)
         return np.asarray(self.positions, np.int64)
 
-    def _source(self, applied: str, beside: Any) -> judge.RotationSource:
+    def _source(self, applied: str, companion: Any) -> judge.RotationSource:
         """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
         if self.source.recipe is not None:
             name, keys = split_recipe(applied)
             return judge.RotationSource((name, keys))
-        cos, sin = (np.asarray(beside.read(part), np.float64) for part in ("cos", "sin"))
+        cos, sin = (np.asarray(companion.read(part), np.float64) for part in ("cos", "sin"))
         return judge.RotationSource(None, (np.arange(len(cos)), cos, sin))
 
     def _added(self, name: str, x: Floats, y: Floats, right: Floats) -> list[str]:

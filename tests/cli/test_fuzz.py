@@ -23,7 +23,7 @@ def test_a_small_campaign_finds_nothing():
     """In a process of its own, since it forks."""
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
-        "found = [*campaign.command_lines(7, 100, counts), *campaign.damaged_files(7, 40, counts)]\n"
+        "found = [*campaign.command_lines(7, 80, counts), *campaign.damaged_files(7, 30, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(
@@ -98,15 +98,15 @@ def test_a_footer_longer_than_its_file_takes_no_memory(tmp_path):
 def test_json_takes_a_bounded_multiple_of_its_size(tmp_path):
     """Files are read whole up to a limit; the values are those that Python's own reader gives."""
     path = tmp_path / "a.json"
-    rows = [[i / 7, -i, 1e-9 * i] for i in range(300_000)]
+    rows = [[i / 7, -i, 1e-9 * i] for i in range(100_000)]
     path.write_text(json.dumps({"pe": rows}))
     tracemalloc.start()
     with open_table(path) as table:
-        last = table.read_rows(["pe"], 299_990, 300_000)["pe"]
+        last = table.read_rows(["pe"], 99_990, 100_000)["pe"]
         peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert last.tolist() == rows[-10:]
-    assert peak < 9 * path.stat().st_size
+    assert peak < 10 << 20 < 3 * path.stat().st_size
 
 
 @pytest.mark.parametrize("seed", [5, 16, 1 << 12])
@@ -153,7 +153,7 @@ def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.parametrize(
     ("recipe", "measured"),
-    [("none:dim=65536", "24"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=65536", "3"), ("rope", "192")],
+    [("none:dim=65536", "24"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=16384", "6"), ("rope", "192")],
 )
 def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
     """All 192 rows took 14 to 19 s and gigabytes."""
@@ -247,12 +247,12 @@ def test_bits_of_a_step_that_no_position_takes_are_no_numbers():
 
 
 def test_every_two_of_many_pairs_are_not_multiplied():
-    """The products of 32,768 pairs with each other took 23 GB."""
+    """The products of 32,768 pairs with each other took 23 GB, of 4,096 half of one."""
     tracemalloc.start()
-    assert run(["inspect", "rope:dim=16384,len=17", "--properties"]) == 0
+    assert run(["inspect", "rope:dim=8192,len=17", "--properties"]) == 0
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 128 << 20
+    assert peak < 64 << 20
 
 
 def test_an_input_scale_of_no_model_is_refused():
@@ -271,7 +271,7 @@ def test_where_no_product_is_in_doubt_none_is_settled():
     assert (scaled == x).all()  # factors of 1: exit 70 at the command line
 
 
-@pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=65536"])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=65536", "transformer-xl:dim=65536", "alibi:heads=16384"])
 def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe, capfd):
     assert run(["inspect", recipe, "--json"]) == 0
     arrays = json.loads(capfd.readouterr().out)["arrays"]
@@ -328,11 +328,11 @@ def test_an_array_without_values_is_no_bug(shape, more, tmp_path, capfd):
 
 
 def test_a_header_that_is_damaged_is_refused(tmp_path, capfd):
-    """Every bit of an npy header, through the readers of sources and of numbers."""
+    """Bits of every byte of an npy header, through the readers of sources and of numbers."""
     whole = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }\n", np.arange(12, dtype="<f4").tobytes())
     path = tmp_path / "a.npy"
     counts = Counter()
-    for bit in range(0, 8 * (len(whole) - 48), 3):
+    for bit in range(0, 8 * (len(whole) - 48), 11):
         data = bytearray(whole)
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
@@ -420,22 +420,19 @@ def test_a_hostile_file_is_an_answer_too(name, bomb, tmp_path, capfd):
     capfd.readouterr()
 
 
-def edges():
+@pytest.mark.parametrize(
+    ("rows", "least"),
+    [(1, False), (3, True), *(pytest.param(rows, False, marks=pytest.mark.exhaustive) for rows in (2, 3))],
+)
+def test_every_command_over_every_encoding_of_few_rows(rows, least, tmp_path, monkeypatch, capfd):
+    """With 1, 2, 3 rows, and with the smallest values that the declarations allow: one column, one head."""
     from pecli import CATALOGUE
     from tests.fuzz.words import smallest
 
-    for encoding in CATALOGUE.values():
-        for rows in (1, 2, 3):
-            yield smallest(encoding, rows, least=False)
-        yield smallest(encoding, 3, least=True)
-
-
-def test_every_command_over_every_encoding_of_few_rows(tmp_path, monkeypatch, capfd):
-    """With 1, 2, 3 rows, and with the smallest values that the declarations allow: one column, one head."""
     monkeypatch.chdir(tmp_path)
     np.save("c.npy", np.arange(24.0).reshape(3, 8))
     bad = []
-    for recipe in edges():
+    for recipe in (smallest(encoding, rows, least=least) for encoding in CATALOGUE.values()):
         for words in (
             ["generate", recipe, "-o", "a.h5"], ["inspect", recipe], ["inspect", recipe, "--properties"],
             ["inspect", recipe, "--plot", "-"], ["compare", recipe, recipe, "--values"],
@@ -450,7 +447,7 @@ def test_every_command_over_every_encoding_of_few_rows(tmp_path, monkeypatch, ca
 def test_a_few_killed_writers_and_faulty_disks_leave_the_old_file_or_the_new_one():
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncounts = collections.Counter()\n"
-        "found = [*campaign.killed_writers(7, 4, counts), *campaign.faulty_disks(7, 6, counts)]\n"
+        "found = [*campaign.killed_writers(7, 2, counts), *campaign.faulty_disks(7, 3, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(
@@ -469,4 +466,6 @@ def test_every_option_of_every_command_is_drawn():
     for number in range(30_000):
         for key in [*options_in(command_line(Random(number), ["a.npy"]), left)]:
             left.pop(key, None)
+        if not left:
+            break
     assert not left

@@ -28,7 +28,7 @@ def test_exit_handlers_run_and_what_they_print_arrives():
 def test_a_thread_is_waited_for():
     code = "import threading, time\n"
     code += "threading.Thread(target=lambda: (time.sleep(0.3), print('late', flush=True))).start()\nmain()"
-    assert run(code, ["--version"]).stdout.splitlines()[-1] == "late"
+    assert "late" in run(code, ["--version"]).stdout.splitlines()
 
 
 def test_a_daemon_is_not():

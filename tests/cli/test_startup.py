@@ -18,9 +18,7 @@ sys.stderr.write(",".join(loaded))
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], ["-h"],
-     ["list"], ["list", "rope", "--json"], ["list", "--json"], ["generate", "--help"],
-     ["generate", "sinusoidal", "--help"], ["compare", "--help"], ["inspect", "-h"], ["extrapolate", "--help"]],
+    [["--help"], ["list"], ["list", "rope", "--json"], ["generate", "sinusoidal", "--help"], ["compare", "--help"]],
     ids=" ".join,
 )  # fmt: skip
 def test_help_and_listing_load_nothing_heavy(arguments):

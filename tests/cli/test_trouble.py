@@ -68,14 +68,14 @@ def test_a_dry_run_says_bytes_wanted_and_bytes_free(suffix, tmp_path, monkeypatc
     """It ended in "the disk is full", with status 2."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**6, 10**6 - 1234, 1234))
     path = tmp_path / f"pe{suffix}"
-    assert run(["generate", "sinusoidal:dim=64,len=100000", "-o", str(path), "--dry-run"]) == 0
+    assert run(["generate", "sinusoidal:dim=64,len=20000", "-o", str(path), "--dry-run"]) == 0
     said = capfd.readouterr().err
     assert "would write" in said
     assert "bytes are needed and 1,234 are free" in said
     assert not path.exists()
-    assert run(["generate", "sinusoidal:dim=64,len=100000", "-o", str(path)]) == 2
+    assert run(["generate", "sinusoidal:dim=64,len=20000", "-o", str(path)]) == 2
     assert "the disk is full" in capfd.readouterr().err
-    assert run(["generate", "sinusoidal:dim=64,len=100000", "-o", str(path), "--dry-run", "--json"]) == 0
+    assert run(["generate", "sinusoidal:dim=64,len=20000", "-o", str(path), "--dry-run", "--json"]) == 0
     found = json.loads(capfd.readouterr().out)["outlook"]
     assert found["free"] == 1234 < found["needed"]
 

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from itertools import cycle
 
 import h5py
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from pecli import CATALOGUE, open_table
 from pecli.cli.run import run
 from pecli.errors import BadRecipe
+from pecli.formats import number_files
 from pecli.numbers import printing, reader
 from pecli.numbers import reader as limits
 from tests.conftest import clean_environment
@@ -21,13 +23,13 @@ ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "rel
 @pytest.fixture
 def opened(monkeypatch):
     """The paths of numbers that are opened."""
-    paths, real = [], reader._reader
+    paths, real = [], number_files.open_numbers
 
     def record(path):
         paths.append(path)
         return real(path)
 
-    monkeypatch.setattr(reader, "_reader", record)
+    monkeypatch.setattr(number_files, "open_numbers", record)
     monkeypatch.setattr(reader, "_trusts_recipes", False)
     return paths
 
@@ -52,13 +54,13 @@ def commands(path):
 
 
 def cases():
+    """Every parameter that may name a file, with the ways to name one in turn."""
+    files = "q.npy", "q.npy::array"
+    ways = {True: cycle((*files, '"cpe:content=q.npy"')), False: cycle(files)}
     for name, encoding in CATALOGUE.items():
         for parameter in encoding.parameters.values():
             if parameter.kind == "text" or parameter.param.file:
-                yield name, parameter.key, "q.npy"
-                yield name, parameter.key, "q.npy::array"
-                if parameter.kind == "text":
-                    yield name, parameter.key, '"cpe:content=q.npy"'
+                yield name, parameter.key, next(ways[parameter.kind == "text"])
     yield "sinusoidal", "positions", "@q.npy"
 
 

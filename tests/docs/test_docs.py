@@ -5,25 +5,28 @@ import re
 import shlex
 import shutil
 import subprocess
-from pathlib import Path
+from collections import defaultdict
 from types import SimpleNamespace
 
 import pytest
 
 import pecli
 from pecli import manual
+from pecli.cli.run import run
+from tests.conftest import DATA, ROOT
 from tests.support.commands import command
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("man/*.[17]"))
 
 
 def here(script, *, cwd, env, **options):
-    """Run a document's command in this process; one that a shell is needed for in a process of its own."""
+    """Run a document's command in this process, and what a pipe leads to in a shell; others in a shell altogether."""
     line = script.split("; ", 2)[-1]
-    if line.startswith("pecli ") and not re.search(r"[|<>&;$*`]", line):
-        return command(shlex.split(line)[1:], cwd=cwd, env=env)
-    return subprocess.run(script, cwd=cwd, env=env, **options)
+    first, pipe, after = line.partition(" | ")
+    if not first.startswith("pecli ") or re.search(r"[|<>&;$*`]", first) or "pecli" in after:
+        return subprocess.run(script, cwd=cwd, env=env, **options)
+    done = command(shlex.split(first)[1:], cwd=cwd, env=env)
+    return subprocess.run(after, cwd=cwd, env=env, input=done.stdout, **options) if pipe else done
 
 
 def test_generated_files_are_what_the_declarations_make(monkeypatch):
@@ -123,3 +126,34 @@ def test_every_console_of_the_readme_is_run_and_it_is_short():
     prose = re.sub(r"```.*?```", "", outside, flags=re.DOTALL)
     assert len(prose.split()) <= 1500
     assert text.index("base 10000 where 500000") < text.index("## Two commands")
+
+
+# What introductions to the field state: each is answered by a command, or put right by it.
+
+FILE = DATA / "reference" / "statements.txt"
+ANSWERED = defaultdict(list)  # what each command answers: statements, with what must be found
+for line in FILE.read_text().splitlines():
+    if line and not line.startswith("#"):
+        statement, words, pattern = line.split(" | ", 2)
+        ANSWERED[words].append((statement, pattern))
+
+
+@pytest.mark.parametrize("command", ANSWERED)
+def test_statements_are_answered(command, monkeypatch, capfd, tmp_path):
+    if command.startswith("page "):
+        print((ROOT / command.removeprefix("page ")).read_text())
+    else:
+        monkeypatch.chdir(tmp_path)
+        run(shlex.split(command))
+    said = capfd.readouterr()
+    words = " ".join((said.out + said.err).replace("│", " ").split())  # as read, whatever the line breaks
+    missing = [
+        f"{statement}: {pattern}"
+        for statement, pattern in ANSWERED[command]
+        if not re.search(pattern, words) and not re.search(pattern, said.out)
+    ]
+    assert not missing, f"{said.out}{said.err}"
+
+
+def test_there_are_as_many_as_in_the_introductions():
+    assert sum(map(len, ANSWERED.values())) >= 220

@@ -15,7 +15,7 @@ from pecli.numbers.positions import Positions
 from tests.formats.measured import measured
 
 MOST = 160  # MiB of a command that refuses a bomb; it takes 50 for itself
-BOMB = 512 << 20
+BOMB = 256 << 20
 
 
 def deflated(size, **options):
@@ -112,8 +112,9 @@ def test_a_list_of_positions_takes_no_more_than_the_limit(tmp_path, dtype):
     """50 Mi of them are 60 KB in a compressed file; each was made a fraction of its own."""
     with h5py.File(tmp_path / "x.h5", "w") as file:
         made = file.create_dataset("p", (50 << 20,), dtype, chunks=(1 << 20,), compression="gzip")
+        chunk = zlib.compress(bytes(made.dtype.itemsize << 20))
         for start in range(0, 50 << 20, 1 << 20):
-            made.id.write_direct_chunk((start,), zlib.compress(bytes(made.dtype.itemsize << 20)))
+            made.id.write_direct_chunk((start,), chunk)
     status, said, peak = measured(tmp_path, "generate", "sinusoidal:dim=4", "--positions", "@x.h5", "-o", "x.npy")
     assert status == 2
     assert "--limit" in said

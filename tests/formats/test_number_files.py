@@ -9,6 +9,7 @@ import pytest
 
 from pecli import Positions, Recipe, Table, open_table, write_table
 from pecli.errors import BadFile, BadParameter, UnknownName
+from tests.support.format_tables import sampled
 
 FORMATS = ("npy", "npz", "h5", "parquet", "csv", "json", "arrow", "safetensors")
 RECIPES = (
@@ -39,7 +40,7 @@ def fresh(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", sampled(*FORMATS))
 def test_weights_are_read_though_nobody_imported_the_formats(tmp_path, suffix):
     weights = np.arange(128.0).reshape(32, 4)
     path = saved(tmp_path, weights, suffix)

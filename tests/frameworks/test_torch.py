@@ -1,5 +1,7 @@
 """pecli.torch beside the real framework; skipped with a word where that is absent."""
 
+import runpy
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from pecli.torch import (  # noqa: E402
     audit,
     replace,
 )
+from tests.conftest import ROOT  # noqa: E402
 
 NARROW = (torch.float16, torch.bfloat16, torch.float64)
 
@@ -252,3 +255,16 @@ def test_a_gpt2_gives_the_same_with_a_trained_table_of_pecli():
     rows.load_state_dict(model.wpe.state_dict())
     model.wpe = rows
     assert torch.equal(outputs(model), own)
+
+
+def test_the_trial_past_the_training_length_runs(capsys, monkeypatch):
+    words = "--train 16 --test 32 --steps 3 --seeds 1 --sequences 4 --markdown"
+    monkeypatch.setattr("sys.argv", ["extrapolation_trial.py", *words.split()])
+    runpy.run_path(str(ROOT / "examples" / "extrapolation_trial.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    shown = {line.partition(" ")[0]: line for line in lines[2:]}
+    assert len(shown) == 7
+    assert "no values" in shown["learned:dim=64"]
+    assert "no values" not in shown["rope:dim=16,scaling=yarn"]
+    lowest, *others = (float(line.split("|")[1].split()[0]) for line in lines[:1:-1])
+    assert lowest < min(others)  # nothing beats the predictor that knows the language

@@ -192,7 +192,7 @@ def bombs(folder: Path, scale: int = 1) -> list[str]:
     hdf5(folder, "sparse.h5", shape=(10**9, 64))
     hdf5(folder, "sparse-chunks.h5", shape=(10**9, 64), chunks=(1024, 64), compression="gzip")
     with h5py.File(folder / "chunk.h5", "w") as file:  # one chunk, inflated for every block of rows
-        rows = 800_000 * scale
+        rows = 300_000 * scale
         space = file.create_dataset("pe", (rows, 64), "f4", chunks=(rows, 64), compression="gzip")
         space.id.write_direct_chunk((0, 0), zlib.compress(bytes(rows * 256), 1))
     with h5py.File(folder / "names.h5", "w") as file:

@@ -104,3 +104,9 @@ def test_the_examples_in_docstrings_come_out(name):
         pytest.importorskip(room, reason=f"{room} is not installed: make frameworks runs this")
     module = importlib.import_module("pecli" if name == "__init__" else f"pecli.{name}")
     assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("name", ["apply", "extrapolate", "inspect"])
+def test_a_package_does_not_hide_the_public_function_of_its_name(name):
+    importlib.import_module(f"pecli.{name}")
+    assert getattr(importlib.import_module("pecli"), name).__module__ == "pecli.api"

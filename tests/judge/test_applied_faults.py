@@ -72,9 +72,9 @@ def next_head():
 ROW, HEAD, BATCH = P, np.arange(H)[:, None], np.arange(B)[:, None, None]
 KERNELS = {
     "base 500000 where 10000 was expected": kernel(w=rates(500000.0)),
-    "base 123456.7 where 10000 was expected": kernel(w=rates(123456.7)),
-    "the angles are those of positions divided by 4": kernel(w=rates() / 4),
-    "the angles are those of positions divided by 1.5": kernel(positions=P / 1.5),
+    "base 100000 where 10000 was expected": kernel(w=rates(100000.0)),
+    "linear scaling (factor 4) where none was expected": kernel(w=rates() / 4),
+    "positions advance by 2/3 where 1 was expected (step 2/3)": kernel(positions=P / 1.5),
     "interleaved pairs were rotated where half-split ones were expected": kernel(pairs="interleaved"),
     "the rotation has the other sense: the sine has the wrong sign": kernel(sense=-1),
     "not rotated at all: the outputs are the inputs": X,
@@ -85,7 +85,7 @@ KERNELS = {
     "positions run along the batch: a vector of batch b has position b": kernel(positions=BATCH + 0 * ROW),
     "positions are not reset for each batch: they go on where the last one ended": kernel(positions=P + N * BATCH),
     "positions run backwards": kernel(positions=P[::-1]),
-    "rows 80 to 159 have positions 0 to 79, where 80 was expected at row 80": kernel(positions=P % 80),
+    "positions from 80 on repeat the first 80: position 80 is position 0 again": kernel(positions=P % 80),
     "the cosines are repeated pair by pair (interleaved) and used with rotate_half": formula(K // 2, SWAPPED, K < HALF),
     "the cosines are doubled by halves and used with neighbouring": formula(K % HALF, K ^ 1, K % 2 == 0),
     "the minus sign of the first members is missing: x1 cos + x2 sin": formula(K % HALF, SWAPPED, K < 0),
@@ -93,10 +93,12 @@ KERNELS = {
     "the partner of column i is i + 16": formula(K % HALF, K // HALF * HALF + (K + 16) % HALF, K % HALF < 16),
     "the partner of column i is i + 64, in the next head": next_head(),
     "the first members were overwritten before the second ones were computed": overwritten(),
-    "it is multiplied by 1/sqrt(64) as well": kernel(size=0.125),
+    "it is multiplied by 0.125, which is 1/sqrt(64), as well": kernel(size=0.125),
     "it is 1.1 times as long as expected": kernel(size=1.1),
-    "the angles were computed in bfloat16": narrow_phases(),
-    "the frequencies were rounded to bfloat16": kernel(w=bfloat16(rates()).astype(np.float64)),
+    "phases were computed in bfloat16 (frequencies and angles rounded to bfloat16)": narrow_phases(),
+    "phases were computed in bfloat16 (frequencies rounded to bfloat16)": kernel(
+        w=bfloat16(rates()).astype(np.float64)
+    ),
     "32 columns were rotated, and 64 were expected": kernel(width=32),
     "the pairs take the frequencies in reverse order": kernel(w=rates()[::-1]),
 }
@@ -124,7 +126,7 @@ def test_a_wrong_kernel_is_named(text):
 
 
 OTHERS = {
-    "scaling llama3 is missing": (
+    "scaling llama3 is missing (factor 8, original-max 64): the frequencies are unscaled": (
         "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
         kernel(w=rates(5e5)),
     ),
@@ -132,12 +134,12 @@ OTHERS = {
         "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
         kernel(w=llama3(rates())),
     ),
-    "base 10000 where 500000 was expected, and scaling llama3 is missing": (
+    "plain base 10000 where base 500000 with llama3 scaling (factor 8, original-max 64) was expected": (
         "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
         kernel(),
     ),
     "64 columns were rotated, and 32 were expected": ("rope:dim=64,rotary-dim=32", kernel()),
-    "the exponents are 2i/64, of the whole head, where 2i/32 was expected": (
+    "exponent over the head's width 64 where the rotary width 32 was expected: as base 100 where 10000 was expected": (
         "rope:dim=64,rotary-dim=32",
         kernel(w=rates()[:16], width=32),
     ),
@@ -169,7 +171,7 @@ def test_the_place_of_a_fault_is_said():
     assert said(out)[0].startswith("all of heads 1 to 3, rows from 1 on: the rotation has the other sense")
     out = kernel()
     out[:, :, 128:] = kernel(X[:, :, 128:], P[:32])
-    assert said(out)[0].startswith("rows 128 to 159 have positions 0 to 31, where 128 was expected at row 128")
+    assert said(out)[0].startswith("positions from 128 on repeat the first 128: position 128 is position 0 again")
     out = kernel(positions=P + 5)
     out[1] = X[1]
     assert said(out, start=5) == ["all of batch 1: not rotated at all: the outputs are the inputs"]

@@ -250,16 +250,16 @@ def test_of_several_the_first_is_what_was_expected_unless_another_is_computed(pe
     for name, values in (("a", rows), ("b", 2 * rows), ("c", rows[:12])):
         np.save(tmp_path / f"{name}.npy", values)
     said = pecli("compare", "a.npy", "b.npy", "c.npy").stdout
-    assert "2 against 1: every value is 2 times what was expected" in said
-    assert "3 against 1: array: shape 12 x 8 against 20 x 8" in said
-    assert "3 against 2: every value is 0.5 times what was expected" in said
+    assert "2 against 1: every value is multiplied by 2" in said
+    assert "3 against 1: 12 rows where 20 were expected: rows 12 to 19 are missing" in said
+    assert "3 against 2: the magnitude is missing (attention factor 2)" in said
     assert "* differs" in said
     assert "(part): of what both have" in said
     pairs = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--json").stdout)["pairs"]
     assert [pair["sources"] for pair in pairs] == [["b.npy", "a.npy"], ["c.npy", "a.npy"], ["c.npy", "b.npy"]]
     said = pecli("compare", "b.npy", "sinusoidal:dim=8", "a.npy").stdout
-    assert "1 against 2: every value is 2 times what was expected" in said
-    assert "3 against 1: every value is 0.5 times what was expected" in said
+    assert "1 against 2: every value is multiplied by 2" in said
+    assert "3 against 1: the magnitude is missing (attention factor 2)" in said
     said = pecli("compare", "a.npy", "a.npy", "a.npy").stdout
     assert "differs" not in said
     assert "part" not in said
@@ -331,7 +331,7 @@ def test_a_row_of_a_bias_is_named_by_head_and_query(tmp_path):
     b[2, 3, 4], b[3, 1, 1] = np.nan, 1
     (array,) = compared(tmp_path, a, b).arrays
     lines = details(array)
-    assert any(line.startswith("worst rows: from [2, 3] (inf), from [3, 1] (1)") for line in lines)
+    assert any(line.startswith("worst rows: from [2, 3] (NaN), from [3, 1] (1)") for line in lines)
     assert any(line.endswith("the first at row [2, 3]") for line in lines)
 
 

@@ -140,7 +140,6 @@ def test_tables_of_two_values_that_are_position_tables_are_still_named():
     bits = (np.arange(100)[:, None] >> np.arange(16) & 1).astype("float32")
     assert_identified(pecli.identify(bits), "binary", dim=16)
     assert_identified(pecli.identify(2 * bits - 1), "binary", dim=16, signed="true")
-    assert pecli.identify(np.zeros((64, 64), "float32")).recipe.startswith("none")
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])

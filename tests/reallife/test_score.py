@@ -34,7 +34,7 @@ def parameters():
         marks = []
         if key(case) in MISSES:
             marks.append(pytest.mark.xfail(strict=True, reason=MISSES[key(case)] or "a known miss"))
-        elif number % SHARE or SLOW in case.name:
+        if number % SHARE or SLOW in case.name:
             marks.append(pytest.mark.exhaustive)
         yield pytest.param(case, id=key(case), marks=marks)
 

@@ -1,18 +1,30 @@
 """The command line run in this process, with the streams, the folder and the environment of a process of its own."""
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
 import threading
 import warnings
 
+from pecli.cli import commands
 from pecli.cli.run import run
 from pecli.declare.encoding import REGISTRY
 from pecli.encodings import plugins
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import raise_limits, trust_recipes
 from pecli.process import listen
+
+_new, _kept = commands._built, functools.cache(commands._built)
+
+
+def built(name, mode):
+    """A command, its options built once a process; `generate` each time anew, since plug-ins come and go."""
+    return (_new if name == "generate" else _kept)(name, mode)
+
+
+commands._built = built  # building the options takes as long as running most commands of the tests
 
 
 def reset():

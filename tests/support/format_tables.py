@@ -3,6 +3,7 @@
 import threading
 
 import numpy as np
+import pytest
 
 from pecli.declare.tabular import Array, Tabular
 from pecli.numbers.dtypes import storage
@@ -136,3 +137,14 @@ class Constant(Formula):
     def fill(self, start, stop, out):
         for name, target in out.items():
             target[...] = np.arange(self.array(name).row_shape[0], dtype=np.float32)
+
+
+OFTEN = ("npy", "hdf5", "parquet", "csv")
+"""Formats that write in different manners; with the others, tests in a process of its own are exhaustive."""
+
+
+def sampled(*cases):
+    """The cases of these formats, and those of the others with the marker exhaustive."""
+    split = [getattr(case, "values", (case,)) for case in cases]
+    often = [name in OFTEN and not any(more) for name, *more in split]
+    return [pytest.param(*v, marks=() if o else pytest.mark.exhaustive) for v, o in zip(split, often, strict=True)]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from pecli.declare.profiles import Candidate, CodeRows, units
-from pecli.numbers.decimals import digits, number_text, shortest
 
 MIN_ROWS = 3
 MIN_SHARE_RISING = 0.9
@@ -18,7 +16,7 @@ MAX_ULP_OFF = 4.0
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:
-    """Yield p, p / (L - 1), and p / (L - 1) (i / (d - 1))^a by column."""
+    """Yield p and p / (L - 1) in every column."""
     values = rows.values
     if len(values) < MIN_ROWS or not np.isfinite(values).all():
         return
@@ -44,15 +42,6 @@ def identify(rows: CodeRows) -> Iterator[Candidate]:
                 table = rows.table | ({"start": str(round(start * last))} if round(start * last) else {})
                 given = {} if last + 1 == rows.count and "start" not in table else {"max-len": str(last + 1)}
                 yield Candidate("integer", {"dim": str(width), **given}, table)
-    elif width > 2 and abs(rise[0]) <= precision * abs(rise[-1]) and (rise[1:] > 0).all():
-        middle = width // 2
-        log = math.log(middle / (width - 1))
-        exponent, spread = math.log(rise[middle] / rise[-1]) / log, 16 * precision / abs(log)
-        scales, last = shortest(exponent - spread, exponent + spread), _last(values[:, -1], rows.count, precision)
-        if scales > 0 and last:
-            given = {} if last + 1 == rows.count else {"max-len": str(last + 1)}
-            keys = {"dim": str(width), "scales": number_text(scales), **given}
-            yield Candidate("integer", keys, rows.table, fitted=digits(scales), ulp=4.0)
 
 
 def _last(column: np.ndarray[tuple[int], np.dtype[np.float64]], count: int, precision: float) -> int:

@@ -21,7 +21,6 @@ from pecli.encodings.shared.parameters import Dim
     not_when="without a causal mask: the order is lost",
     place=1,
     hooks={
-        "identify": ".identify:identify",
         "lesson": ".lesson:steps",
         "extend": reaches.nothing,
         "why": ".why:why",

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import MAX_DIGITS_CHOSEN, Candidate, Profile
+from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
 
@@ -20,6 +20,8 @@ PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "flo
 """Relative error of a slope that was read off values of a type; float32 as torch's powers leave it."""
 MAX_DIGITS = 3
 """Digits of a bias-max that somebody would choose."""
+ALL_DIGITS = 17
+"""Digits of slopes that follow no rule."""
 PRODUCT_ULP = 2.0
 """Units in the last place by which a product of a slope and a distance is off, both rounded."""
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
@@ -34,20 +36,27 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
     for bias, slopes, mask, notes in _slopes(profile):
         keys = {"heads": str(len(slopes)), "bias": bias, **mask}
-        found = False
-        for grain, words in ((own, rule) for own in _grains(profile.grain) for rule in _rules(slopes, own)):
-            part = part_of(slopes, profile.grain) if words["bias-max"] != "8" else None
-            said = (*notes, f"the same as {_said(part, slopes)}") if part else notes
-            for key, kind in KINDS:
-                given = {**keys, **words, **({key: kind} if key else {})}
-                yield Candidate("alibi", given, profile.table, said, ulp=_allowed(len(slopes), profile.grain))
-            found |= grain == profile.grain
-        if not found and (slopes > 0).all() and profile.by != "slopes":
-            yield from _listed(keys, slopes, profile, notes)
-        elif not found and profile.by == "slopes" and (part := part_of(slopes, profile.grain)):
-            ulp = _allowed(part[0], profile.grain)
+        part, ulp, found = part_of(slopes, profile.grain), _allowed(len(slopes), profile.grain), False
+        of = (_said(part, slopes),) if part else ()
+        for grain in dict.fromkeys(
+            (profile.grain, profile.grain if profile.grain == "float16" else "bfloat16")
+        ):  # slopes may have been rounded
+            for words in _rules(slopes, grain):
+                said = (*notes, *(f"the same as {one}" for one in of if words["bias-max"] != "8"))
+                for key, kind in KINDS:
+                    given = {**keys, **words, **({key: kind} if key else {})}
+                    yield Candidate("alibi", given, profile.table, said, ulp=ulp)
+                found |= grain == profile.grain
+        if found or not (slopes > 0).all():
+            continue
+        if part:
             given = {**keys, "slope-values": _text(part[2])}
-            yield Candidate("alibi", given, profile.table, (_said(part, slopes),), ulp=ulp)
+            yield Candidate("alibi", given, profile.table, (*of, *notes), ulp=_allowed(part[0], profile.grain))
+        elif profile.by != "slopes":
+            shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (len(slopes) > 4)
+            said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
+            given = {**keys, "slope-values": _text([Decimal(float(slope)) for slope in slopes])}
+            yield Candidate("alibi", given, profile.table, said, ALL_DIGITS, ulp=2 * ulp)
 
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
@@ -62,18 +71,13 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
         if before is not None and (one_side or (after is not None and _alike(before, after))):
             note = "keys after the query hold 0, where -inf would hide them"
             yield "symmetric", -before, profile.mask, (note,) if profile.masked == "0" else ()
-    elif profile.by == "key":
+    elif profile.by == "key" and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         for bias, at in (("key-position", profile.at), ("last-key", profile.at - last)):
             slopes = profile.slopes(at, np.ones(len(at), bool))
             if slopes is not None:
                 copies = (f"{profile.copies} copies of it, a batch",) if profile.copies > 1 else ()
                 yield bias, slopes, profile.mask, copies
-
-
-def _grains(grain: str) -> tuple[str, ...]:
-    """Return the type of the values and, where it is a wider one, those that slopes may have been rounded to."""
-    return (grain,) if grain in ("bfloat16", "float16") else (grain, "bfloat16")
 
 
 def _allowed(heads: int, grain: str) -> float:
@@ -133,36 +137,6 @@ def _said(part: Part, slopes: Floats) -> str:
     whole, first, _ = part
     heads = f"heads {first} to {first + len(slopes) - 1}" if len(slopes) > 1 else f"head {first}"
     return f"{'slopes of' if len(slopes) > 1 else 'the slope of'} {heads} of {whole}"
-
-
-def _listed(keys: dict[str, str], slopes: Floats, profile: Profile, notes: tuple[str, ...]) -> Iterator[Candidate]:
-    """Yield slopes one by one: those of a part of the heads, or short decimals."""
-    part = part_of(slopes, profile.grain)
-    if part is not None:
-        said = (_said(part, slopes), *notes)
-        ulp = _allowed(part[0], profile.grain)
-        yield Candidate("alibi", {**keys, "slope-values": _text(part[2])}, profile.table, said, ulp=ulp)
-        return
-    at = -np.abs(profile.at) if profile.by == "distance" else profile.at - (keys["bias"] == "last-key") * profile.keys
-    given = [
-        Decimal(float(slope)) if math.frexp(slope)[0] == 0.5 else _chosen(profile, at.astype(np.float64), head)
-        for head, slope in enumerate(slopes)
-    ]
-    if all(value is not None and value > 0 for value in given):
-        listed = [value for value in given if value is not None]
-        what = "distance" if profile.by == "distance" else "key"
-        shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (len(slopes) > 4)
-        said = (*notes, f"in proportion to the {what}, slopes {shown}")
-        most = max(map(digits, listed))
-        doubts = ("the slopes follow no known rule",)
-        yield Candidate("alibi", {**keys, "slope-values": _text(listed)}, profile.table, said, most, doubts=doubts)
-
-
-def _chosen(profile: Profile, at: Floats, head: int) -> Decimal | None:
-    """Return a head's slope: a short decimal where that and its products were rounded, otherwise the nearest."""
-    nearest = profile.factor(at, head, profile.known)
-    rounded = profile.factor(at, head, profile.known, PRODUCT_ULP)
-    return rounded if rounded is not None and (nearest is None or digits(rounded) <= MAX_DIGITS_CHOSEN) else nearest
 
 
 def _text(values: list[Decimal]) -> str:

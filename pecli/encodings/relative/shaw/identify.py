@@ -6,15 +6,11 @@ from collections.abc import Iterator
 
 from pecli.declare.profiles import Candidate, Profile
 
-MIN_DISTANCES = 5
-
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield indices of distances that are clipped on both sides."""
     values, at = profile.seen
-    if profile.by != "distance" or not profile.integral or profile.heads != 1 or len(at) < MIN_DISTANCES:
-        return
-    if profile.form != "dense" or at[0] >= 0 or at[-1] <= 0:
+    if not profile.indexes or at[0] >= 0 or at[-1] <= 0:
         return
     first, last, clip = int(values[0, 0]), int(values[0, -1]), int(values[0, at == 0][0])
     backward, reach = first > last, profile.keys - 1
