@@ -7,13 +7,15 @@ import shlex
 import numpy as np
 import pytest
 
-from pecli import CATALOGUE, Recipe, Table
 from pecli.cli.commands import COMMANDS
 from pecli.declare.encoding import Family
+from pecli.encodings import CATALOGUE
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats import FORMATS
 from pecli.numbers.decimals import parse_number
 from pecli.sources.sources import read_source
+from pecli.tables.table import Table
 
 LLAMA = {
     "model_type": "llama", "hidden_size": 64, "num_attention_heads": 8, "max_position_embeddings": 32,

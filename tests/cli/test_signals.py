@@ -50,14 +50,9 @@ def is_writing(process):
 
 
 @pytest.mark.parametrize(
-    ("name", "named"),
-    [
-        pytest.param(name, named, marks=() if name in (("TERM",) if named else USUAL) else pytest.mark.exhaustive)
-        for name in NAMES
-        for named in (False, True)
-    ],
+    "name", [pytest.param(name, marks=() if name in USUAL else pytest.mark.exhaustive) for name in NAMES]
 )
-def test_a_writer_cleans_up_and_dies_of_the_signal(name, named, tmp_path):
+def test_a_writer_cleans_up_and_dies_of_the_signal(name, tmp_path):
     (tmp_path / "pe.npy").write_bytes(b"old")
     number = getattr(signal, f"SIG{name}")
     process = started(tmp_path, *OURS)

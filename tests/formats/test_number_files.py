@@ -7,8 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from pecli import Positions, Recipe, Table, open_table, write_table
+from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, BadParameter, UnknownName
+from pecli.formats import open_table, write_table
+from pecli.numbers.positions import Positions
+from pecli.tables.table import Table
 from tests.support.format_tables import sampled
 
 FORMATS = ("npy", "npz", "h5", "parquet", "csv", "json", "arrow", "safetensors")
