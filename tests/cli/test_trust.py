@@ -12,6 +12,7 @@ import pytest
 from pecli import CATALOGUE, open_table
 from pecli.cli.run import run
 from pecli.errors import BadRecipe
+from pecli.formats import number_files
 from pecli.numbers import printing, reader
 from pecli.numbers import reader as limits
 from tests.conftest import clean_environment
@@ -22,13 +23,13 @@ ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "rel
 @pytest.fixture
 def opened(monkeypatch):
     """The paths of numbers that are opened."""
-    paths, real = [], reader._reader
+    paths, real = [], number_files.open_numbers
 
     def record(path):
         paths.append(path)
         return real(path)
 
-    monkeypatch.setattr(reader, "_reader", record)
+    monkeypatch.setattr(number_files, "open_numbers", record)
     monkeypatch.setattr(reader, "_trusts_recipes", False)
     return paths
 

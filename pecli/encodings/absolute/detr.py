@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Waves
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim
 from pecli.encodings.shared.sides import share

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pecli.declare.encoding import Param
 from pecli.declare.parameter import When
 from pecli.declare.plan import Fixed, Role, nothing
-from pecli.encodings.bias.alibi.identify import Floats
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.numbers.decimals import CONTEXT
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]

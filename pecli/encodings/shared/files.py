@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pecli.encodings.bias.alibi.identify import Floats
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.errors import BadParameter
 from pecli.numbers.reader import StoredArray, only_array, open_numbers
 

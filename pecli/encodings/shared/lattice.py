@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Coordinate, Domain
-from pecli.encodings.rotary.mrope.identify import Integers
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.records import dataclass
 

@@ -6,9 +6,7 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 
-from pecli.encodings.bias.alibi.identify import Floats
-from pecli.encodings.rotary.mrope.identify import Integers
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 
 
 class Kept:

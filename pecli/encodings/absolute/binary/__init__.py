@@ -9,9 +9,8 @@ from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
 
 

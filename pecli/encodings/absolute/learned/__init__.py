@@ -10,10 +10,9 @@ from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Domain, Values
 from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.errors import BadParameter
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pecli.declare.encoding import Facts, Family, Source, encoding
 from pecli.declare.plan import Values
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
 
 

@@ -14,10 +14,9 @@ from pecli.declare.changes import other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
-from pecli.encodings.shared.kernel_types import Points, Real
+from pecli.encodings.shared.kernel_types import Floats, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric

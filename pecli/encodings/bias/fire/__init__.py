@@ -14,12 +14,10 @@ from typing import Annotated
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, nothing
-from pecli.encodings.bias.alibi.identify import Floats
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.ratios import Ratios, even_step
 

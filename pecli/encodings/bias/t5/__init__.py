@@ -11,13 +11,11 @@ from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter

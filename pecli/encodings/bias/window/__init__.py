@@ -14,11 +14,10 @@ from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
-from pecli.encodings.shared.kernel_types import DoubleDouble, Points
+from pecli.encodings.shared.kernel_types import DoubleDouble, Floats, Points
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.errors import BadParameter

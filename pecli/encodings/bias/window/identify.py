@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pecli.declare.profiles import Candidate, Profile
-from pecli.encodings.bias.alibi.identify import Floats
-from pecli.encodings.rotary.mrope.identify import Integers
+from pecli.encodings.shared.kernel_types import Floats, Integers
 
 MAX_TOKENS = 1 << 12
 MAX_QUERIES = 128

@@ -11,10 +11,10 @@ from pecli.declare.facts import Work
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Conditional
 from pecli.declare.reach import Reach
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Dim
 from pecli.encodings.shared.reasons import of_content
 from pecli.errors import BadParameter

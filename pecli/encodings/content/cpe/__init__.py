@@ -10,11 +10,11 @@ from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Conditional
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.content import Channels, Content
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
+from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.reasons import of_content
 from pecli.errors import BadParameter

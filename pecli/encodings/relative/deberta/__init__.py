@@ -13,7 +13,6 @@ from pecli.declare.guidance import Reason
 from pecli.declare.plan import Frame, Relative
 from pecli.declare.reach import Reach
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared.drawn import (
     GENERATOR,
     DrawnSeed,
@@ -24,7 +23,7 @@ from pecli.encodings.shared.drawn import (
     projection,
     vectors,
 )
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.errors import BadParameter

@@ -15,12 +15,11 @@ from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Fixed, Relative
-from pecli.encodings.bias.alibi.identify import Floats
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, deviation, draw
+from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import VectorDim
 

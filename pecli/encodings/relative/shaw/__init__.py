@@ -11,7 +11,6 @@ from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import (
     GENERATOR,
@@ -24,7 +23,7 @@ from pecli.encodings.shared.drawn import (
     glorot,
     vectors,
 )
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import VectorDim
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")

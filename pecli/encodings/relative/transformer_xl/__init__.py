@@ -14,10 +14,9 @@ from pecli.declare.facts import Work
 from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.drawn import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric

@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.declare.plan.rows import progressions
-from pecli.encodings.rotary.mrope.identify import Integers
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.coordinates import Coordinates, of_points
+from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
