@@ -191,7 +191,7 @@ class ArrayPair:
 
 
 @dataclass(frozen=True)
-class Change:
+class RowChange:
     """What the expected values become.
 
     Attributes
@@ -229,8 +229,8 @@ class Change:
         return np.where(self.masks[pair.number](rows), changed, values) if self.masks else changed
 
 
-Changes = Iterator[Change]
-NOTHING = Change("", "")
+Changes = Iterator[RowChange]
+NOTHING = RowChange("", "")
 Mask = Callable[[Integers], NDArray[np.bool_]]
 """Which values of some rows lie in a region."""
 
@@ -275,7 +275,7 @@ class Differences:
         return [*(np.unique(at) for at in leading), np.flatnonzero(self.columns > near)]
 
 
-def differences(pair: ArrayPair, change: Change, near: float, most: float = math.inf) -> Differences:
+def differences(pair: ArrayPair, change: RowChange, near: float, most: float = math.inf) -> Differences:
     """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
     count = min(count_of(pair.mine), count_of(pair.theirs)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
@@ -379,7 +379,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[f
     return best[1]
 
 
-def _promising(pair: ArrayPair, change: Change, near: float) -> bool:
+def _promising(pair: ArrayPair, change: RowChange, near: float) -> bool:
     """Tell whether a change explains most of the sample."""
     if change.order is None:
         places, mine = pair.places, pair.sample[0]
@@ -514,7 +514,7 @@ def _functions(differing: list[ArrayPair], nears: list[float], masks: Sequence[M
         off = gaps(differing[0].as_stored(function(x[some])), y[some])
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair.number: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
-            yield Change(kind, text.format(where), function, masks=regions)
+            yield RowChange(kind, text.format(where), function, masks=regions)
 
 
 def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
@@ -598,10 +598,10 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
         if one not in differing or one.mine.shape != other.theirs.shape:
             continue
         if len(differing) == 1:
-            yield Change("same", f"{one.name} holds the values of {other.name}", sources={one.number: other})
+            yield RowChange("same", f"{one.name} holds the values of {other.name}", sources={one.number: other})
         if len(differing) == 2 and other in differing and one.number < other.number:
             both = {one.number: other, other.number: one}
-            yield Change("exchanged", f"{one.name} and {other.name} are exchanged", sources=both)
+            yield RowChange("exchanged", f"{one.name} and {other.name} are exchanged", sources=both)
 
 
 def _columns(differing: list[ArrayPair], near: float) -> Changes:
@@ -617,7 +617,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
         words = ("real parts", "imaginary parts") if pair.mine.dtype in REAL else ("even columns", "odd columns")
         for text, negated in ((words[0], ~odd), (words[1], odd), ("first half of the columns", k < half),
                               ("second half of the columns", k >= half)):  # fmt: skip
-            yield Change(
+            yield RowChange(
                 "sign", f"the sign of the {text} is changed", partial(np.multiply, np.where(negated, -1.0, 1.0))
             )
         swapped = (
@@ -631,7 +631,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
             ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
             ("the two halves of the columns are exchanged", (k + half) % width),
         ):
-            yield Change("columns", text, columns=order)
+            yield RowChange("columns", text, columns=order)
     if pair.mine.dtype in REAL:
         return
     mine, theirs = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
@@ -640,7 +640,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
     if (found == UNKNOWN).mean() > MAX_UNKNOWN_SHARE:
         return
     for text, order in descriptions(found, count, "column"):
-        yield Change("columns", text, columns=order)
+        yield RowChange("columns", text, columns=order)
 
 
 def _spread(values: Floats, count: int) -> Integers:
@@ -680,7 +680,7 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
             continue
         for text, order in descriptions(found, others[axis], first.word(axis)):
             rows = _whole_rows(order, sides, others, axis)
-            yield Change("rows", text, order=rows)
+            yield RowChange("rows", text, order=rows)
 
 
 def _whole_rows(moved: Integers, sides: tuple[int, ...], others: tuple[int, ...], axis: int) -> Integers:
@@ -722,7 +722,7 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
 
-        yield Change("axes", text, sources={pair.number: _transposed(pair, axes) for pair in differing})
+        yield RowChange("axes", text, sources={pair.number: _transposed(pair, axes) for pair in differing})
 
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
@@ -749,4 +749,4 @@ def _cropped(differing: list[ArrayPair]) -> Changes:
         first = begin[-1] * (width // small[-1]) if len(small) > lead else 0
         where = f", from {list(begin)} on" if any(begin) else ""
         text = f"the shape is {small} where {large} was expected: it is a part of it{where}"
-        yield Change("shape", text, order=rows, columns=np.arange(first, first + width))
+        yield RowChange("shape", text, order=rows, columns=np.arange(first, first + width))

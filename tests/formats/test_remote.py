@@ -245,6 +245,7 @@ def test_what_is_read_in_order_is_fetched_in_long_ranges(files, tmp_path, suffix
 
 
 def test_what_is_kept_is_fetched_once_and_without_room_nothing_is(monkeypatch):
+    need("fsspec")
     data, fetched = bytes(range(256)) * 20_000, []
 
     def of(size):
