@@ -1,18 +1,29 @@
-"""NTK-aware: the base grows, whatever the length (Peng et al. 2023, arXiv:2309.00071, section 3.1)."""
+"""NTK-aware scaling: a larger base (Peng et al. 2023); dynamic NTK, which follows the length; and Qwen's doublings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Any
 
 from pecli.declare.board import short
 from pecli.declare.encoding import Param
 from pecli.declare.rescaling import Slowed
-from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, PlainSeries, Scaling
+from pecli.encodings.rotary.rope.scaling import (
+    ONE,
+    Factor,
+    Float32,
+    Frequencies,
+    MaxPosition,
+    PlainSeries,
+    Reader,
+    RopeType,
+    Scaling,
+    SeqLen,
+    inverse_powers,
+)
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, power
 
@@ -50,7 +61,7 @@ def least(slowed: Slowed) -> float | None:
     return float(slowed.growth ** (1 / share))
 
 
-def _frequencies(
+def _ntk_frequencies(
     series: PlainSeries,
     *,
     factor: Factor | None = None,
@@ -64,7 +75,7 @@ def _frequencies(
     return grown(series, times)
 
 
-def _float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
+def _ntk_float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
     times, d = alpha if factor is None else factor, series.width
     assert times is not None
     return inverse_powers(float(series.base) * float(times) ** (d / (d - 2)), d)
@@ -78,11 +89,100 @@ def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list
     return [*found, *(f"w_{i} = {short(larger)}^(-{2 * i}/{d}) = {short(larger ** (-2 * i / d))}" for i in pairs)]
 
 
-def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+def _ntk_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     return base_lines(series, float(given["alpha"] if given["factor"] is None else given["factor"]), pairs)
 
 
-SCALING = Scaling(
-    "ntk", 3, _frequencies, _float32, least=least, by_base=True, factor_names=("factor", "alpha"),
-    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_board,
+NTK = Scaling(
+    "ntk", 3, _ntk_frequencies, _ntk_float32, least=least, by_base=True, factor_names=("factor", "alpha"),
+    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_ntk_board,
 )  # fmt: skip
+
+
+def _dynamic_frequencies(
+    series: PlainSeries, *, factor: Factor, max_position: MaxPosition, seq_len: SeqLen
+) -> Frequencies:
+    return grown(series, _of_length(factor, Fraction(max(seq_len, max_position), max_position)))
+
+
+def _of_length(factor: Decimal, growth: Fraction) -> Decimal:
+    """Return the factor of NTK for a length that is `growth` times the model's own."""
+    with localcontext(CONTEXT):
+        return factor * growth.numerator / growth.denominator - (factor - 1)
+
+
+def _dynamic_series(base: Decimal, last: Fraction, factor: Decimal, growth: Fraction) -> tuple[Decimal, Decimal]:
+    return ONE, larger_base(base, last, _of_length(factor, growth))
+
+
+def _dynamic_least(slowed: Slowed) -> float | None:
+    """Return the factor whose growth is the least factor of NTK."""
+    factor = least(slowed)
+    return None if factor is None else (factor - 1) / (slowed.growth - 1)
+
+
+def _dynamic_float32(series: PlainSeries, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
+    """Beyond the model's own length PyTorch computes the base in float32, from a tensor."""
+    import numpy as np
+
+    base, d, f32 = float(series.base), series.width, np.float32
+    if seq_len > max_position:
+        growth = f32(f32(factor) * f32(seq_len)) / f32(max_position) - f32(float(factor) - 1)
+        base = float(f32(base) * f32(float(growth) ** (d / (d - 2))))
+    return inverse_powers(base, d)
+
+
+def _dynamic_read(reader: Reader, width: int) -> dict[str, str]:
+    if reader.trait("alpha") and reader.params.get("alpha"):
+        reader.notes.use(reader.place("alpha"), "factor of a fixed NTK scaling, whatever the length")
+        found = {"scaling": "ntk", "factor": reader.text("alpha")}
+    else:
+        found = {"scaling": "dynamic", "factor": reader.text("factor"), "max-position": str(reader.length)}
+    if width <= 2:
+        raise reader.bad(f"rotates {width} columns: rope type dynamic divides by the width less 2")
+    return found
+
+
+def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    factor, model, length = (float(given[name]) for name in ("factor", "max_position", "seq_len"))
+    said = f"length {short(length)} of at most {short(model)}: as it is, f' = 1"
+    grown = 1.0
+    if length > model:
+        grown = factor * length / model - (factor - 1)
+        f = short(factor)
+        said = f"f' = {f} x {short(length)} / {short(model)} - ({f} - 1) = {short(grown)}"
+    return [said, *base_lines(series, grown, pairs)]
+
+
+DYNAMIC = Scaling(
+    "dynamic", 4, _dynamic_frequencies, _dynamic_float32, least=_dynamic_least,
+    types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
+    series=_dynamic_series, by_base=True, board=_dynamic_board,
+)  # fmt: skip
+
+
+def alpha(max_position: int, seq_len: int) -> int:
+    """Return 2^ceil(log2(L/n) + 1) - 1, of the length L and the model's own n; 1 up to n, then 3, 7, 15 ..."""
+    doublings = (-(-seq_len // max_position) - 1).bit_length()  # ceil(log2) of the ratio, rounded up to a whole one
+    return (1 << doublings + 1) - 1
+
+
+def _doubling_frequencies(series: PlainSeries, *, max_position: MaxPosition, seq_len: SeqLen) -> Frequencies:
+    return grown(series, Decimal(alpha(max_position, seq_len)))
+
+
+def _doubling_float32(series: PlainSeries, *, max_position: int, seq_len: int) -> Float32:
+    d = series.width
+    return inverse_powers(float(series.base) * float(alpha(max_position, seq_len)) ** (d / (d - 2)), d)
+
+
+def _doubling_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
+    model, length = given["max_position"], given["seq_len"]
+    doublings = (-(-length // model) - 1).bit_length()
+    said = f"alpha = 2^(ceil(log2({length} / {model})) + 1) - 1 = 2^({doublings} + 1) - 1 = {alpha(model, length)}"
+    return [said, *base_lines(series, float(alpha(model, length)), pairs)]
+
+
+DOUBLING = Scaling(
+    "ntk-doubling", 10, _doubling_frequencies, _doubling_float32, extends=False, by_base=True, board=_doubling_board
+)
