@@ -44,7 +44,6 @@ def reach(recipe: Recipe) -> Reach:
 
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
 """A query meets the positions as keys are projected, a key as queries are."""
-
 TERMS = ("c2p", "p2c")
 """What pos_att_type of a config calls them."""
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
 """Stream, columns, and which frequencies stand there."""
-
 LONGEST_SEQUENCE = 1 << 24
 T, H, W = 0, 1, 2
 
@@ -244,7 +243,6 @@ mrope = encoding(
 
 SAMPLE = "1+1x2x3+1"
 """A token of text, an image of two rows and three columns, a token of text."""
-
 NAMES = ("t", "h", "w")
 
 

@@ -191,7 +191,6 @@ def _rescaled(
 
 DIVIDED = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
-
 TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
 """What the trained length is mistaken for, in its own: a model's longer context, and the other way round."""
 
