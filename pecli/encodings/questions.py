@@ -1,6 +1,7 @@
 """Questions and answers about encodings: the file ``questions.md`` of each family's folder.
 
-A heading ``## name`` (or several names, or ``Every rotary encoding``) says whom the questions below it are about,
+A heading ``## name`` (or several names, or ``Every rotary encoding``) says whom the questions below it are about; a
+name may have several such sections, which are printed in the order of the file.
 ``### question`` opens one, its answer follows as one paragraph, and a console block holds the command that shows it.
 """
 
