@@ -19,7 +19,7 @@ from pecli.cli.generate.options import option_help
 from pecli.cli.inspect.lesson_view import text_of
 from pecli.declare.encoding import Encoding, Family
 from pecli.declare.words import PICTURES
-from pecli.encodings.shared.reasons import reasons
+from pecli.encodings.questions import questions
 from pecli.errors import PecliError
 from pecli.plots.images import Picture
 from pecli.plots.page import page_of
@@ -100,7 +100,7 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
 
 def _answers(encoding: Encoding) -> Iterator[str]:
     """Yield each question as a heading, its answer as prose, and the command that shows it."""
-    for reason in reasons(encoding):
+    for reason in questions(encoding):
         yield from (f"### {_plain(reason.question)}", "", _plain(reason.answer), "")
         yield from ("```sh", f"pecli {reason.see}", "```", "") if reason.see else ()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pecli.cli.terminal.output import prose_width
 
 if TYPE_CHECKING:
-    from pecli.declare.guidance import Reason
+    from pecli.encodings.questions import Question
     from pecli.teach.choosing import Branch
 
 
@@ -31,7 +31,7 @@ def _below(branch: Branch, lead: str) -> Iterator[str]:
         yield from _below(one, further)
 
 
-def why_text(title: str, reasons: Sequence[Reason]) -> str:
+def why_text(title: str, reasons: Sequence[Question]) -> str:
     """Return questions with their answers, and what to run to see it."""
     lines = [title]
     for reason in reasons:

@@ -82,9 +82,9 @@ def command(options: ListOptions) -> int:
 
 def _why(encoding: Encoding, *, json: bool) -> int:
     from pecli.cli.advice import why_text
-    from pecli.encodings.shared.reasons import reasons
+    from pecli.encodings.questions import questions
 
-    found = reasons(encoding)
+    found = questions(encoding)
     if json:
         print_json({"name": encoding.name, "reasons": [asdict(r) for r in found]})
     else:

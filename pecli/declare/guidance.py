@@ -19,20 +19,3 @@ class Guidance:
 
     when: str
     unless: str
-
-
-@dataclass(frozen=True)
-class Reason:
-    """A question that people ask of an encoding, and its answer.
-
-    Parameters
-    ----------
-    question, answer : str
-        One sentence, and a few; what numbers they hold are computed.
-    see : str
-        A command that shows it, without the program's name; "" for none.
-    """
-
-    question: str
-    answer: str
-    see: str = ""

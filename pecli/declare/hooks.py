@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 HookName = Literal[
     "lesson", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
-    "emulate", "scale", "extend", "apply", "why", "code",
+    "emulate", "scale", "extend", "apply", "code",
 ]  # fmt: skip
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]

@@ -19,7 +19,7 @@ from pecli.declare.measured import Floats, Named, Pairs
 from pecli.declare.plan import Waves
 from pecli.declare.tabular import Tabular
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lattice import Lattice
+from pecli.encodings.shared.grids import Lattice
 from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
 from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON

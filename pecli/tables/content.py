@@ -9,7 +9,7 @@ from pecli.declare.plan import Conditional
 from pecli.declare.tabular import Tabular
 from pecli.encodings import CATALOGUE
 from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
-from pecli.encodings.shared.files import open_array
+from pecli.encodings.shared.weights import open_array
 from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
 from pecli.numbers.reader import StoredArray

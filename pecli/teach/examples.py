@@ -17,10 +17,11 @@ from pecli.declare.encoding import Family
 from pecli.declare.plan import Bias, Conditional, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import lessons as shared
-from pecli.encodings.shared import wave_lessons
-from pecli.encodings.shared.lessons import COLUMNS, Exercise, Pair
-from pecli.encodings.shared.wave_lessons import (
+from pecli.encodings.shared.lessons import (
+    COLUMNS,
     PAIRS,
+    Exercise,
+    Pair,
     coordinates,
     far_apart,
     frequency_step,
@@ -38,22 +39,22 @@ def wave_steps(exercise: Exercise) -> Iterator[Step]:
     """Work out any other table of sines and cosines: frequencies, coordinates, angles, rows."""
     plan = exercise.recipe.plan
     assert isinstance(plan, Waves)
-    at = exercise.at(wave_lessons.far_apart(plan))
-    pairs = wave_lessons.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
-    yield wave_lessons.frequency_step(plan, pairs, exercise.frequency)
+    at = exercise.at(shared.far_apart(plan))
+    pairs = shared.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
+    yield shared.frequency_step(plan, pairs, exercise.frequency)
     on_grid = plan.axes and plan.prefix <= min(at)
     if on_grid:
-        yield wave_lessons.places_step(plan, at, exercise.coordinate)
+        yield shared.places_step(plan, at, exercise.coordinate)
     if on_grid or not plan.axes:
         what = "coordinate" if plan.axes else "position"
-        yield Step(f"angles, {what} times frequency", [wave_lessons.angle_table(plan, pairs, at)])
+        yield Step(f"angles, {what} times frequency", [shared.angle_table(plan, pairs, at)])
     values = exercise.arrays(at)["pe"]
     if (on_grid or not plan.axes) and plan.magnitude == 1:
         last = len(at) - 1
-        name, where = text_of(at[last]), wave_lessons.coordinates(plan, at)[last]
+        name, where = text_of(at[last]), shared.coordinates(plan, at)[last]
         yield Step(
             f"sines and cosines of the angles, at position {name}",
-            wave_lessons.wave_lines(pairs, where, name, values[last].tolist()),
+            shared.wave_lines(pairs, where, name, values[last].tolist()),
         )
     yield Step("one row for each position", [shared.by_position(at, values)])
 

@@ -1,7 +1,9 @@
 """Choosing an encoding, and why it is as it is: the tree, the filter, the answers."""
 
 import json
+import re
 import shlex
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -10,12 +12,12 @@ import pytest
 import pecli
 from pecli import CATALOGUE
 from pecli.cli.run import run
-from pecli.encodings.shared.reasons import reasons
+from pecli.encodings.questions import questions
 from pecli.errors import BadParameter, UnknownName
 from pecli.teach.choosing import tree, where
 
 ENCODINGS = list(CATALOGUE.values())
-ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(reasons(e))]
+ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(questions(e))]
 DISTINCT = list({r.values[0].see: r for r in ANSWERS if r.values[0].see}.values())
 
 
@@ -46,7 +48,17 @@ def test_the_filter_takes_what_has_all_facts():
 
 
 def test_every_encoding_has_answers_but_for_what_has_nothing_to_ask():
-    assert all(reasons(e) for e in ENCODINGS)
+    assert all(questions(e) for e in ENCODINGS)
+    assert all(q.question.endswith("?") and q.answer and "```" not in q.answer for e in ENCODINGS for q in questions(e))
+
+
+def test_headings_of_questions_name_encodings_or_a_family():
+    known = {*CATALOGUE, *(f"Every {e.family.word} encoding" for e in ENCODINGS)}
+    texts = [path.read_text() for path in sorted(Path(pecli.__file__).parent.glob("encodings/*/questions.md"))]
+    assert {
+        name for text in texts for name in ", ".join(re.findall("^## (.+)$", text, re.MULTILINE)).split(", ")
+    } <= known
+    assert sum(text.count("$ pecli") for text in texts) >= len(DISTINCT)
 
 
 @pytest.mark.parametrize("answer", DISTINCT)
@@ -59,7 +71,7 @@ def test_what_an_answer_says_to_run_runs(answer, monkeypatch, capfd, tmp_path):
 
 
 def said(name, question):
-    return next(r.answer for r in reasons(CATALOGUE[name]) if question in r.question)
+    return next(r.answer for r in questions(CATALOGUE[name]) if question in r.question)
 
 
 def test_the_numbers_in_answers_are_right():
@@ -104,7 +116,7 @@ def test_sinusoidal_rows_leave_most_directions_free():
 
 @pytest.mark.parametrize("name", ["nerf", "bands", "sincos2d", "detr", "rope", "alibi"])
 def test_only_what_is_added_to_a_text_is_asked_about_it(name):
-    assert not [r for r in reasons(CATALOGUE[name]) if "mask of padding" in r.question or "sqrt(dim)" in r.question]
+    assert not [r for r in questions(CATALOGUE[name]) if "mask of padding" in r.question or "sqrt(dim)" in r.question]
 
 
 def test_what_is_no_pure_rotation_says_what_it_does_to_a_length():

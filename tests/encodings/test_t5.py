@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pecli import Recipe, Table, write_table
-from pecli.encodings.shared.log_buckets import LogBuckets
+from pecli.encodings.shared.biases import LogBuckets
 from pecli.errors import BadFile, BadParameter
 from tests.support.golden_cases import cases, values
 

@@ -6,29 +6,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Frequency, Waves
-from pecli.encodings.shared import reaches
-from pecli.encodings.shared.columns import Columns, Include, Where
-from pecli.encodings.shared.coordinates import (
-    AxisOrder,
-    Coordinates,
-    Extent,
-    Grid,
-    PointAxes,
-    PointList,
-    coordinates_of,
-    place_formula,
-)
-from pecli.encodings.shared.lattice import per_side
+from pecli.encodings.shared import grids, reaches
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
@@ -50,7 +37,6 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     not_when="for token positions, which have no box",
     place=8,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:bands",
         "extend": reaches.phases,
@@ -59,12 +45,12 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
 def bands(
     *,
     bands: Bands,
-    grid: Grid = None,
-    coordinates: Where = "corners",
-    axis_order: AxisOrder = "yx",
-    points: PointList = None,
-    point_axes: PointAxes = 1,
-    extent: Extent = None,
+    grid: grids.Grid = None,
+    coordinates: grids.Where = "corners",
+    axis_order: grids.AxisOrder = "yx",
+    points: grids.PointList = None,
+    point_axes: grids.PointAxes = 1,
+    extent: grids.Extent = None,
     max_resolution: Annotated[
         tuple[Decimal, ...] | None,
         Param("Sampling rate R: one number, or one for each coordinate (default: the grid's sides).", gt=0, le=1e9),
@@ -77,12 +63,12 @@ def bands(
             mistaken=other_choices,
         ),
     ] = "sin-cos",
-    include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "first",
+    include_input: Annotated[grids.Include, Param("Whether the coordinates stand before or after.")] = "first",
     sine_only: Annotated[bool, Param("Leave the cosines out.")] = False,
 ) -> Waves:
     """Sines and cosines of evenly spaced frequencies, small k the slow end."""
-    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
-    columns = Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
+    where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    columns = grids.Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
     found = []
     for axis, rate in enumerate(_rates(max_resolution, where)):
         halved = _spaced(rate / 2, bands, spacing)
@@ -90,10 +76,10 @@ def bands(
     return Waves(columns.width, tuple(found), ramps=columns.ramps, **where.plan())
 
 
-def _rates(given: tuple[Decimal, ...] | None, where: Coordinates) -> tuple[Decimal, ...]:
+def _rates(given: tuple[Decimal, ...] | None, where: grids.Coordinates) -> tuple[Decimal, ...]:
     """Return the sampling rate of each coordinate."""
     if given is not None:
-        return per_side("max-resolution", given, where.count)
+        return grids.per_side("max-resolution", given, where.count)
     if where.sides is None:
         raise BadParameter("max-resolution", None, "must be given with coordinates=given: no grid tells it")
     return tuple(map(Decimal, where.sides))
@@ -118,23 +104,4 @@ def lesson(exercise: Exercise) -> list[Step]:
         k = pair.index
         return f"pi x (1 + {k} x ({rate}/2 - 1)/{gaps})" if linear else f"pi x ({rate}/2)^({k}/{gaps})"
 
-    return exercise.of_family(None if rate is None else frequency, place_formula(values))
-
-
-MOST_TURNS, LARGEST = 64, 4096
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why frequencies up to R/2?",
-            "R samples across the box show at most R/2 waves. From 1 to that the bands are spaced evenly, so each "
-            "tells details of another size.",
-            "inspect bands --steps",
-        ),
-        Reason(
-            "Is it added to the input?",
-            "No: Perceiver writes it beside the channels of each pixel, the coordinate itself first.",
-        ),
-    ]
+    return exercise.of_family(None if rate is None else frequency, grids.place_formula(values))

@@ -6,15 +6,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.board import Step, short
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
 
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     use_when="where a framework multiplies by complex numbers",
     not_when="where a table is added to real embeddings",
     place=10,
-    hooks={"lesson": ":lesson", "extend": reaches.phases, "why": ":why"},
+    hooks={"lesson": ":lesson", "extend": reaches.phases},
     unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(
@@ -49,7 +48,6 @@ def complex_numbers(
 
 def lesson(exercise: Exercise) -> list[Step]:
     """Work out a number of size 1 for each pair, and that a shift is one product."""
-    from pecli.declare.board import Step, short
     from pecli.numbers.positions import fraction_text as text_of
 
     keys = exercise.recipe.keys()
@@ -65,15 +63,3 @@ def lesson(exercise: Exercise) -> list[Step]:
         f"the product of rows {names[0]} and {names[1]} is row {names[2]}: e^(i a) e^(i b) = e^(i (a + b))",
     ]
     return [*found, Step(f"a shift is a product: column 0 of positions {names[0]} and {names[1]}", lines)]
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "What is it good for?",
-            "A rotation is one product: e^(i a) e^(i b) = e^(i (a + b)). Its real part is the cosine and its "
-            "imaginary part the sine of a rotary table, and q times its conjugate undoes it.",
-            "compare complex:dim=8,len=4 rope:dim=8,len=4,layout=complex --values",
-        ),
-    ]

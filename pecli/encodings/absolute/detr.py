@@ -6,19 +6,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.board import Step
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.kernel_types import Integers
-from pecli.encodings.shared.lattice import Grid2, Lattice, per_side, sides
-from pecli.encodings.shared.parameters import THETA, Dim
-from pecli.encodings.shared.sides import share
+from pecli.encodings.shared.parameters import THETA, Dim, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
@@ -54,7 +52,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="where patches count and not their place in the image",
     place=7,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:detr",
         "extend": reaches.phases,
@@ -152,25 +149,3 @@ def lesson(exercise: Exercise) -> list[Step]:
         return f"({count}{' - 0.5' if values['center'] else ''}) / ({inside[axis]} + 0.000001)"
 
     return exercise.of_family(frequency, coordinate)
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why does it count from 1?",
-            "Its code takes a running sum over the mask of real pixels, which is 1 at the first of them and leaves "
-            "padding out of the count.",
-            "inspect detr --steps",
-        ),
-        Reason(
-            "Why divide by the last row and column?",
-            "Then a coordinate is a share of the image, 2 pi at its end, and images of any size span the same angles.",
-            "inspect detr:dim=8,grid=6x8,normalize=yes --steps",
-        ),
-        Reason(
-            "Where is it added?",
-            "To the queries and keys of each layer's attention, and not to the values: what is looked up stays "
-            "content.",
-        ),
-    ]

@@ -9,29 +9,17 @@ from functools import lru_cache
 from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.changes import other_orders
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
-from pecli.encodings.shared import reaches
-from pecli.encodings.shared.coordinates import (
-    WORD_HELP,
-    AxisOrder,
-    CoordinateWord,
-    Extent,
-    Grid,
-    PointAxes,
-    PointList,
-    coordinates_of,
-    place_formula,
-)
-from pecli.encodings.shared.drawn import GENERATOR, Philox
+from pecli.encodings.shared import grids, reaches
 from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
+from pecli.encodings.shared.weights import GENERATOR, Philox
 from pecli.errors import BadParameter
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
 
 DRAWN_BITS = 40
@@ -61,7 +49,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
     not_when="where several scales are needed, or runs must agree on the drawn matrix",
     place=11,
-    hooks={"lesson": ":lesson", "extend": reaches.phases, "why": ":why"},
+    hooks={"lesson": ":lesson", "extend": reaches.phases},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(
@@ -85,15 +73,15 @@ def fourier(
     order: Annotated[
         Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.", mistaken=other_orders)
     ] = "sin-cos",
-    coordinates: Annotated[CoordinateWord, Param(WORD_HELP)] = "given",
-    grid: Grid = None,
-    axis_order: AxisOrder = "xy",
-    points: PointList = None,
-    point_axes: PointAxes = 1,
-    extent: Extent = None,
+    coordinates: Annotated[grids.CoordinateWord, Param(grids.WORD_HELP)] = "given",
+    grid: grids.Grid = None,
+    axis_order: grids.AxisOrder = "xy",
+    points: grids.PointList = None,
+    point_axes: grids.PointAxes = 1,
+    extent: grids.Extent = None,
 ) -> Waves:
     """Sines and cosines of random frequencies, with their matrix B beside."""
-    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
         raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with points=")
     half = dim // 2
@@ -160,18 +148,5 @@ def lesson(exercise: Exercise) -> list[Step]:
     turns = [float(w) for w in plan.bands[0].frequencies]
     return exercise.of_family(
         lambda pair: f"2 x pi x {turns[pair.index]:.9g}",
-        place_formula(values),
+        grids.place_formula(values),
     )
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why random frequencies?",
-            "In several dimensions a grid of frequencies grows with their power; drawn ones cover all directions "
-            "with few columns. sigma says how fine a detail can be told apart. B is drawn once, and is part of the "
-            "table.",
-            "inspect fourier:dim=8,len=8",
-        ),
-    ]

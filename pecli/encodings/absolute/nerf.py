@@ -6,26 +6,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
-from pecli.encodings.shared import reaches
-from pecli.encodings.shared.columns import Columns, Include, Where
-from pecli.encodings.shared.coordinates import (
-    AxisOrder,
-    Extent,
-    Grid,
-    PointAxes,
-    PointList,
-    coordinates_of,
-    place_formula,
-)
+from pecli.encodings.shared import grids, reaches
 from pecli.numbers.decimals import power
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 LARGEST_EXPONENT = 96
@@ -55,7 +44,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "extend": reaches.phases,
@@ -65,12 +53,12 @@ CONVENTIONS: dict[str, dict[str, object]] = {
 def nerf(
     *,
     bands: Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=LARGEST_EXPONENT)],
-    grid: Grid = None,
-    coordinates: Where = "corners",
-    axis_order: AxisOrder = "xy",
-    points: PointList = None,
-    point_axes: PointAxes = 1,
-    extent: Extent = None,
+    grid: grids.Grid = None,
+    coordinates: grids.Where = "corners",
+    axis_order: grids.AxisOrder = "xy",
+    points: grids.PointList = None,
+    point_axes: grids.PointAxes = 1,
+    extent: grids.Extent = None,
     pi: Annotated[bool, Param("Whether pi multiplies the coordinate, as in the paper.")] = True,
     scale: Annotated[Decimal, Param("Multiplies the coordinate (nerfstudio: 2, for 2 pi).", gt=0, le=1e9)] = Decimal(1),
     max_exponent: Annotated[
@@ -87,11 +75,11 @@ def nerf(
             mistaken=other_choices,
         ),
     ] = "in-turn",
-    include_input: Annotated[Include, Param("Whether the coordinates stand before or after.")] = "none",
+    include_input: Annotated[grids.Include, Param("Whether the coordinates stand before or after.")] = "none",
 ) -> Waves:
     """Sines and cosines of frequencies that double, small k the slow end."""
-    where = coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
-    columns = Columns(where.count, bands, 2, include_input, order)
+    where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
+    columns = grids.Columns(where.count, bands, 2, include_input, order)
     top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)
     if spacing == "log":
         powers = [Fraction(power(Decimal(2), Fraction(top) * k / gaps)) for k in range(bands)]
@@ -117,27 +105,4 @@ def lesson(exercise: Exercise) -> list[Step]:
             return f"(1 + {k} x (2^{top} - 1)/{gaps}){factor}"
         return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
 
-    return exercise.of_family(frequency, place_formula(values))
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Is it added to something?",
-            "No: it is the input. A network that is given bare coordinates learns what is smooth and blurs the rest; "
-            "given their sines and cosines, it can make fine detail.",
-        ),
-        Reason(
-            "Why frequencies that double?",
-            "Each band has waves half as long as the one before: four of them 2, 1, 1/2 and 1/4, in a box that is 2 "
-            "wide, at two numbers for a band and a coordinate.",
-            "inspect nerf --steps",
-        ),
-        Reason(
-            "With pi or without?",
-            "The paper's equation has it, the authors' code does not (--no-pi). With it, -1 and 1 are one turn apart "
-            "and have the same row.",
-            "inspect nerf:bands=4,grid=64,pi=no --steps",
-        ),
-    ]
+    return exercise.of_family(frequency, grids.place_formula(values))

@@ -6,17 +6,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import Grid2, Lattice, Prefix, linear_axis, per_side
-from pecli.encodings.shared.parameters import Base, Dim
-from pecli.encodings.shared.sides import SPACING, Shift, series, share
+from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
+from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
@@ -51,7 +49,6 @@ CONVENTIONS = {
     not_when="where attention should depend on offsets alone",
     place=5,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
         "extend": reaches.phases,
@@ -113,27 +110,3 @@ def lesson(exercise: Exercise) -> list[Step]:
         return said and f"{place}{said}"
 
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why half of the width for each axis?",
-            "Row and column get a sinusoid each, so a step along one axis acts the same wherever it begins. Counted "
-            "in one line, the patch below would lie a whole row of patches away.",
-            "inspect sincos2d --steps",
-        ),
-        Reason(
-            "Which axis comes first?",
-            "MAE and diffusers put the column first, RT-DETR and AIMv2 the row, and timm the sines of both before the "
-            "cosines. Weights trained with one order read the others wrongly, and nothing raises.",
-            "compare sincos2d:dim=8,grid=6x8 sincos2d:dim=8,grid=6x8,axis-order=yx --values",
-        ),
-        Reason(
-            "What of an image of another size?",
-            "Its patches have other coordinates, up to values that training never had. grid-scale divides them, as "
-            "diffusers does, so that a larger image stays within the trained range.",
-            "inspect sincos2d:dim=8,grid=12x16,grid-scale=2 --steps",
-        ),
-    ]

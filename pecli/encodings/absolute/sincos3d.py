@@ -6,16 +6,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import Grid3, Lattice, Prefix, linear_axis, per_side
-from pecli.encodings.shared.parameters import Base, Dim
-from pecli.encodings.shared.sides import SPACING, Shift, series, share
+from pecli.encodings.shared.grids import Grid3, Lattice, Prefix, linear_axis, per_side
+from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
@@ -47,7 +45,6 @@ CONVENTIONS = {
     not_when="where attention should depend on offsets alone",
     place=6,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
         "extend": reaches.phases,
@@ -108,16 +105,3 @@ def lesson(exercise: Exercise) -> list[Step]:
         lambda p: f"{keys['base']}^(-{p.index}/({widths[p.axis]}/2{less}))",
         lambda axis, place: "" if scales[axis] == 1 else f"{place} / {scales[axis]}",
     )
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why do the axes have different widths?",
-            "By choice of who trained the model: diffusers gives the frame a quarter of the width and row and column "
-            "three eighths each, V-JEPA gives the frame half, or each axis a third. A table is right only for the "
-            "split that the weights were trained with.",
-            "inspect sincos3d --steps",
-        ),
-    ]

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.board import Step, short
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Beside, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -22,9 +22,8 @@ from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.declare.board import Step
     from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
-    from pecli.encodings.rotary.rope.float32 import Float32
+    from pecli.encodings.rotary.rope.scaling import Float32
     from pecli.encodings.shared.lessons import Exercise
     from pecli.numbers.double_double import Exponentials, Powers
 
@@ -50,7 +49,6 @@ def effect(recipe: Recipe) -> Effect:
     not_when="without a causal mask: later keys grow instead",
     place=4,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "emulate": ":emulate",
         "extend": reaches.phases,
@@ -117,7 +115,7 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
     import numpy as np
 
     from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
-    from pecli.encodings.rotary.rope.float32 import inverse_powers
+    from pecli.encodings.rotary.rope.scaling import inverse_powers
 
     dim, centre = values["dim"], values["centre"]
     middle = float(centre) if isinstance(centre, Decimal) else ((values["max_len"] or 1) + (centre == "ceil")) // 2
@@ -137,7 +135,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
 def lesson(exercise: Exercise) -> list[Step]:
     """Work out rotations, and the scale that grows for queries and falls for keys."""
-    from pecli.declare.board import Step, short
     from pecli.numbers.positions import fraction_text as text_of
 
     rows = 1 + max(3, *(int(p) for p in exercise.at((3,))))
@@ -157,25 +154,3 @@ def lesson(exercise: Exercise) -> list[Step]:
     lines.append("the query is multiplied by scale, the key divided by it: together z^((m - n) / scale-base)")
     scaled = Step("scale, a number for each pair; it is 1 at position " + centre, lines)
     return [*found[:-2], scaled, found[-2]]  # the scores after what they need; the family's scales are these
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Does turning change how long a vector is?",
-            "Turning does not, the scale does: a query at m is multiplied by z^((m - c)/512) and a key at n divided by "
-            "z^((n - c)/512). Their product keeps z^((m - n)/512), whatever the centre c is.",
-            "inspect xpos:dim=4,max-len=8 --steps",
-        ),
-        Reason(
-            "Why a centre, if it drops out?",
-            f"So that both factors stay near 1. The fastest pair has z = {0.4 / 1.4:.4f}: ten thousand positions away "
-            f"the factor is {(0.4 / 1.4) ** (10000 / 512):.2g}, which float16 takes for 0.",
-        ),
-        Reason(
-            "Why only under a causal mask?",
-            "z is below 1, so scores fall with m - n as long as the key comes first; of a key after its query the "
-            "same factor grows.",
-        ),
-    ]

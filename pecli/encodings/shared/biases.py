@@ -1,16 +1,21 @@
-"""What biases share: masks, signs, and numbers for each head."""
+"""Biases by distance: masks, signs, numbers for each head, and buckets that grow with the logarithm."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
+from math import gcd
 from typing import Annotated, Literal
 
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Param
-from pecli.encodings.shared.kernel_types import Real
+from pecli.declare.plan import Domain
+from pecli.encodings.shared.kernel_types import Float32, Floats, Integers, Real
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT as _DIGITS
+from pecli.numbers.decimals import power
 
 Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.", mistaken=other_choices)]
 
@@ -38,3 +43,112 @@ def listed(values: Sequence[Decimal]) -> str:
     from pecli.numbers.decimals import join_list, number_text
 
     return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")
+
+
+Arithmetic = Annotated[
+    Literal["exact", "float32"], Param("Exact buckets, or those that logarithms in float32 give in the frameworks.")
+]
+
+
+_NEAR = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
+
+
+WHOLE = Domain(integral=True, remedy="buckets hold whole distances")
+
+
+class LogBuckets:
+    """Buckets of sizes: one each up to `exact`, then of growing width.
+
+    With n = `count` and the ratio r = `end` / `exact`, a size a beyond `exact` stands
+    v = n ln(a / exact) / ln r steps out.  T5 takes exact + floor(v), and exact itself is
+    beyond; DeBERTa (`up`) takes exact + ceil(v), and exact itself is not beyond.
+
+    Parameters
+    ----------
+    exact, end, count : int
+        As above; end > exact.
+    last : int or None
+        The last bucket, which takes all that lies farther out; None for no last.
+    arithmetic : {"exact", "float32"}
+        Whether a size near a boundary is decided exactly, or as float32 decides it.
+    up : bool
+        Which way steps are rounded.
+    """
+
+    def __init__(
+        self, exact: int, end: int, count: int, last: int | None, arithmetic: str = "exact", *, up: bool = False
+    ) -> None:
+        self.exact, self.end, self.count, self.last, self.up = exact, end, count, last, up
+        self._in_float32 = arithmetic == "float32"
+
+    def of(self, sizes: Integers) -> Integers:
+        """Return the bucket of each size, none of which is negative."""
+        import numpy as np
+
+        if self._in_float32:
+            return self._rounded(sizes)
+        first = np.array(self.starts(int(sizes.max(initial=0))), np.int64)
+        beyond = np.searchsorted(first, sizes, side="right")
+        offset = self.exact if self.up else self.exact - 1
+        found: Integers = np.where(beyond > 0, offset + beyond, np.minimum(sizes, self.exact))
+        return found
+
+    def starts(self, largest: int) -> tuple[int, ...]:
+        """Return the first size of each bucket beyond the exact ones, as far as `largest`."""
+        most = self.count if self.last is None else self.last - self.exact + 1
+        return _starts(self.exact, self.end, self.count, None if self.last is None else most, largest, self.up)
+
+    def _rounded(self, sizes: Integers) -> Integers:
+        """Return the buckets that float32 gives: every operation of the frameworks' code rounded to it.
+
+        torch's logarithm is within one unit in the last place of the rounded one used here.
+        """
+        import numpy as np
+
+        ratio = self.end / self.exact
+        whole = _log32(np.array([ratio if not self.up else float(np.float32(ratio))]))
+        far = sizes > self.exact if self.up else sizes >= self.exact
+        near = np.where(far, sizes, self.exact).astype(np.float32)
+        steps = _log32((near / np.float32(self.exact)).astype(np.float64)) / whole * np.float32(self.count)
+        taken = (np.ceil(steps) if self.up else np.trunc(steps)).astype(np.int64)
+        found: Integers = np.where(far, self.exact + taken, sizes)
+        return found if self.last is None else np.minimum(found, self.last)
+
+
+def _log32(values: Floats) -> Float32:
+    """Return the logarithm, correctly rounded to float32."""
+    from pecli.numbers import double_double as elementary
+    from pecli.numbers.rounding import narrow
+
+    found = elementary.log(elementary.doubled(values))
+    return narrow(found.hi, found.lo, "float32")
+
+
+@lru_cache(maxsize=64)
+def _starts(exact: int, end: int, count: int, most: int | None, largest: int, up: bool) -> tuple[int, ...]:
+    """Return the least size a with v >= k (with `up`: v > k) for k = 0, 1, ..: `most` of them, or up to `largest`."""
+    if up and not count:
+        return ()  # v is 0 everywhere
+    ratio = power(_DIGITS.divide(Decimal(end), Decimal(exact)), Fraction(1, max(1, count)))
+    found, k, place = [], 0, Decimal(exact)
+    while most is None or k < most:
+        near = int(_DIGITS.to_integral_value(place))
+        if abs(_DIGITS.subtract(place, Decimal(near))) > _NEAR:
+            start = int(place) + 1  # the place is no whole number: the next one is the first beyond
+        else:
+            start = near if _steps(near, exact, end, count, k) >= (1 if up else 0) else near + 1
+        if most is None and start > largest:
+            break
+        found.append(start)
+        place = _DIGITS.multiply(place, ratio)
+        k += 1
+    return tuple(found)
+
+
+def _steps(a: int, exact: int, end: int, count: int, k: int) -> int:
+    """Return the sign of (a / exact)^count - (end / exact)^k, by whole numbers."""
+    shared = gcd(count, k)
+    n, k = count // shared, k // shared
+    one: int = a**n * exact**k
+    other: int = end**k * exact**n
+    return (one > other) - (one < other)

@@ -1,4 +1,4 @@
-"""Short modules that make a table without pecli, or lines that load one: what the hook ``code`` is made of."""
+"""Short modules that make a table without pecli, or lines that load one: parts of the hook ``code``."""
 
 from __future__ import annotations
 
@@ -60,3 +60,65 @@ def loading(recipe: Recipe, framework: str) -> str:
     path = f"{recipe.encoding.name}.{suffix}"
     length = "" if recipe.rows is not None else " --len 2048"
     return f"# pecli generate {recipe.short}{length} -o {path}\n" + lines.format(path=path) + "\n"
+
+
+_TORCH = '''
+class {name}(torch.nn.Module):
+    """{says}"""
+
+    def __init__(self, {arguments}):
+        super().__init__()
+        {holds}
+
+    def forward(self, {given}):
+        {returns}
+'''
+_KERAS = '''
+class {name}(keras.layers.Layer):
+    """{says}"""
+
+    def __init__(self, {arguments}, **options):
+        super().__init__(**options)
+        {holds}
+
+    def call(self, {given}):
+        {returns}
+
+    def compute_output_shape(self, shape):
+        return shape
+'''
+
+
+def layers(
+    name: str, says: str, arguments: str, given: str, *, torch: Sequence[Sequence[str]], keras: Sequence[Sequence[str]]
+) -> dict[str, str]:
+    """Return a layer of each framework: `torch` and `keras` are the lines of its two methods."""
+    found = {}
+    for framework, text, body in (("torch", _TORCH, torch), ("keras", _KERAS, keras)):
+        holds, returns = (f"{NEWLINE}        ".join(lines) for lines in body)
+        found[framework] = text.format(
+            name=name, says=says, arguments=arguments, given=given, holds=holds, returns=returns
+        )
+    return found
+
+
+LAST_QUERIES = "logits (batch, heads, queries, keys), the queries being the last of the keys."
+ADD_BIAS = layers(
+    "Bias", f"Adds the bias to {LAST_QUERIES}", "length", "logits",
+    torch=(
+        ['self.register_buffer("bias", torch.from_numpy(table(length)), persistent=False)'],
+        ["queries, keys = logits.shape[-2:]", "return logits + self.bias[:, keys - queries : keys, :keys]"],
+    ),
+    keras=(
+        ["self.bias = table(length, dtype=self.compute_dtype)"],
+        ["queries, keys = ops.shape(logits)[-2:]",
+         "return logits + ops.convert_to_tensor(self.bias)[:, keys - queries : keys, :keys]"],
+    ),
+)  # fmt: skip
+TORCH_ROWS = ["return x + self.pe[offset : offset + x.shape[-2]]"]
+KERAS_ROWS = ["return x + ops.convert_to_tensor(self.pe)[offset : offset + ops.shape(x)[-2]]"]
+ADD_ROWS = layers(
+    "PositionalEncoding", "Adds the rows to embeddings (batch, length, dim).", "length", "x, offset=0",
+    torch=(['self.register_buffer("pe", torch.from_numpy(table(length)), persistent=False)'], TORCH_ROWS),
+    keras=(["self.pe = table(length, dtype=self.compute_dtype)"], KERAS_ROWS),
+)  # fmt: skip

@@ -11,8 +11,7 @@ import numpy as np
 
 from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.encodings.absolute.sincos3d import widths_of
-from pecli.encodings.shared.columns import Columns
-from pecli.encodings.shared.coordinates import on_grid
+from pecli.encodings.shared.grids import Columns, on_grid
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits, number_text, shortest
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.board import Step, short, three
+from pecli.declare.changes import Change, instead
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
@@ -14,6 +17,9 @@ from pecli.encodings.shared.kernel_types import DoubleDouble, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -33,10 +39,9 @@ from pecli.numbers.decimals import CONTEXT, powers_of_ratios
     place=2,
     hooks={
         "identify": ".identify:identify",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "extend": reaches.values,
-        "why": ".why:why",
-        "mistakes": ".mistakes:mistakes",
+        "mistakes": ":mistakes",
     },
 )
 def integer(
@@ -69,3 +74,40 @@ def integer(
         return points.by(factors(points.unit)).across(dim)
 
     return Values(dim, at)
+
+
+def lesson(exercise: Exercise) -> Iterator[Step]:
+    """Work out p / (L - 1)."""
+    from pecli.encodings.shared.lessons import COLUMNS, by_position
+    from pecli.numbers.positions import fraction_text as text_of
+
+    exercise = exercise.resolved(exercise.length or 10)
+    values = exercise.recipe.values
+    last = None if values["max_len"] is None else int(str(values["max_len"])) - 1
+    ends = 9 if last is None else last
+    at = exercise.at(sorted({0, (ends + 1) // 2, ends}))
+    table = exercise.arrays(at)["pe"]
+    if last is None:
+        lines = [f"PE({text_of(p)}) = {text_of(p)} in every column" for p in at]
+    else:
+        lines = [f"PE({text_of(p)}) = {text_of(p)} / ({last + 1} - 1) = {three(float(p) / last)}" for p in at]
+    yield Step("the position over the last one", lines)
+    scales, dim = values["scales"], int(str(values["dim"]))
+    if isinstance(scales, Decimal):
+        lines = [
+            f"column {i}: ({i}/{dim - 1})^{short(float(scales))} = {three((i / (dim - 1)) ** float(scales))}"
+            for i in range(min(dim, COLUMNS))
+        ]
+        yield Step("a scale for each column", lines)
+    yield Step("one row for each position", [by_position(at, table)])
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the position as it is, or divided by the length where the last position was meant."""
+    if keys["raw"] == "true":
+        return
+    length = int(keys["max-len"])
+    said = f"the position is divided by the length, {length}, where the last position, {length - 1}, was expected"
+    yield Change("max-len", said, {"max-len": f"{length + 1}"})
+    raw = instead("raw", "true", "false")
+    yield Change(raw.kind, raw.text, {**raw.keys, "max-len": None})

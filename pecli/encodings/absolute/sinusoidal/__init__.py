@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Mapping
+from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pecli.declare.changes import other_choices, other_orders
 from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.plan import Band, Waves
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.parameters import OTHER_BASES, THETA, Base, Dim
-from pecli.encodings.shared.sides import SPACING, below_half
+from pecli.encodings.shared.parameters import OTHER_BASES, SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+
+if TYPE_CHECKING:
+    from pecli.declare.rescaling import Rescaling
+    from pecli.encodings.rotary.rope.scaling import Scaling
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 
@@ -74,10 +80,9 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "differences": ".identify:differences",
         "mistakes": ".identify:mistakes",
         "lesson": ".lesson:steps",
-        "scale": ".scale:scale",
+        "scale": ":scale",
         "extend": reaches.phases,
-        "why": ".why:why",
-        "code": ".code:code",
+        "code": ":code",
     },
     presets=(
         Preset("Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
@@ -167,3 +172,72 @@ def _columns(width: int, order: Order, odd: Odd) -> tuple[slice, slice]:
         return slice(0, more), slice(more, width)
     cosines = more if odd == "round-up" else fewer
     return slice(cosines, width), slice(0, cosines)
+
+
+_SHORT = Context(prec=17)
+
+
+def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
+    """Return the scalings of a sinusoid with these keys; time scales have none."""
+    from pecli.declare.rescaling import Rescaling
+    from pecli.encodings.rotary.rope.scalings import SCALINGS
+
+    if "max-timescale" in keys:
+        return {}
+    return {
+        name: Rescaling(partial(_made, scaling, keys), scaling.least, scaling.by_base)
+        for name, scaling in SCALINGS.items()
+        if scaling.series
+    }
+
+
+def _made(
+    scaling: Scaling, keys: Mapping[str, str], train: int, test: int, factor: Decimal | None
+) -> tuple[Mapping[str, object], Decimal | None]:
+    assert scaling.series is not None
+    if not scaling.parameters:
+        return keys, None
+    times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
+    count, half = exponents(int(keys["dim"]), cast(Odd, keys["odd"]))
+    if scaling.by_base and count < 2:
+        rule = f"has one frequency, and {scaling.name} keeps the first: use a wider dim or linear"
+        raise BadParameter("dim", keys["dim"], rule)
+    last = (count - 1) / (half - Fraction(keys["shift"]))
+    slower, base = scaling.series(Decimal(keys["base"]), last, times, Fraction(test, train))
+    if scaling.by_base:
+        return {**keys, "base": _SHORT.plus(base)}, times
+    return {**keys, "scale": CONTEXT.multiply(Decimal(keys["scale"]), slower)}, times
+
+
+TABLE = '''
+DIM, BASE = {dim}, {base}
+
+
+def table(length, start=0, dtype=np.float32):
+    """Return the rows of positions start to start + length - 1, (length, DIM)."""
+    frequencies = BASE ** (-np.arange(DIM // 2) / {half})  # radians per position
+    angles = np.arange(start, start + length)[:, None] * frequencies
+    pe = np.empty((length, DIM))
+    pe[:, {sin}] = np.sin(angles)
+    pe[:, {cos}] = np.cos(angles)
+    return pe.astype(dtype)
+'''
+
+COLUMNS = {
+    "interleaved": ("0::2", "1::2"),
+    "sin-cos": (": DIM // 2", "DIM // 2 :"),
+    "cos-sin": ("DIM // 2 :", ": DIM // 2"),
+}
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module that makes the table; None for what has more than an order, a base and a spacing."""
+    from pecli.encodings.shared.code import ADD_ROWS, knows, module, number
+
+    values: Mapping[str, Any] = recipe.values
+    if not knows(recipe, ("dim", "base", "order", "shift")) or values["dim"] % 2:
+        return None
+    sin, cos = COLUMNS[values["order"]]
+    half = "(DIM // 2)" if not values["shift"] else f"(DIM // 2 - {values['shift']})"
+    made = TABLE.format(dim=values["dim"], base=number(values["base"]), half=half, sin=sin, cos=cos)
+    return module(recipe, framework, made, ADD_ROWS)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pecli.declare.board import Equation, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.lessons import Exercise, Pair, by_position
-from pecli.encodings.shared.wave_lessons import PAIRS, angle_table, frequency_step, pairs_of
+from pecli.encodings.shared.lessons import PAIRS, Exercise, Pair, angle_table, by_position, frequency_step, pairs_of
 from pecli.numbers.positions import fraction_text as text_of
 
 TRIED = 64  # positions at which a property is checked

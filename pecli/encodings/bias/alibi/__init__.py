@@ -5,21 +5,27 @@ H heads.  The distance is key minus query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.changes import other_choices, other_values
+from pecli.declare.changes import Change, other_choices, other_values
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias
+from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
 from pecli.encodings.shared.kernel_types import Floats, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.decimals import CONTEXT, geometric, number_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
 
@@ -57,9 +63,8 @@ CONVENTIONS = {
         "words": ".identify:words",
         "lesson": ".lesson:steps",
         "extend": reaches.biases,
-        "mistakes": ".mistakes:mistakes",
-        "why": ".why:why",
-        "code": ".code:code",
+        "mistakes": ":mistakes",
+        "code": ":code",
     },
     presets=(
         Preset(
@@ -199,3 +204,102 @@ def _rounded_products(points: Points, slopes: Sequence[Fraction], dtype: SlopeTy
     factors = np.array([float(slope) for slope in slopes])
     # two significands of at most 24 bits: float64 holds their product
     return widen(narrow(factors[:, None] * where, None, dtype), dtype)
+
+
+CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
+
+
+def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+    """Return other functions of the distance, by what they are called."""
+    import numpy as np
+
+    found: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+        "the distance is squared": np.square,
+        "the square root of the distance is taken": np.sqrt,
+        "the logarithm of 1 + the distance is taken": np.log1p,
+        "the distance is counted from 1": lambda distance: distance + 1,
+        "the distance is taken less 1": lambda distance: np.maximum(distance - 1, 0),
+    }
+    clipped = {f"distances beyond {end} count as {end}": partial(np.minimum, end) for end in CLIPS}
+    return {**found, **clipped}
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield other functions of the distance; slopes of another power, sorted, or of more heads than a power of two."""
+    if keys["bias"] == "symmetric":
+        for said, function in _distances().items():
+            yield Change("distance", said, values=partial(_distanced, function))
+        said = "the distance keeps its sign: keys after the query have a bonus for it"
+        yield Change("distance", said, values=_signed)
+    if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
+        return
+    heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
+    yield Change(
+        "slopes", "powers of e taken where powers of 2 were expected", {"bias-max": number_text(most / CONTEXT.ln(2))}
+    )
+    slopes, more = alibi_slopes(heads, most, "frameworks"), 1 << (heads - 1).bit_length()
+    if more == heads:
+        yield _slopes([Fraction(1), *slopes[:-1]], "heads are counted from 0 in the slopes: the first slope is 1")
+        return
+    falling = sorted(slopes, reverse=True)
+    for order, word in ((falling, "largest"), (falling[::-1], "smallest")):
+        yield _slopes(order, f"the slopes are sorted, the {word} first")
+    first = alibi_slopes(more, most, "frameworks")[:heads]
+    yield _slopes(first, f"the slopes are the first {heads} of those of {more} heads")
+
+
+def _distanced(
+    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
+) -> NDArray[np.float64]:
+    """Return a penalty of another distance, which it holds itself: its row's smallest one is that of distance 1."""
+    import numpy as np
+
+    if name != "bias":
+        return values
+    size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
+    finite = np.isfinite(values) & np.isfinite(size)
+    distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
+    return np.where(finite, -size * function(distance), values)
+
+
+def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    """Return a square penalty, head by head, whose sign is changed for keys after their query."""
+    import numpy as np
+
+    keys = np.arange(values.shape[-1])
+    queries = (first + np.arange(len(values))) % len(keys)
+    return np.where(keys > queries[:, None], -values, values) if name == "bias" and values.ndim == 2 else values
+
+
+def _slopes(slopes: Sequence[Fraction], said: str) -> Change:
+    texts = (number_text(CONTEXT.divide(Decimal(m.numerator), Decimal(m.denominator))) for m in slopes)
+    return Change("slopes", said, {"slope-values": "+".join(texts)})
+
+
+TABLE = '''
+HEADS, BIAS_MAX = {heads}, {most}
+
+
+def slopes():
+    """Return the slope of each head; of a number that is no power of two, first those of the one below."""
+    whole = 1 << (HEADS.bit_length() - 1)
+    first = [2.0 ** (-BIAS_MAX * k / whole) for k in range(1, whole + 1)]
+    return first + [2.0 ** (-BIAS_MAX * k / (2 * whole)) for k in range(1, 2 * (HEADS - whole), 2)]
+
+
+def table(length, dtype=np.float32):
+    """Return the bias of each head, query and key, (HEADS, length, length): add it to the logits."""
+    distance = np.abs(np.arange(length) - np.arange(length)[:, None])
+    return (-np.array(slopes())[:, None, None] * distance).astype(dtype)
+'''
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module that makes the bias; None for another than the symmetric one of the frameworks' slopes."""
+    from pecli.encodings.shared.code import ADD_BIAS, knows, module, number
+
+    if not knows(recipe, ("heads", "bias_max")):
+        return None
+    values: Mapping[str, Any] = recipe.values
+    made = TABLE.format(heads=values["heads"], most=number(values["bias_max"]))
+    return module(recipe, framework, made, ADD_BIAS)

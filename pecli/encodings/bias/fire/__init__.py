@@ -5,21 +5,25 @@ H heads.  The distance is key minus query; i is the query's position.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.board import Item, Step, exact_text, short
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, draw, fan_in
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
-from pecli.encodings.shared.ratios import Ratios, even_step
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -42,7 +46,7 @@ from pecli.encodings.shared.ratios import Ratios, even_step
     place=6,
     hooks={
         "identify": ".identify:identify",
-        "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.biases,
+        "lesson": ":lesson", "extend": reaches.biases,
     },
 )  # fmt: skip
 def fire(
@@ -136,8 +140,6 @@ class Network:
     @classmethod
     def read(cls, path: str, heads: int | None, hidden: int, c: Fraction, threshold: Fraction) -> Network:
         """Return the network of a file, with its c and threshold where it has them."""
-        from pecli.encodings.shared.files import WeightFile
-
         file = WeightFile(path)
         said = f"the first layer with hidden={hidden}" + (f" and heads={heads}" if heads else "")
         first = file.shaped(file.one("0.weight", "weight1").reshape(-1), (hidden,), said)
@@ -232,4 +234,169 @@ class Network:
         return bends, slopes, offsets
 
 
-EPSILON = 1e-6  # the divisor's, as it is declared
+class Kept:
+    """Values of a function at 0, 1, 2, .., computed in stretches that are kept."""
+
+    STRETCH = 1 << 14
+
+    def __init__(self, function: Callable[[Integers], Floats]) -> None:
+        self._function = function
+        self._held: dict[int, Floats] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, start: int, stop: int) -> Floats:
+        """Return the values at `start` to `stop`, at least one."""
+        import numpy as np
+
+        size = self.STRETCH
+        numbers = range(start // size, -(-stop // size))
+        with self._lock:
+            for number in numbers:
+                if number not in self._held:
+                    self._held[number] = self._function(np.arange(number * size, (number + 1) * size, dtype=np.int64))
+        parts = [self._held[number] for number in numbers]
+        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        offset = numbers.start * size
+        return whole[start - offset : stop - offset]
+
+
+class Ratios:
+    """The two logarithms that x is the quotient of, each correctly rounded but for about one in 2^40."""
+
+    def __init__(self, c: Fraction, threshold: Fraction, epsilon: Fraction) -> None:
+        self.c, self.threshold, self.epsilon = c, threshold, epsilon
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, Fraction, Fraction], Kept] = {}
+
+    def numerators(self, queries: Points, keys: Points) -> Floats:
+        """Return ln(c abs(key - query) + 1), (q, k); of evenly spaced positions a view of one vector."""
+        import numpy as np
+
+        step = even_step(queries, keys)
+        if step is None:
+            sizes = np.abs(keys.multiples[None, :] - queries.multiples[:, None])
+            found, places = np.unique(sizes, return_inverse=True)
+            values: Floats = self._logarithm(found, keys.unit)[places].reshape(sizes.shape)
+            return values
+        first = int(keys.multiples[0] - queries.multiples[-1]) // step
+        last = first + len(queries) + len(keys) - 2
+        kept = self.by_distance(keys.unit * abs(step))
+        parts = []
+        if first < 0:
+            parts.append(kept(max(1, -last), 1 - first)[::-1])
+        if last >= 0:
+            parts.append(kept(max(0, first), last + 1))
+        return np.lib.stride_tricks.sliding_window_view(np.concatenate(parts), len(keys))[::-1]
+
+    def by_distance(self, unit: Fraction) -> Kept:
+        """Return the numerators of distances 0, 1, 2, .. of this unit."""
+        return self._keep("distance", unit, Fraction(0), lambda numbers: self._logarithm(numbers, unit))
+
+    def divisors(self, queries: Points) -> Floats:
+        """Return ln(c max(threshold, i) + 1) + epsilon, (q,)."""
+        step = even_step(queries, queries)
+        if step is None or step < 0:
+            return self._divisor(queries.multiples, queries.unit, Fraction(0))
+        start, rest = divmod(int(queries.multiples[0]), step)
+        unit, offset = queries.unit * step, queries.unit * rest
+        kept = self._keep("query", unit, offset, lambda numbers: self._divisor(numbers, unit, offset))
+        return kept(start, start + len(queries))
+
+    def _keep(self, kind: str, unit: Fraction, offset: Fraction, function: Callable[[Integers], Floats]) -> Kept:
+        with self._lock:
+            return self._kept.setdefault((kind, unit, offset), Kept(function))
+
+    def _logarithm(self, multiples: Integers, unit: Fraction) -> Floats:
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import Points
+
+        return elementary.log1p(Points(multiples, unit).times([self.c])).hi[:, 0]
+
+    def _divisor(self, multiples: Integers, unit: Fraction, offset: Fraction) -> Floats:
+        import numpy as np
+
+        from pecli.numbers import double_double as elementary
+        from pecli.numbers.double_double import DoubleDouble, Points, add, from_decimal
+
+        grown = add(Points(multiples, unit).times([self.c]), from_decimal([offset * self.c]))
+        least = from_decimal([self.threshold * self.c])
+        below = grown.hi < least.hi
+        argument = DoubleDouble(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
+        return add(elementary.log1p(argument), from_decimal([self.epsilon])).hi[:, 0]
+
+
+def even_step(queries: Points, keys: Points) -> int | None:
+    """Return the common step of queries and keys, as multiples of their unit; None where there is none."""
+    import numpy as np
+
+    steps = {int(p.multiples[1] - p.multiples[0]) for p in (queries, keys) if len(p) > 1}
+    if len(steps) > 1 or 0 in steps:
+        return None
+    step = steps.pop() if steps else 1
+    for points in (queries, keys):
+        part = points.multiples
+        if int(part[-1] - part[0]) != step * (len(part) - 1) or (len(part) > 2 and not (np.diff(part) == step).all()):
+            return None
+    return step if int(keys.multiples[0] - queries.multiples[0]) % step == 0 else None
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the shares of one query's distances, and the network's line through them."""
+    from pecli.encodings.shared.lessons import matrix_table
+    from pecli.numbers.positions import fraction_text as text_of
+
+    at = exercise.places()
+    arrays = exercise.arrays(at)
+    values = exercise.recipe.values
+    c, threshold, epsilon = (float(str(values[name])) for name in ("c", "threshold", "epsilon"))
+    if values["weights"] is not None:  # its file may hold other numbers
+        return [Step("x of each query and key", [matrix_table(at, arrays["x"])]), *_network(exercise, at)]
+    last = at[-1]
+    below = f"(ln({short(c)} x {short(max(threshold, float(last)))} + 1) + {short(epsilon)})"
+    lines: list[Item] = [
+        f"query {text_of(last)}, key {text_of(key)}: ln({short(c)} x {text_of(abs(last - key))} + 1) / {below} = "
+        f"{short(x)}"
+        for key, x in zip(at, arrays["x"][-1].tolist(), strict=True)
+    ]
+    limit = exact_text(threshold)
+    return [
+        Step(
+            "the logarithm of the distance, as a share of that of the query's position",
+            [f"a query before {limit} counts as {limit}; from there on x depends on the query as well", *lines],
+        ),
+        Step("x of each query and key", [matrix_table(at, arrays["x"])]),
+        *_network(exercise, at),
+    ]
+
+
+def _network(exercise: Exercise, at: list[Fraction]) -> list[Step]:
+    """Return what the network makes of x in head 0: a line between the bends of its units."""
+    import numpy as np
+
+    from pecli.encodings.shared.lessons import matrix_table
+    from pecli.numbers.positions import fraction_text as text_of
+
+    arrays = exercise.arrays(at)
+    if "bias" not in arrays:
+        return []
+    trained = {fixed.name: np.asarray(fixed.values(0, fixed.shape[0])) for fixed in exercise.recipe.plan.fixed}
+    first, start, second, bias = (trained[name] for name in ("weight1", "bias1", "weight2", "bias2"))
+    lines: list[Item] = []
+    for key, x, found in zip(at, arrays["x"][-1].tolist(), arrays["bias"][0, -1].tolist(), strict=True):
+        active = first * x + start > 0
+        slope = float(second[0][active] @ first[active])
+        offset = float(second[0][active] @ start[active] + bias[0])
+        above = f"{int(active.sum())} of {len(first)} units are above 0"
+        lines.append(f"key {text_of(key)}: {above}: {short(slope)} x {short(x)} + {short(offset)} = {short(found)}")
+    heads = len(bias)
+    count = (
+        f"{len(first)} + {len(first)} + {heads} x {len(first)} + {heads} + 2 = {(2 + heads) * len(first) + heads + 2}"
+    )
+    return [
+        Step(
+            "head 0 of the network, W2 max(0, W1 x + b1) + b2",
+            ["units above 0 add up to a line: (the sum of their W2 W1) x + (the sum of their W2 b1, and b2)", *lines],
+        ),
+        Step("the bias of head 0, added to the logits", [matrix_table(at, arrays["bias"][0])]),
+        Step("what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
+    ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step, short
+from pecli.declare.changes import Change
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
@@ -16,6 +19,10 @@ from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, number_text
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -46,11 +53,10 @@ def effect(recipe: Recipe) -> Effect:
     place=3,
     hooks={
         "identify": ".identify:identify",
-        "mistakes": ".mistakes:mistakes",
-        "lesson": ".lesson:steps",
+        "mistakes": ":mistakes",
+        "lesson": ":lesson",
         "extend": reach,
         "apply": effect,
-        "why": ".why:why",
     },
 )
 def gaussian(
@@ -81,3 +87,35 @@ def gaussian(
         return exponent if apply == "log" else elementary.exp(exponent)
 
     return Bias(heads, value, even=True, causal=mask == "causal")
+
+
+def lesson(exercise: Exercise) -> Iterator[Step]:
+    """Work out the weight that falls with the square of the distance."""
+    from pecli.encodings.shared.lessons import matrix_table, one_row
+
+    at = exercise.places()
+    bias = exercise.arrays(at)["bias"]
+    sigma = short(float(exercise.numbers("sigma")[0]))
+    multiply = exercise.recipe.values["apply"] == "multiply"
+
+    def cell(distance: float) -> str:
+        exponent = f"-({short(distance)})^2 / (2 x {sigma}^2)"
+        return f"exp({exponent})" if multiply else exponent
+
+    what = "multiplies the logits" if multiply else "is added to the logits"
+    yield Step(f"one row of head 0, sigma = {sigma}", one_row(at, bias[0], cell))
+    yield Step(f"the matrix of head 0, which {what}", [matrix_table(at, bias[0])])
+    if multiply and len(at) > 1:
+        weight = float(bias[0][0, 1])
+        note = "a negative logit is weakened too, and so it grows: multiplied weights are no mask; their logarithm is"
+        yield Step("what multiplying does", [note, f"-2 x {short(weight)} = {short(-2 * weight)}"])
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield widths that another exponent is as."""
+    for said, times in (
+        ("the exponent is -D^2 / sigma^2, where -D^2 / (2 sigma^2) was expected", Decimal("0.5")),
+        ("the exponent is -D^2 / (4 sigma^2), where -D^2 / (2 sigma^2) was expected", Decimal(2)),
+    ):
+        widths = (CONTEXT.multiply(Decimal(text), CONTEXT.sqrt(times)) for text in keys["sigma"].split("+"))
+        yield Change("sigma", said, {"sigma": "+".join(map(number_text, widths))})

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import SmallTable, Step, short
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Philox, draw
 from pecli.encodings.shared.kernel_types import DoubleDouble, Points, Real
 from pecli.encodings.shared.parameters import Heads
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw
 from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
 
@@ -37,9 +41,8 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     place=2,
     hooks={
         "identify": ".identify:identify",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "extend": reaches.biases,
-        "why": ".why:why",
     },
 )
 def kerple(
@@ -115,3 +118,28 @@ def _by_head(name: str, values: list[Fraction]) -> Fixed:
         return from_decimal(values[start:stop])
 
     return Fixed(name, (len(values),), ("head",), rows)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the kernel of the distance."""
+    from pecli.encodings.shared.lessons import matrix_table, one_row
+
+    at = exercise.places()
+    arrays = exercise.arrays(at)
+    bias = arrays["bias"]
+    first, second = (exercise.parameter(name) for name in ("r1", "r2"))
+    kind = exercise.recipe.values["kind"]
+    heads = SmallTable(
+        ["head", "r1", "r2"], [[str(h), *pair] for h, pair in enumerate(zip(first, second, strict=True))]
+    )
+    r1, r2 = short(first[0]), short(second[0])
+
+    def cell(distance: float) -> str:
+        d = short(abs(distance))
+        return f"-{r1} x ln(1 + {r2} x {d})" if kind == "log" else f"-{r1} x {d}^{r2}"
+
+    return [
+        Step("two trained numbers for each head", [heads]),
+        Step("one row of head 0", one_row(at, bias[0], cell)),
+        Step("the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
+    ]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pecli.declare.changes import other_choices, other_values
+from pecli.declare.changes import Change, other_choices, other_values
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
+from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
-from pecli.encodings.shared.log_buckets import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.parameters import HEAD_COUNT
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_BUCKETS = 1 << 16
 
@@ -51,9 +56,8 @@ def effect(recipe: Recipe) -> Effect:
         "identify": ".identify:identify",
         "lesson": ".lesson:steps",
         "extend": reaches.vectors,
-        "why": ".why:why",
-        "code": ".code:code",
-        "mistakes": ".mistakes:mistakes",
+        "code": ":code",
+        "mistakes": ":mistakes",
         "apply": effect,
     },
 )
@@ -161,3 +165,90 @@ def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic
         return log_buckets.of(np.abs(distance)) + np.where(distance > 0, side, 0)
 
     return index
+
+
+LOGARITHMS = (
+    ("log2", "ln", 1 / math.log(2)), ("ln", "log2", math.log(2)), ("log10", "ln", 1 / math.log(10)),
+    ("ln", "log10", math.log(10)),
+)  # fmt: skip
+
+MAX_LOG_ERROR = 1e-9  # how far a float64 logarithm may be from a whole number
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield buckets for which the logarithm of the distance and that of the largest one have unlike bases."""
+    import numpy as np
+
+    for above, below, times in LOGARITHMS:
+        text = (
+            f"{above} of the distance is divided by {below} of max-distance, where one logarithm was expected of both"
+        )
+        yield Change("buckets", text, values=partial(_buckets, dict(keys), times, np.floor))
+    text = "buckets of far distances are rounded up where they should be cut"
+    yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.ceil))
+    text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
+    yield Change("buckets", text, values=partial(_buckets, dict(keys), None, np.floor))
+
+
+def _buckets(
+    keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int
+) -> NDArray[np.float64]:
+    """Return the array ``index`` with so many times the steps that there should be; without a logarithm for None."""
+    import numpy as np
+
+    if name != "index" or values.ndim != 2:
+        return values
+    both, side = keys["bidirectional"] == "true", int(keys["buckets"])
+    distance = np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None]
+    side = side // 2 if both else side
+    exact, size = side // 2, np.abs(distance) if both else np.maximum(-distance, 0)
+    steps = np.log(np.maximum(size, exact) / exact) / np.log(int(keys["max-distance"]) / exact)
+    near = MAX_LOG_ERROR if to is np.floor else -MAX_LOG_ERROR
+    far = size if times is None else exact + to(steps * times * (side - exact) + near)
+    far = np.minimum(far, side - 1)
+    found: NDArray[np.float64] = np.where(size < exact, size, far) + (side * (distance > 0) if both else 0)
+    return found
+
+
+TABLE = '''
+BUCKETS, MAX_DISTANCE, BIDIRECTIONAL = {buckets}, {most}, {both}
+
+
+def table(length):
+    """Return the bucket of each query and key, (length, length): which of the trained numbers belongs to them."""
+    distance = np.arange(length) - np.arange(length)[:, None]  # key minus query
+    side = BUCKETS // 2 if BIDIRECTIONAL else BUCKETS
+    size = np.abs(distance) if BIDIRECTIONAL else np.maximum(-distance, 0)
+    exact = side // 2
+    steps = np.log(np.maximum(size, exact) / exact) / np.log(MAX_DISTANCE / exact) * (side - exact)
+    far = np.minimum(exact + np.floor(steps + 1e-12).astype(np.int64), side - 1)  # a whole step stays one
+    return np.where(size < exact, size, far) + side * (BIDIRECTIONAL & (distance > 0))
+'''
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module that makes the buckets, and trains a number for each; None where more is asked for."""
+    from pecli.encodings.shared.code import LAST_QUERIES, knows, layers, module, number
+
+    values: Mapping[str, Any] = recipe.values
+    if not knows(recipe, ("heads", "buckets", "max_distance", "bidirectional", "std", "seed")):
+        return None
+    made = TABLE.format(buckets=values["buckets"], most=values["max_distance"], both=values["bidirectional"])
+    start = "keras.initializers.RandomNormal(0.0, std)"
+    tails = layers(
+        "Bias", f"Adds trained numbers to {LAST_QUERIES}", f"heads, length, std={number(values['std'])}", "logits",
+        torch=(
+            ["self.weight = torch.nn.Parameter(std * torch.randn(BUCKETS, heads))",
+             'self.register_buffer("index", torch.from_numpy(table(length)), persistent=False)'],
+            ["queries, keys = logits.shape[-2:]",
+             "return logits + self.weight[self.index[keys - queries : keys, :keys]].permute(2, 0, 1)"],
+        ),
+        keras=(
+            [f"self.weight = self.add_weight(shape=(BUCKETS, heads), initializer={start})",
+             "self.index = table(length)"],
+            ["queries, keys = ops.shape(logits)[-2:]",
+             "index = ops.convert_to_tensor(self.index)[keys - queries : keys, :keys]",
+             "return logits + ops.transpose(ops.take(self.weight, index, axis=0), (2, 0, 1))"],
+        ),
+    )  # fmt: skip
+    return module(recipe, framework, made, tails)

@@ -5,22 +5,43 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
-from typing import Annotated, Literal
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Item, Step, short
+from pecli.declare.changes import Change
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import GENERATOR, DrawnSeed, Generator, Rule, Weights, by_head, deviation, draw
+from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.kernel_types import DoubleDouble, Floats, Points
-from pecli.encodings.shared.lattice import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
+from pecli.encodings.shared.weights import (
+    GENERATOR,
+    DrawnSeed,
+    Generator,
+    Rule,
+    WeightFile,
+    Weights,
+    by_head,
+    deviation,
+    draw,
+)
 from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.encodings.shared.lessons import Exercise
 
 Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
 Heads = Annotated[
@@ -70,8 +91,8 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"identify": ".identify:identify",
-        "why": ".why:why", "lesson": ".lesson:steps", "extend": reaches.grid,
-        "mistakes": ".mistakes:mistakes", "apply": effect,
+        "lesson": ":lesson", "extend": reaches.grid,
+        "mistakes": ":mistakes", "apply": effect,
     },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
 )  # fmt: skip
@@ -140,8 +161,6 @@ def _continuous(
             count = heads or 0
             first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
             return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
-        from pecli.encodings.shared.files import WeightFile
-
         file = WeightFile(path)
         said = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
         first = file.values((hidden, 2), said, "0.weight", "weight1")
@@ -208,3 +227,59 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
         active += bias[unit]
         total += second[:, unit, None] * np.maximum(active, 0.0)
     return total
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the entries of one query, before the matrices."""
+    values = exercise.recipe.values
+    arrays = replace(exercise, asked=None).whole()  # the query is the last patch, whatever positions were asked for
+    grid = values["grid"]
+    assert isinstance(grid, tuple)
+    height, width = int(str(grid[0])), int(str(grid[1]))
+    first = int(bool(values["cls"]))  # the class token stands before the patches
+    index = arrays["index"]
+    query = height * width - 1
+    y, x = divmod(query, width)
+    lines: list[Item] = [f"the query is patch {query}, at row {y} and column {x} of {height} x {width}"]
+    for key in range(min(height * width, 4)):
+        down, right = y - key // width, x - key % width
+        entry = int(index[query + first, key + first])
+        line = f"({down} + {height - 1}) x {2 * width - 1} + {right} + {width - 1} = {entry}"
+        if "bias" in arrays:
+            bias = float(arrays["bias"][0, query + first, key + first])
+            line += f", bias {short(bias)} in head 0, row {entry} of the table"
+        lines.append(f"key {key}: dy = {down}, dx = {right}: {line}")
+    if values["version"] == "2" and min(height, width) > 1:
+        size = math.log2(1 + 8 * y / (height - 1)) / 3
+        lines.append(
+            f"version 2: dy = {y} of {height} has the coordinate log2(1 + 8 x {y}/{height - 1}) / 3 = {short(size)}"
+        )
+    return [Step("the entry of two patches, (dy + h - 1)(2w - 1) + dx + w - 1", lines), *exercise.of_family()]
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield other numbers of an offset's two sides, each with what the row's and the column's are multiplied by."""
+    if keys["version"] != "1" or keys["cls"] == "true":
+        return
+    height, width = map(int, keys["grid"].split("x"))
+    ways = (
+        ("the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1", 1, 2 * height - 1),
+        ("the row's offset is multiplied by 2h - 1 where 2w - 1 was expected", 2 * height - 1, 1),
+        ("the row's offset is not multiplied by 2w - 1: different offsets share an index", 1, 1),
+    )
+    for said, by_row, by_column in ways:
+        yield Change("index", said, values=partial(_counted, (height, width), (by_row, by_column)))
+
+
+def _counted(
+    grid: tuple[int, int], by: tuple[int, int], name: str, values: NDArray[np.float64], first: int
+) -> NDArray[np.float64]:
+    """Return rows of the array ``index`` with other multiples of an offset's sides."""
+    import numpy as np
+
+    height, width = grid
+    if name != "index" or values.ndim != 2:
+        return values
+    queries, tokens = first + np.arange(len(values))[:, None], np.arange(values.shape[1])
+    rows, columns = queries // width - tokens // width, queries % width - tokens % width
+    return np.asarray((rows + height - 1) * by[0] + (columns + width - 1) * by[1], np.float64)

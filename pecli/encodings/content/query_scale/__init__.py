@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
+from pecli.declare.board import Step, short
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
@@ -13,6 +14,9 @@ from pecli.declare.plan import Domain, Values
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import DoubleDouble, Points
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -41,8 +45,7 @@ def effect(recipe: Recipe) -> Effect:
     place=3,
     hooks={
         "identify": ".identify:identify",
-        "why": ".why:why",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "extend": reaches.values,
         "apply": effect,
     },
@@ -82,3 +85,29 @@ def query_scale(
 
     remedy = "a query's position is a whole number from 0"
     return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the factor at positions where it changes."""
+    from pecli.numbers.printing import figure
+
+    values = exercise.recipe.values
+    kind, length = values["kind"], int(str(values["length"]))
+    beta = short(float(str(values["beta"])))
+    first = length if kind != "llama4" else length - 1
+    at = exercise.at(sorted({0, first - 1, first, 2 * length, 10 * length} - {-1}))
+    found = exercise.arrays(at)["pe"][:, 0].tolist()
+    lines = []
+    for p, value in zip(at, found, strict=True):
+        position = int(p)
+        if kind == "log-n":
+            said = f"max(1, ln({position} + 1) / ln {length})"
+        else:
+            over = f"{position} + 1" if kind == "llama4" else str(position)
+            level = (position + (kind == "llama4")) // length
+            said = f"1 + {beta} x ln(1 + floor(({over}) / {length})) = 1 + {beta} x ln({1 + level})"
+        lines.append(f"p = {position}: {said} = {figure(value)}")
+    why = (
+        "the softmax over n keys is flatter the more keys there are; logits that grow with ln n keep its largest weight"
+    )
+    return [Step("the factor of a query at position p", lines), Step("why", [why])]

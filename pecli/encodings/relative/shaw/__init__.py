@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import Annotated, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.changes import other_choices
+from pecli.declare.board import Item, Step, joined
+from pecli.declare.changes import Change, other_choices
 from pecli.declare.effect import PLAIN, Effect, Term
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
 from pecli.declare.plan import Domain, Frame, Relative
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.drawn import (
+from pecli.encodings.shared.kernel_types import Integers, Points
+from pecli.encodings.shared.parameters import VectorDim
+from pecli.encodings.shared.weights import (
     GENERATOR,
     DrawnSeed,
     Generator,
@@ -23,8 +28,12 @@ from pecli.encodings.shared.drawn import (
     glorot,
     vectors,
 )
-from pecli.encodings.shared.kernel_types import Integers, Points
-from pecli.encodings.shared.parameters import VectorDim
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pecli.encodings.shared.lessons import Exercise
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
 
@@ -64,8 +73,8 @@ def effect(recipe: Recipe) -> Effect:
     not_when="where distances beyond the clip must be told apart",
     place=1,
     hooks={"identify": ".identify:identify",
-        "lesson": ".lesson:steps", "extend": reaches.vectors, "apply": effect,
-        "why": ".why:why", "mistakes": ".mistakes:mistakes",
+        "lesson": ":lesson", "extend": reaches.vectors, "apply": effect,
+        "mistakes": ":mistakes",
     },
 )  # fmt: skip
 def shaw(
@@ -126,3 +135,58 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
         return "uniform", glorot(rows, dim)
     rules: dict[str, Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
     return rules[init], std
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out which vector a query and a key meet, and what it adds to their score."""
+    from pecli.encodings.shared.lessons import KEY, QUERY, matrix_table, product, rows_table
+    from pecli.numbers.positions import fraction_text as text_of
+
+    at = exercise.places(exercise.length or 6)
+    arrays = exercise.arrays(at)
+    vector, index = arrays["vector"], arrays["index"]
+    values = exercise.recipe.values
+    clip = int(str(values["clip"]))
+    right = clip if values["right"] is None else int(str(values["right"]))
+    query, counted = len(at) // 2, "query - key" if values["backward"] else "key - query"
+    lines = []
+    for key, place in enumerate(index[query].tolist()):
+        distance = int(at[query] - at[key]) if values["backward"] else int(at[key] - at[query])
+        cut = min(max(distance, -clip), right)
+        lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
+    row, width = int(index[query, -1]), vector.shape[1]
+    effect: Effect = exercise.recipe.encoding.hook("apply")(exercise.recipe)
+    met = {one.content[0]: {"query": QUERY, "key": KEY}[one.content][:width] for one in effect.terms[1:]}
+    adds = [f"{name} . r" for name in met]
+    adds_lines = [f"{name} = {joined(x)}, r = row {row}: {name} . r = {product(x, vector[row].tolist())[0]}"
+                  for name, x in met.items()]  # fmt: skip
+    names = [str(r) for r in range(min(len(vector), 9))]
+    trained: list[Item] = [
+        f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
+        rows_table("row", names, vector[: len(names)]),
+    ]
+    return [
+        Step(f"distances D = {counted}, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
+        Step("the row of each query and key", [matrix_table(at, index)]),
+        Step("a vector for each row", trained),
+        Step(f"what it adds to a score, ({' + '.join(['q . k', *adds])}) / sqrt(d)", adds_lines),
+    ]
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield distances modulo the rows of the table, counted from its first row and from its middle one."""
+    import numpy as np
+
+    clip = int(keys["clip"])
+    rows = clip + int(keys.get("right", clip)) + 1
+    sign = -1 if keys.get("backward") == "true" else 1
+
+    def around(by: int, name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        if name != "index" or values.ndim != 2:
+            return values
+        distance = sign * (np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None])
+        return np.asarray((distance + by) % rows, np.float64)
+
+    for by, said in ((clip, "key - query + clip"), (0, "key - query")):
+        text = f"distances go around where they should be clipped: the index is ({said}) modulo {rows}"
+        yield Change("clip", text, values=partial(around, by))

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.board import Item, SmallTable, Step, short
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Band, Coordinate, Domain, Waves
 from pecli.declare.plan.rows import progressions
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.coordinates import Coordinates, of_points
+from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
 
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
 """Stream, columns, and which frequencies stand there."""
-
 LONGEST_SEQUENCE = 1 << 24
 T, H, W = 0, 1, 2
 
@@ -228,12 +232,59 @@ mrope = encoding(
     not_when="for plain text, where it is rope",
     place=6,
     hooks={
-        "why": ".why:why",
         "identify_axes": ".identify:identify",
-        "mistakes": "..rope.mistakes:mistakes",
-        "lesson": ".lesson:steps",
+        "mistakes": "..rope:mistakes",
+        "lesson": ":lesson",
         "emulate": "..rope.arithmetic:emulate",
-        "scale": "..rope.scale:scale",
+        "scale": "..rope:scale",
         "extend": reaches.phases,
     },
 )(mrope)
+
+SAMPLE = "1+1x2x3+1"
+"""A token of text, an image of two rows and three columns, a token of text."""
+NAMES = ("t", "h", "w")
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the positions of a short sequence of text and image, and rotations as rope has them."""
+    import numpy as np
+
+    from pecli.encodings.recipe import Recipe
+    from pecli.encodings.rotary.rope import lesson as rotations
+    from pecli.encodings.shared.lessons import MOST
+
+    found = rotations(exercise)
+    values, sample = exercise.values, exercise
+    if values["sequence"] is None and values["streams"] is None:
+        if len(values["sections"]) != len(NAMES):
+            return found
+        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": SAMPLE}))
+    rows = sample.recipe.rows or 1
+    plan = sample.resolved(rows).recipe.plan
+    assert isinstance(plan, Waves)
+    names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))
+    tokens = np.arange(min(rows, MOST))
+    places = np.array([[float(axis.multiples[i] * axis.unit) for i in axis.index(tokens)] for axis in plan.axes]).T
+    grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
+    said = str(values["sequence"] or SAMPLE)
+    why = (
+        f"sequence {said}: text has one position in all streams; in an image t stays, h and w count its rows and "
+        "columns from there; the text after it goes on after the largest position"
+    )
+    items: list[Item] = [grid] if values["streams"] else [why, grid]
+    return [Step("the positions of each token", items), _turning(plan, names, places.tolist()), *found]
+
+
+def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
+    """Return which stream each pair turns with, and the angles of one token whose streams differ."""
+    from pecli.encodings.shared.lessons import MOST, pairs_of
+
+    token = max(range(len(places)), key=lambda i: len(set(places[i])))
+    lines: list[Item] = []
+    for pair in sorted(pairs_of(plan), key=lambda pair: pair.cos or 0)[:MOST]:
+        position = places[token][pair.axis]
+        product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
+        lines.append(f"pair {pair.cos} turns with {names[pair.axis]}, of token {token} by: {product}")
+    lines.append("text, whose streams agree, is turned as by rope: so the positions 1 and 3 of the steps that follow")
+    return Step(f"which stream turns which pair, and the angles of token {token}", lines)

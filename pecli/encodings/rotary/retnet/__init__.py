@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.board import SmallTable, Step, short
 from pecli.declare.effect import Effect
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.facts import Work
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Fixed, Waves
 from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
@@ -22,9 +22,8 @@ from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
-    from pecli.encodings.rotary.rope.float32 import Float32
+    from pecli.encodings.rotary.rope.scaling import Float32
     from pecli.encodings.shared.lessons import Exercise
 
 LONGEST = 1 << 31
@@ -60,7 +59,6 @@ def effect(recipe: Recipe) -> Effect:
     place=5,
     hooks={
         "identify": ".identify:identify",
-        "why": ":why",
         "lesson": ":lesson",
         "emulate": ":emulate",
         "extend": reaches.phases,
@@ -208,7 +206,7 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
     import numpy as np
 
     from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
-    from pecli.encodings.rotary.rope.float32 import powers_of
+    from pecli.encodings.rotary.rope.scaling import powers_of
 
     half = values["dim"] // 2
     count = np.arange(half, dtype=np.float32)
@@ -237,7 +235,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
 def lesson(exercise: Exercise) -> list[Step]:
     """Work out rotations down to 1/base, and the decay of the first heads."""
-    from pecli.declare.board import SmallTable, Step, short
     from pecli.encodings.shared.lessons import MATRIX_DECIMALS
 
     keys, values = exercise.recipe.keys(), exercise.values
@@ -264,15 +261,3 @@ def lesson(exercise: Exercise) -> list[Step]:
     grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, MATRIX_DECIMALS)
     how = "is added to the score" if log else "multiplies the score, and there is no softmax"
     return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why is there no softmax?",
-            "Scores are multiplied by gamma^(i - j) and summed. So a state that fades by gamma at each token gives the "
-            "same output, one token at a time.",
-            "inspect retnet --steps",
-        ),
-    ]

@@ -3,17 +3,29 @@
 d is the rotary width; pair i of position p turns by p w_i radians.
 """
 
-from collections.abc import Mapping
-from decimal import Decimal
-from typing import Annotated, Any
+from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pecli.declare.board import Step
+from pecli.declare.changes import Change, instead, other_exponent, other_values
 from pecli.declare.encoding import Facts, Family, Param, Source, encoding
 from pecli.declare.plan import Waves, rotation
-from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, taking
-from pecli.encodings.rotary.rope.scalings import SCALINGS, scaling_of
+from pecli.declare.rescaling import Rescaling
+from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, declared, taking
+from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, OTHER_BASES, THETA, WIDEST
 from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT, number_text, parse_number
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
 
 _COMPUTED = ("frequencies", (None,))
 
@@ -44,12 +56,11 @@ _COMPUTED = ("frequencies", (None,))
         "identify_waves": ".identify:identify",
         "layout": ".identify:layout",
         "differences": ".identify:differences",
-        "mistakes": ".mistakes:mistakes",
-        "lesson": ".lesson:steps",
+        "mistakes": ":mistakes",
+        "lesson": ":lesson",
         "emulate": ".arithmetic:emulate",
-        "scale": ".scale:scale",
+        "scale": ":scale",
         "extend": reaches.phases,
-        "why": ".why:why",
         "code": ".code:code",
     },
 )
@@ -136,3 +147,136 @@ def rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, scal
         rule = f"must be even: use {dim + 1}, or rotary-dim={dim} for {several}, one column more than the head has"
         raise BadParameter("dim", dim, rule)
     return dim
+
+
+def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
+    """Return the scalings of a rope with these keys; a recipe that has one already keeps what it says of it."""
+    if "frequencies" in keys:
+        return {}
+    own = scaling_of(keys["scaling"])
+    if own.extends:
+        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in TAKEN}
+        others = [scaling for scaling in SCALINGS.values() if scaling.parameters and scaling.extends]
+    else:  # which pairs turn is the model's, and was so in training: only the factor is added after it
+        plain = {key: text for key, text in keys.items() if key != "factor"}
+        others = [own]
+    found = {"none": Rescaling(lambda _train, _test, _factor: (plain, None))}
+    for scaling in others:
+        made = partial(_rescaled, scaling, keys if scaling is own and own.extends else None, plain)
+        found[scaling.name] = Rescaling(made, scaling.least, scaling.by_base)
+    return found
+
+
+def _rescaled(
+    scaling: Scaling, own: Mapping[str, str] | None, plain: Mapping[str, str], train: int, test: int,
+    factor: Decimal | None,
+) -> tuple[Mapping[str, object], Decimal]:  # fmt: skip
+    """Return the parameters of a scaling, with what they leave out from the lengths."""
+    times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
+    given: dict[str, object] = {**(plain if own is None else own), "scaling": scaling.name}
+    if "factor" in scaling.options and (own is None or factor is not None):
+        given = {key: value for key, value in given.items() if key not in scaling.factor_names} | {"factor": times}
+    for option, parameter in scaling.options.items():
+        if declared(parameter)[1].of_table:
+            given[option] = test
+    lengths = {"max-position": train, "original-max": train}
+    given |= {option: lengths[option] for option in scaling.required if option in lengths and option not in given}
+    missing = [option for option in scaling.required if option not in given]
+    if missing:
+        rule = f"needs the lists that were searched for a model: give a recipe with {' and '.join(sorted(missing))}"
+        raise BadParameter("scaling", scaling.name, rule)
+    named = next((given[name] for name in scaling.factor_names if name in given), times)
+    return given, Decimal(parse_number("factor", named))
+
+
+DIVIDED = (2, 4, 8, 16, 32)
+"""Factors of position interpolation that people add to a model."""
+TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
+"""What the trained length is mistaken for, in its own: a model's longer context, and the other way round."""
+
+other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield what a rope with these keys is mistaken for."""
+    if "base" in keys:
+        yield from _exponents(keys)
+        yield from OTHER_BASES("base", keys["base"], ())
+    name = keys.get("scaling", "none")
+    if name == "none":
+        for factor in DIVIDED:
+            said = f"linear factor {factor} where none was expected"
+            yield Change("scaling", f"scaling {said}", {"scaling": "linear", "factor": str(factor)})
+        return
+    scaling = scaling_of(name)
+    plain: dict[str, str | None] = {**{key: None for key in keys if key in TAKEN}, "scaling": "none"}
+    yield Change("scaling", f"scaling {name} is missing: the frequencies are unscaled", plain)
+    both = f"scaling {name} and the base are missing: base 10000, unscaled"
+    yield Change("scaling", both, {**plain, "base": None})
+    factor_given = keys.get("factor")
+    if factor_given is not None:
+        squared = number_text(Decimal(factor_given) * Decimal(factor_given))
+        twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
+        yield Change("factor", twice, {"factor": squared})
+        yield from other_factors("factor", factor_given, ())
+        for other in SCALINGS.values():
+            if other.needs_factor_alone and other is not scaling:
+                own = {**plain, "scaling": other.name, "factor": factor_given}
+                yield Change("scaling", f"scaling {other.name} where {name} was expected", own)
+    yield from scaling.mistakes(keys)
+    if "original-max" in keys:
+        yield from (
+            instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
+            for times in TIMES
+        )
+    yield from _defaults(scaling, keys)
+    for factor in DIVIDED:
+        said = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
+        yield Change("scaling", said, step=Fraction(1, factor))
+
+
+def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield exponents whose divisor is the last pair's, as linspace has it, or the last column's."""
+    width = int(keys.get("rotary-dim", keys["dim"]))
+    rotating = int(Decimal(keys["partial"]) * int(keys["dim"])) if "partial" in keys else width
+    if 0 < rotating < int(keys["dim"]):
+        said = f"exponent over the head's width {keys['dim']} where the rotary width {rotating} was expected"
+        yield other_exponent("base", keys["base"], Fraction(rotating, int(keys["dim"])), said)
+    if width > 2 and "partial" not in keys:
+        said = "exponent over d - 2 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 2), said)
+        said = "exponent over d - 1 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
+
+
+def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the defaults of a scaling's numbers, taken where others were meant."""
+    for option, parameter in scaling.options.items():
+        if isinstance(parameter.default, Decimal) and option in keys:
+            usual = number_text(parameter.default)
+            if keys[option] != usual:
+                yield instead(option, usual, keys[option], kind="scaling")
+
+
+DEFAULT = (1, 3)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out rotations; of a scaled series also where its frequencies come from."""
+    from pecli.encodings.shared.lessons import PAIRS
+
+    values = exercise.recipe.values
+    if values["frequencies"] is not None:
+        return exercise.of_family()
+    scaling, series = scaling_of(str(values["scaling"])), series_of(values)
+    found = exercise.of_family(width=series.dim if scaling.odd_heads else series.width)
+    if scaling.board is None:
+        return found
+    rows = 1 + max(0, *(int(p) for p in exercise.at(DEFAULT)))
+    recipe = exercise.resolved(max(exercise.length or 0, rows)).recipe
+    given, plan = recipe.values, recipe.plan
+    assert isinstance(plan, Waves)
+    last = len(plan.frequencies) - 1
+    pairs = sorted({round(k * last / (PAIRS - 1)) for k in range(PAIRS)})
+    first, *rest = found
+    return [replace(first, items=[*first.items, *scaling.board(series_of(given), given, pairs)]), *rest]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope import series_of
-from pecli.encodings.rotary.rope.float32 import Float32, nearest
+from pecli.encodings.rotary.rope.scaling import Float32, nearest
 from pecli.encodings.rotary.rope.scalings import scaling_of
 
 if TYPE_CHECKING:

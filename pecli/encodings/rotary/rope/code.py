@@ -7,7 +7,7 @@ from typing import Any
 
 from pecli.declare.plan import Waves
 from pecli.encodings.recipe import Recipe
-from pecli.encodings.shared.code import knows, module, number, numbers
+from pecli.encodings.shared.code import knows, layers, module, number, numbers
 
 TABLE = '''
 {frequencies}
@@ -29,58 +29,43 @@ def rotate(x, cos, sin, interleaved=False):
 '''
 
 
-def _rotate(stack: str, join: str, cat: str) -> str:
-    return ROTATE.replace("STACK", stack).replace("JOIN", join).replace("CAT", cat)
-
-
-TAILS = {
-    "numpy": _rotate(
-        "np.stack(parts, -1).reshape(*a.shape[:-1], 2 * m)",
-        "np.concatenate(parts, -1)",
+ROTATED = {
+    "numpy": (
+        "np.stack(parts, -1).reshape(*a.shape[:-1], 2 * m)", "np.concatenate(parts, -1)",
         "np.concatenate([made, x[..., 2 * m :]], -1)",
     ),
-    "torch": _rotate(
-        "torch.stack(parts, -1).flatten(-2)", "torch.cat(parts, -1)", "torch.cat([made, x[..., 2 * m :]], -1)"
-    )
-    + '''
-
-class Rotary(torch.nn.Module):
-    """Turns queries or keys (batch, heads, length, dim)."""
-
-    def __init__(self, length, interleaved=False):
-        super().__init__()
-        self.interleaved = interleaved
-        for name, values in zip(("cos", "sin"), table(length)):
-            self.register_buffer(name, torch.from_numpy(values), persistent=False)
-
-    def forward(self, x, offset=0):
-        rows = slice(offset, offset + x.shape[-2])
-        return rotate(x, self.cos[rows], self.sin[rows], self.interleaved)
-''',
-    "keras": _rotate(
-        "ops.reshape(ops.stack(parts, -1), (*ops.shape(a)[:-1], 2 * m))",
-        "ops.concatenate(parts, -1)",
+    "torch": (
+        "torch.stack(parts, -1).flatten(-2)", "torch.cat(parts, -1)", "torch.cat([made, x[..., 2 * m :]], -1)",
+    ),
+    "keras": (
+        "ops.reshape(ops.stack(parts, -1), (*ops.shape(a)[:-1], 2 * m))", "ops.concatenate(parts, -1)",
         "ops.concatenate([made, x[..., 2 * m :]], -1)",
-    )
-    + '''
+    ),
+}  # fmt: skip
+"""What a framework writes for STACK, JOIN and CAT."""
+LAYERS = layers(
+    "Rotary", "Turns queries or keys (batch, heads, length, dim).", "length, interleaved=False", "x, offset=0",
+    torch=(
+        ["self.interleaved = interleaved",
+         'for name, values in zip(("cos", "sin"), table(length)):',
+         "    self.register_buffer(name, torch.from_numpy(values), persistent=False)"],
+        ["rows = slice(offset, offset + x.shape[-2])",
+         "return rotate(x, self.cos[rows], self.sin[rows], self.interleaved)"],
+    ),
+    keras=(
+        ["self.interleaved = interleaved", "self.cos, self.sin = table(length, dtype=self.compute_dtype)"],
+        ["rows = slice(offset, offset + ops.shape(x)[-2])",
+         "cos, sin = ops.convert_to_tensor(self.cos)[rows], ops.convert_to_tensor(self.sin)[rows]",
+         "return rotate(x, cos, sin, self.interleaved)"],
+    ),
+)  # fmt: skip
 
-class Rotary(keras.layers.Layer):
-    """Turns queries or keys (batch, heads, length, dim)."""
 
-    def __init__(self, length, interleaved=False, **options):
-        super().__init__(**options)
-        self.interleaved = interleaved
-        self.cos, self.sin = table(length, dtype=self.compute_dtype)
-
-    def call(self, x, offset=0):
-        rows = slice(offset, offset + ops.shape(x)[-2])
-        cos, sin = ops.convert_to_tensor(self.cos)[rows], ops.convert_to_tensor(self.sin)[rows]
-        return rotate(x, cos, sin, self.interleaved)
-
-    def compute_output_shape(self, shape):
-        return shape
-''',
-}
+def _tail(framework: str) -> str:
+    """Return the function that rotates, and the layer that calls it."""
+    stack, join, cat = ROTATED[framework]
+    rotate = ROTATE.replace("STACK", stack).replace("JOIN", join).replace("CAT", cat)
+    return rotate + ("\n" + LAYERS[framework] if framework in LAYERS else "")
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
@@ -101,4 +86,4 @@ def code(recipe: Recipe, framework: str) -> str | None:
         said = f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
     else:
         said = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
-    return module(recipe, framework, TABLE.format(frequencies=said, **parts), TAILS)
+    return module(recipe, framework, TABLE.format(frequencies=said, **parts), {framework: _tail(framework)})

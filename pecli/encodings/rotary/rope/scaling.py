@@ -1,9 +1,9 @@
-"""What a scaling of rotary frequencies is: all that is known of one, as a value that a module of `scalings` ends in."""
+"""Scalings of rotary frequencies: their declaration, the rope types of configs, and the float32 steps of frameworks."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,11 +13,72 @@ from typing import Annotated, Any, Literal, get_args
 from pecli.declare.changes import Mistakes
 from pecli.declare.encoding import Param
 from pecli.declare.rescaling import Least
-from pecli.encodings.rotary.rope.float32 import Float32
-from pecli.encodings.rotary.rope.types import RopeType
+from pecli.encodings.shared.kernel_types import Float32 as Float32
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import geometric
+from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
+
+Reader = Any
+"""What reads the rope parameters of one kind of layer from a model's config: `pecli.models.rotary.Rope`."""
+
+
+@dataclass(frozen=True)
+class RopeType:
+    """A rope type of transformers that stands for a scaling.
+
+    Parameters
+    ----------
+    name : str
+        As ``rope_type`` has it.
+    read : callable
+        Of a reader and the width that rotates, the recipe's parameters as text.
+    needs_head_dim : bool
+        Whether transformers divides by a ``head_dim`` that the config must then give.
+    original_beside : bool
+        Whether the original length may stand beside the dictionary, or be the config's own length.
+    whole_pairs : bool
+        Whether the share that rotates is one of pairs.
+    """
+
+    name: str
+    read: Callable[[Reader, int], dict[str, str]]
+    needs_head_dim: bool = False
+    original_beside: bool = False
+    whole_pairs: bool = False
+
+
+def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
+    import numpy as np
+
+    return powers_of(base, np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d))
+
+
+def powers_of(base: float | Decimal, exponents: Float32) -> Float32:
+    """Return a base, rounded to float32, to float32 powers."""
+    import numpy as np
+
+    rounded = Decimal(float(np.float32(float(base))))
+    if rounded == 1:
+        return np.ones(len(exponents), np.float32)
+    logarithm = CONTEXT.ln(rounded)
+    return nearest(CONTEXT.exp(CONTEXT.multiply(logarithm, Decimal(float(e)))) for e in exponents)
+
+
+def inverse_powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return one over the `powers`."""
+    import numpy as np
+
+    found: Float32 = np.float32(1) / powers(base, d, stop)
+    return found
+
+
+def nearest(values: Iterable[Decimal]) -> Float32:
+    """Return exact values rounded to double precision, as Python holds a config's, and then to float32."""
+    import numpy as np
+
+    return np.array([float(value) for value in values], np.float32)
+
 
 Frequencies = tuple[Decimal, ...]
 ZERO, ONE = Decimal(0), Decimal(1)

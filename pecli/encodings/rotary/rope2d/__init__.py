@@ -7,19 +7,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pecli.declare.board import Step
 from pecli.declare.changes import other_choices
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
+from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
-from pecli.encodings.shared.reasons import norm_kept
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
@@ -71,7 +69,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=2,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
@@ -210,23 +207,3 @@ def _coordinate(
     height, width = lattice.sides[-2:]
     divisor = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]
     return linear_axis(lattice, number, Fraction(1, divisor) - 1, Fraction(2, divisor))
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "Why half of the pairs for each axis?",
-            "A rotation takes one angle. Half of the pairs turn by the row and half by the column, so the score sees "
-            "both offsets, and a shift of both tokens changes nothing.",
-            "inspect rope2d --steps",
-        ),
-        Reason(
-            "Why do models differ?",
-            "In which frequencies an axis has, which axis comes first and what a coordinate is: Pixtral gives rows the "
-            "even and columns the odd frequencies of one series, Llama 4 puts the column first, DINOv3 takes shares of "
-            "the image and base 100. convention names them.",
-            "compare rope2d:dim=8,grid=4x4 rope2d:dim=8,grid=4x4,convention=pixtral --values",
-        ),
-        norm_kept(),
-    ]

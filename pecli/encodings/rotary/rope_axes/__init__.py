@@ -6,18 +6,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.declare.board import Step
 from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.guidance import Reason
 from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.lattice import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
+from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST
-from pecli.encodings.shared.reasons import norm_kept
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Step
     from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
@@ -57,7 +55,6 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=3,
     hooks={
-        "why": ":why",
         "lesson": ":lesson",
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
@@ -146,21 +143,3 @@ def _stretched(base: Decimal, ntk: Decimal, width: int) -> Decimal:
     if width == 2:
         raise BadParameter("ntk", ntk, "divides by the width less 2 = 0 for an axis of width 2: use a wider axis")
     return CONTEXT.multiply(base, power(ntk, Fraction(width, width - 2)))
-
-
-def why() -> list[Reason]:
-    """Return the answers that belong to this encoding alone."""
-    return [
-        Reason(
-            "What does an axis do along which nothing moves?",
-            "Nothing: the frame of a still image turns its pairs by 0, and they give a plain dot product.",
-            "inspect rope-axes --steps",
-        ),
-        Reason(
-            "Why is it not rope with several positions?",
-            "Each axis has a series of its own, base^(-2i/d_a) over its own width, from 1 on: Flux gives 16 numbers to "
-            "the first axis and 56 to row and column each. In mrope all streams share one series.",
-            "inspect rope-axes:axes=16+56+56,grid=1x4x4 --steps",
-        ),
-        norm_kept(),
-    ]

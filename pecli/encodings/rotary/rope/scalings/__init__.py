@@ -1,4 +1,4 @@
-"""Every scaling of rotary frequencies, each in a module of its own that ends in one value.
+"""Every scaling of rotary frequencies: each `Scaling` that a module of this folder defines.
 
 The formulas are those of the authors' code, which transformers 5.23 follows; where a paper prints another one,
 both are here.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from pecli.encodings.rotary.rope.scaling import Scaling
-from pecli.encodings.rotary.rope.types import RopeType
+from pecli.encodings.rotary.rope.scaling import RopeType, Scaling
 from pecli.errors import UnknownName
 
 
 def _found() -> dict[str, Scaling]:
     modules = (import_module(module.name) for module in pkgutil.iter_modules(__path__, f"{__name__}."))
-    return {scaling.name: scaling for scaling in sorted((m.SCALING for m in modules), key=lambda s: s.place)}
+    scalings = (value for module in modules for value in vars(module).values() if isinstance(value, Scaling))
+    return {scaling.name: scaling for scaling in sorted(scalings, key=lambda s: s.place)}
 
 
 SCALINGS = _found()

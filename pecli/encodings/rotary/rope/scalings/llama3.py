@@ -13,10 +13,19 @@ from pecli.declare.board import short
 from pecli.declare.changes import Change, other_values
 from pecli.declare.encoding import Param
 from pecli.declare.plan import Waves
-from pecli.encodings.rotary.rope.float32 import Float32, inverse_powers
-from pecli.encodings.rotary.rope.scaling import ONE, Factor, Frequencies, OriginalMax, PlainSeries, Scaling
-from pecli.encodings.rotary.rope.scalings.ntk_by_parts import least_blend
-from pecli.encodings.rotary.rope.types import Reader, RopeType
+from pecli.encodings.rotary.rope.scaling import (
+    ONE,
+    Factor,
+    Float32,
+    Frequencies,
+    OriginalMax,
+    PlainSeries,
+    Reader,
+    RopeType,
+    Scaling,
+    inverse_powers,
+)
+from pecli.encodings.rotary.rope.scalings.yarn import least_blend
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 
 

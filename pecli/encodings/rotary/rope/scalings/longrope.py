@@ -9,19 +9,22 @@ from typing import Annotated, Any
 from pecli.declare.board import short
 from pecli.declare.changes import Change
 from pecli.declare.encoding import Param
-from pecli.encodings.rotary.rope.float32 import Float32, nearest, powers
 from pecli.encodings.rotary.rope.scaling import (
     ONE,
     AttentionFactor,
     Factor,
+    Float32,
     Frequencies,
     MaxPosition,
     OriginalMax,
     PlainSeries,
+    Reader,
+    RopeType,
     Scaling,
     SeqLen,
+    nearest,
+    powers,
 )
-from pecli.encodings.rotary.rope.types import Reader, RopeType
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
 

@@ -1,0 +1,220 @@
+"""Learned positions: the table with which training starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pecli.declare.board import SmallTable, Step
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.plan import Domain, Values
+from pecli.declare.reach import Reach
+from pecli.encodings.absolute.sinusoidal import sinusoidal
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
+from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
+Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
+DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
+RULES: dict[str, Rule] = {
+    "uniform": "uniform", "xavier-uniform": "uniform", "truncated-normal": "truncated-normal",
+}  # fmt: skip
+WITH_STD = ("normal", "truncated-normal", "sinusoidal")
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say that each position has a trained row of its own."""
+    return Reach("rows", "trained rows, resized or repeated", "--extend makes a longer table of a trained one")
+
+
+@encoding(
+    family=Family.ABSOLUTE,
+    title="Learned",
+    formula="""
+        pe(p) = row p + rows-offset of a trained matrix; before training:
+        normal: N(0, std^2); truncated-normal: the same within 2 std
+        uniform: U(-bound, bound); zeros: 0; sinusoidal: the sinusoid + N(0, std^2)
+        xavier-uniform: U(-a, a), a = sqrt(6 / (rows + dim)); xavier-normal: N(0, 2 / (rows + dim))
+    """,
+    source=(
+        Source("Gehring et al. 2017", "arXiv:1705.03122", "section 3.1"),
+        Source("Devlin et al. 2018", "arXiv:1810.04805"),
+        Source("Glorot and Bengio 2010", "AISTATS 9", "for the xavier rules"),
+    ),
+    facts=Facts(
+        learned=True, beyond="ends", multi_scale=False, parameters="(max_len + rows_offset) * dim", longest="max_len"
+    ),
+    users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
+    example="learned:dim=4,max-len=8",
+    use_when="where lengths are fixed and there is much data, as in BERT and ViT",
+    not_when="where sequences may be longer than any in training",
+    place=4,
+    hooks={"lesson": ":lesson", "extend": reach, "code": ":code"},
+    unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
+)
+def learned(
+    *,
+    dim: Dim,
+    max_len: Annotated[
+        MaxLen,
+        Param(
+            "Positions that the trained matrix has (default: the table's).",
+            ge=1,
+            lt=1 << 53,
+            of_table="length",
+            names=MAX_LEN,
+        ),
+    ] = None,
+    init: Annotated[Init, Param("Distribution of the initial values.")] = "normal",
+    std: Annotated[
+        Decimal | None,
+        Param(
+            "Standard deviation (default 1/sqrt(dim)); BERT 0.02, GPT-2 0.01.",
+            ge=1e-30,
+            le=1e30,
+            when=("init", WITH_STD),
+        ),
+    ] = None,
+    bound: Annotated[
+        Decimal, Param("Largest size of a uniform value.", ge=1e-30, le=1e30, when=("init", ("uniform",)))
+    ] = Decimal("0.1"),
+    seed: Annotated[Seed, Param("Seed of the drawn values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
+    generator: Annotated[
+        Philox,
+        Param(
+            "How values are drawn: one Philox word each, by row and column; normal by inverse CDF.",
+            when=("init", DRAWN),
+        ),
+    ] = GENERATOR,
+    rows_offset: Annotated[
+        int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
+    ] = 0,
+) -> Values:
+    """Table that the training of positions starts from, drawn from a seed.
+
+    Each value depends on the seed, its row and its column alone, so any slice
+    equals the same rows of the whole.
+    """
+    if init == "sinusoidal" and dim % 2:
+        raise BadParameter("dim", dim, f"must be even with init=sinusoidal: use {max(2, dim - 1)} or {dim + 1}")
+    rows = (max_len or 1) + rows_offset
+    spread = _spread(init, dim, rows, std, bound)
+
+    def at(points: Points) -> Floats:
+        import numpy as np
+
+        from pecli.numbers.random import row_words, uniform
+
+        if init == "zeros":
+            return np.zeros((len(points), dim))
+        drawn = of_rule(uniform(row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread)
+        return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
+
+    held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"
+    remedy = f"{held}: give a larger max-len, or rows-offset for rows before 0"
+    domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
+    return Values(dim, at, domain=domain)
+
+
+def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> float:
+    """Return the deviation of a normal, or the bound of a uniform distribution."""
+    if init == "uniform":
+        return float(bound)
+    if init.startswith("xavier"):
+        return glorot(rows, dim, 6 if init == "xavier-uniform" else 2)
+    return fan_in(dim) if std is None else float(std)
+
+
+def _sinusoid(points: Points, dim: int) -> Floats:
+    import numpy as np
+
+    from pecli.engine import FrequencySet, fill
+
+    plan = sinusoidal(dim=dim)
+    (band,) = plan.bands
+    out = np.empty((len(points), dim))
+    views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
+    fill(FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
+    return out
+
+
+TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Show rows of a trained table at its start, one added to a token, and how many values are trained."""
+    import numpy as np
+
+    from pecli.encodings.shared.lessons import by_position
+    from pecli.numbers.positions import fraction_text as text_of
+
+    exercise = exercise.resolved(exercise.length or 8)
+    values = exercise.recipe.values
+    dim, offset = int(str(values["dim"])), int(str(values["rows_offset"]))
+    count = int(str(values["max_len"])) + offset
+    at = exercise.at(range(min(3, count - offset)))
+    table = exercise.arrays(at)["pe"]
+    k = min(1, len(at) - 1)
+    shown = min(dim, len(TOKEN))
+    token, position = np.array(TOKEN[:shown]), table[k][:shown]
+    more = ["…"] if dim > shown else []
+    names = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
+    sums: list[list[str | float]] = []
+    for name, vector in zip(names, (token, position, token + position), strict=True):
+        sums.append([name, *map(float, vector), *more])
+    first = f" (position p has row p + {offset})" if offset else ""
+    how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
+    return [
+        Step(
+            "a trained vector for each position",
+            [f"{count:,} rows{first} x {dim:,} columns = {count * dim:,} parameters"],
+        ),
+        Step(f"its rows before training ({how})", [by_position(at, table)]),
+        Step(
+            "added to a token",
+            [
+                SmallTable(["", *map(str, range(shown)), *more], sums),
+                f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for",
+            ],
+        ),
+    ]
+
+
+TABLE = '''
+DIM, STD, SEED = {dim}, {std}, {seed}
+
+
+def table(length, dtype=np.float32):
+    """Return the first values, (length, DIM): one Philox word each, by the inverse of the normal distribution."""
+    words = np.random.Philox(key=np.array([SEED, 0], np.uint64), counter=0).random_raw(length * DIM)
+    middle = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    normal = NormalDist().inv_cdf
+    return (STD * np.array([normal(u) for u in middle.tolist()])).reshape(length, DIM).astype(dtype)
+'''
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module whose start is the same normal values; None for another start."""
+    from pecli.encodings.shared.code import KERAS_ROWS, TORCH_ROWS, knows, layers, module, number
+
+    values: Mapping[str, Any] = recipe.values
+    if not knows(recipe, ("dim", "std", "seed", "max_len")):
+        return None
+    std = number(values["std"] or values["dim"] ** -0.5)
+    made = TABLE.format(dim=values["dim"], std=std, seed=values["seed"])
+    start = "lambda shape, dtype=None: ops.convert_to_tensor(start)"
+    tails = layers(
+        "LearnedPositions", "Adds trained rows to embeddings (batch, length, dim).", "length", "x, offset=0",
+        torch=(["self.pe = torch.nn.Parameter(torch.from_numpy(table(length)))"], TORCH_ROWS),
+        keras=(
+            ["start = table(length)", f"self.pe = self.add_weight(shape=start.shape, initializer={start})"], KERAS_ROWS,
+        ),
+    )  # fmt: skip
+    return module(recipe, framework, made, tails, "from statistics import NormalDist\n\n")

@@ -1,0 +1,107 @@
+"""No positions at all."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pecli.declare.board import Step, joined, three
+from pecli.declare.encoding import Facts, Family, Source, encoding
+from pecli.declare.plan import Values
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.parameters import Dim
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
+
+@encoding(
+    family=Family.NONE,
+    title="NoPE",
+    formula="pe(p, i) = 0",
+    source=(Source("Haviv et al. 2022", "arXiv:2203.16634"), Source("Kazemnejad et al. 2023", "arXiv:2305.19466")),
+    facts=Facts(unique=False, multi_scale=False),
+    users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
+    example="none:dim=4",
+    use_when="in some layers of a causal decoder, beside others that have positions",
+    not_when="without a causal mask: the order is lost",
+    place=1,
+    hooks={
+        "lesson": ":lesson",
+        "extend": reaches.nothing,
+    },
+)
+def none(*, dim: Dim) -> Values:
+    """Zeros: the causal mask of a decoder is what carries order."""
+
+    def at(points: Points) -> Floats:
+        import numpy as np
+
+        return np.zeros((len(points), dim))
+
+    return Values(dim, at)
+
+
+WORDS = ("dog", "bites", "man")
+
+TOKENS = ((1.0, 0.0), (0.5, 1.0), (0.0, 2.0))
+
+ORDER = (2, 1, 0)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Show that attention alone does not see the order of its tokens, and what breaks that."""
+    import numpy as np
+
+    from pecli.encodings.shared.lessons import rows_table
+
+    tokens = np.array(TOKENS)
+    turned = tokens[list(ORDER)]
+    words = [WORDS[i] for i in ORDER]
+    causal, other = _attention(tokens, causal=True), _attention(turned, causal=True)
+    changed = float(np.abs(other - causal[list(ORDER)]).max())
+    logits = [float(v) for v in tokens[0] @ tokens.T]
+    powers = " + ".join(three(math.exp(v)) for v in logits)
+    weights = _weights(tokens, causal=False)[0].tolist()
+    alone = [
+        f"queries, keys and values are the tokens themselves; logits of {WORDS[0]}: {joined(logits)}",
+        f"softmax: e^logit over {powers} = {three(sum(map(math.exp, logits)))}: {joined(weights)}",
+    ]
+    same = (
+        "each token has the output that it had: outputs move with their tokens (attention is "
+        "permutation-equivariant), and who bites whom cannot be told"
+    )
+    differs = f"the same token has another output now, by up to {three(changed)}: a decoder needs no table"
+    return [
+        Step("three tokens", [rows_table("token", WORDS, tokens)]),
+        Step("one attention", [*alone, rows_table("output", WORDS, _attention(tokens))]),
+        Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(turned)), same]),
+        Step(
+            "a causal mask breaks it",
+            [
+                f"each token sees itself and those before it; {' '.join(WORDS)}, then {' '.join(words)}",
+                rows_table("output", WORDS, causal),
+                rows_table("output", words, other),
+                differs,
+            ],
+        ),
+    ]
+
+
+def _weights(tokens: Floats, *, causal: bool) -> Floats:
+    """Return the softmax of the tokens' products, row by row."""
+    import numpy as np
+
+    logits = tokens @ tokens.T
+    if causal:
+        logits = np.where(np.tri(len(tokens), dtype=bool), logits, -np.inf)
+    size = np.exp(logits - logits.max(axis=1, keepdims=True))
+    weights: Floats = size / size.sum(axis=1, keepdims=True)
+    return weights
+
+
+def _attention(tokens: Floats, *, causal: bool = False) -> Floats:
+    """Return what each token sees of the others."""
+    found: Floats = _weights(tokens, causal=causal) @ tokens
+    return found

@@ -1,0 +1,148 @@
+"""An absolute table that a function of the content turns up or down."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.board import Item, Step, joined, three
+from pecli.declare.effect import Effect
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
+from pecli.declare.plan import Conditional
+from pecli.declare.reach import Reach
+from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
+from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.shared.parameters import Channels, Content, Dim
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
+
+def reach(recipe: Recipe) -> Reach:
+    """Say what the table that is gated meets."""
+    name, keys = split_recipe(str(recipe.values["position"]))
+    measured = join_recipe(name, {"dim": str(recipe.values["dim"]), **keys})
+    return Reach("content", f"rows of {name}, gated by the content", measured=measured)
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that the input is the content, to which the gated rows are added."""
+    return Effect(content="adds", note="the input stands for the content, and the gated rows are added to it")
+
+
+@encoding(
+    family=Family.CONDITIONAL,
+    title="Conditional position embedding",
+    formula="""
+        pe(p) = f(x) P(p), P the absolute table `position`
+        gate scalar: f(x) = sigmoid(x w + b); gate vector: one such number for each column
+    """,
+    source=Source("a form of teaching texts", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
+    facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
+    work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
+    users="research",
+    example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
+    use_when="in research, where content decides how much position counts",
+    not_when="where one table must serve every input",
+    place=1,
+    hooks={"lesson": ":lesson", "extend": reach, "apply": effect},
+    unrecognised="its rows depend on content that the table does not hold",
+)
+def conditional(
+    *,
+    content: Content,
+    dim: Dim,
+    position: Annotated[str, Param("Recipe of the absolute table that is gated.", metavar="RECIPE")] = "sinusoidal",
+    gate: Annotated[Literal["scalar", "vector"], Param("One gate for a row, or one for each column.")] = "scalar",
+    channels: Channels = None,
+    weights: Annotated[
+        Weights, Param("File with weight (c) or (d, c), and bias (default: drawn from the seed).", file=True)
+    ] = None,
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
+) -> Conditional:
+    """Absolute table whose rows a function of the content turns up or down.
+
+    Needs content: a file with one row of numbers for each position, or a recipe.
+    """
+
+    @cache
+    def layer(inputs: int, width: int) -> tuple[Floats, Floats]:
+        if channels is not None and inputs != channels:
+            raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
+        outputs = 1 if gate == "scalar" else width
+        if weights is None:
+            bound = fan_in(inputs)
+            weight = draw(seed, 0, 0, outputs, inputs, "uniform", bound)
+            return weight, draw(seed, 1, 0, outputs, 1, "uniform", bound)[:, 0]
+        return _layer(weights, outputs, inputs)
+
+    def value(rows: Floats, offset: int, start: int, stop: int, _: int, base: Floats | None) -> Floats:
+        from pecli.numbers import double_double as elementary
+
+        assert base is not None
+        weight, bias = layer(rows.shape[1], base.shape[1])
+        found: Floats = elementary.sigmoid(elementary.doubled(affine(rows, weight, bias))).hi * base
+        return found
+
+    return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=layer)
+
+
+def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
+    """Return weight (outputs, inputs) and bias (outputs,) of a file; a bias left out is 0."""
+    import numpy as np
+
+    file = WeightFile(path)
+    said = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
+    held = file.one("weight")
+    one_row = outputs == 1 and len(held.shape) == 1
+    weight = file.shaped(held.reshape(1, -1) if one_row else held, (outputs, inputs), said)
+    if len(file.arrays) == 1:
+        return weight, np.zeros(outputs)
+    return weight, file.shaped(file.one("bias").reshape(-1), (outputs,), said)
+
+
+def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:
+    """Return rows x weight + bias, (m, outputs); sums in one order, so that they are the same on every machine."""
+    import numpy as np
+
+    total = np.zeros((len(rows), len(weight)))
+    for channel in range(rows.shape[1]):
+        total += rows[:, channel, None] * weight[:, channel]
+    return total + bias
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out each row's gate, and the gated row; content from a file is not shown again."""
+    from pecli.encodings.shared.lessons import by_position
+
+    plan, values = exercise.recipe.plan, exercise.recipe.values
+    assert isinstance(plan, Conditional)
+    at = exercise.at(range(4))
+    content = exercise.content(plan.content, at)
+    base = exercise.content(str(plan.base), at, dim=values["dim"])
+    if content is None or base is None or values["gate"] != "scalar":
+        return exercise.of_family()
+    pe = exercise.arrays(at)["pe"]
+    ((weight,), (bias,)) = plan.fit(content.shape[1], base.shape[1])
+    gates: list[Item] = []
+    products: list[Item] = []
+    for position, row, plain, gated in zip(at, content.tolist(), base.tolist(), pe.tolist(), strict=True):
+        z = sum(a * b for a, b in zip(row, weight.tolist(), strict=True)) + float(bias)
+        terms = " + ".join(f"{three(a)} x {three(b)}" for a, b in zip(row, weight.tolist(), strict=True))
+        gate = 1 / (1 + math.exp(-z))
+        gates += [
+            f"p = {position}: z = {terms} + {three(float(bias))} = {three(z)}",
+            f"p = {position}: 1 / (1 + exp(-({three(z)}))) = {three(gate)}",
+        ]
+        products.append(f"p = {position}: {three(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
+    return [
+        Step("the content x of each position", [by_position(at, content)]),
+        Step("its gate, the sigmoid of z = x w + b", gates),
+        Step("the gate times the row of the absolute table", [*products, by_position(at, pe)]),
+        Step("what is trained", [f"w and b: {len(weight)} + 1 = {len(weight) + 1} numbers"]),
+    ]

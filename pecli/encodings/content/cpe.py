@@ -1,0 +1,183 @@
+"""PEG: content plus a depth-wise convolution of it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.declare.board import Item, Step, three
+from pecli.declare.effect import Effect
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
+from pecli.declare.plan import Conditional
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.grids import sides
+from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.shared.parameters import Channels, Content
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.errors import BadParameter
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that the input is the content, and what the convolution makes of it takes its place."""
+    return Effect(content="replaces", note="the input stands for the content")
+
+
+@encoding(
+    family=Family.CONDITIONAL,
+    title="Conditional positional encoding (PEG)",
+    formula="""
+        pe = x + conv(x) + b: each channel by a kernel of its own over the neighbours, zeros beyond the ends
+        on a grid the kernel is square; the first cls rows stay as they are
+    """,
+    source=Source("Chu et al. 2021", "arXiv:2102.10882", "section 3.3 and the authors' PosCNN"),
+    facts=Facts(
+        learned=True,
+        multi_scale=False,
+        parameters="channels * (grid and kernel * kernel or kernel) + channels",
+        cost="n * channels",
+    ),
+    work=Work(
+        kernel="channels * (grid and kernel * kernel or kernel) + channels",
+        additions="n * channels * ((grid and kernel * kernel or kernel) + 1)",
+        products="n * channels * (grid and kernel * kernel or kernel)",
+    ),
+    users="CPVT, Twins",
+    example='cpe:content="learned:dim=4,max-len=512",channels=4',
+    use_when="for images of any size: a convolution sees where the border is",
+    not_when="for sequences without a border, or tables made beforehand",
+    place=2,
+    hooks={"lesson": ":lesson", "extend": reaches.content, "apply": effect},
+    unrecognised="its rows depend on content that the table does not hold",
+)  # fmt: skip
+def cpe(
+    *,
+    content: Content,
+    kernel: Annotated[int, Param("Width of the kernel, odd.", ge=1, le=255)] = 3,
+    grid: Annotated[
+        tuple[int, ...] | None,
+        sides("Height and width of the rows after cls (default: one line).", le=1 << 16),
+    ] = None,
+    cls: Annotated[int, Param("Rows at the beginning that are left out.", ge=0, le=1 << 16)] = 0,
+    residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
+    channels: Channels = None,
+    weights: Annotated[
+        Weights,
+        Param(
+            "File with weight (c, kernel) or (c, kernel, kernel), and bias (default: drawn from the seed).", file=True
+        ),
+    ] = None,
+    seed: DrawnSeed = 0,
+    generator: Annotated[
+        Generator, Param("How values are drawn: one Philox word each, by channel and place.", when=("weights", (None,)))
+    ] = GENERATOR,
+) -> Conditional:
+    """Content plus a depth-wise convolution of it.
+
+    The zeros beyond the ends tell where a row stands.
+
+    Needs content: a file with one row of numbers for each position, or a recipe.
+    """
+    if kernel % 2 == 0:
+        raise BadParameter(
+            "kernel", kernel, f"must be odd, so that rows stay where they are: use {kernel - 1} or {kernel + 1}"
+        )
+    places = kernel if grid is None else kernel * kernel
+
+    @cache
+    def layer(inputs: int) -> tuple[Floats, Floats]:
+        if channels is not None and inputs != channels:
+            raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
+        if weights is None:
+            bound = fan_in(places)
+            weight = draw(seed, 0, 0, inputs, places, "uniform", bound)
+            return weight, draw(seed, 1, 0, inputs, 1, "uniform", bound)[:, 0]
+        return _kernels(weights, inputs, (kernel,) if grid is None else (kernel, kernel))
+
+    def reach(n: int) -> int:
+        if grid is not None and n != cls + grid[0] * grid[1]:
+            rule = f"has {n} rows, and the grid {grid[0]}x{grid[1]} with cls={cls} takes {cls + grid[0] * grid[1]}"
+            raise BadParameter("content", content, rule)
+        if n <= cls:
+            raise BadParameter("cls", cls, f"must be below the {n} rows of the content")
+        return kernel // 2 * (1 if grid is None else grid[1] + 1)
+
+    def value(rows: Floats, offset: int, start: int, stop: int, n: int, _: Floats | None) -> Floats:
+        import numpy as np
+
+        weight, bias = layer(rows.shape[1])
+        own = rows[start - offset : stop - offset]
+        number = np.arange(start, stop) - cls
+        total = np.zeros_like(own)
+        for place in range(places):
+            if grid is None:
+                down, right, width, height = 0, place - kernel // 2, n - cls, 1
+            else:
+                down, right = place // kernel - kernel // 2, place % kernel - kernel // 2
+                height, width = grid
+            y, x = number // width + down, number % width + right
+            inside = (number >= 0) & (y >= 0) & (y < height) & (x >= 0) & (x < width)
+            other = y[inside] * width + x[inside] + cls - offset
+            total[inside] += rows[other] * weight[:, place]
+        total += bias
+        found: Floats = np.where((number >= 0)[:, None], total + own if residual else total, own)
+        return found
+
+    return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: layer(inputs))
+
+
+def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Return weight (channels, places) and bias (channels,) of a file; a bias left out is 0."""
+    import numpy as np
+
+    file = WeightFile(path)
+    held = file.one("weight")
+    if len(held.shape) == len(sides) + 2 and held.shape[1] == 1:  # torch keeps one input channel of each group
+        held = held.reshape(held.shape[0], *held.shape[2:])
+    weight = file.shaped(held, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
+    weight = weight.reshape(channels, -1)
+    if len(file.arrays) == 1:
+        return weight, np.zeros(channels)
+    return weight, file.values((channels,), f"content with {channels} channels", "bias")
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out one channel of a line; a grid, and content from a file, are shown as a table."""
+    from pecli.encodings.shared.lessons import by_position, rows_table
+
+    plan, values = exercise.recipe.plan, exercise.recipe.values
+    assert isinstance(plan, Conditional)
+    at = exercise.at(range(4))
+    last = max(map(int, at))
+    rows = [
+        Fraction(p) for p in range(min(max(exercise.length or 0, last + 1), last + 2))
+    ]  # and one more: its neighbour
+    content = exercise.content(plan.content, rows) if values["grid"] is None else None
+    if content is None or values["cls"] or values["kernel"] != 3:
+        return exercise.of_family()
+    pe = exercise.arrays(rows)["pe"][[int(p) for p in at]]
+    weight, bias = plan.fit(content.shape[1], content.shape[1])
+    column, kernel, start = content[:, 0].tolist(), weight[0].tolist(), float(bias[0])
+    lines: list[Item] = []
+    for position, found in zip(at, pe[:, 0].tolist(), strict=True):
+        p = int(position)
+        around = [column[p + shift] if 0 <= p + shift < len(column) else 0.0 for shift in (-1, 0, 1)]
+        terms = " + ".join(f"{three(k)} x {three(x)}" for k, x in zip(kernel, around, strict=True))
+        own = f"{three(column[p])} + " if values["residual"] else ""
+        lines.append(f"p = {p}: {own}{terms} + {three(start)} = {three(found)}")
+    trained = f"{content.shape[1]} channels x (3 + 1) = {4 * content.shape[1]} numbers"
+    names = [str(channel) for channel in range(min(4, len(weight)))]
+    return [
+        Step("the content x of each position", [by_position(at, content[[int(p) for p in at]])]),
+        Step("a kernel of three for each channel", [rows_table("channel", names, weight[:4]), trained]),
+        Step(
+            "channel 0 of each row: itself, its neighbours times the kernel, and b",
+            [*lines, "before the first row and after the last stands a zero: so a row knows where the border is"],
+        ),
+        Step("all channels", [by_position(at, pe)]),
+    ]

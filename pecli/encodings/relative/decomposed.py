@@ -1,0 +1,217 @@
+"""Decomposed relative vectors: two tables, one for each axis of an image, resized to its size.
+
+The distance is query minus key, in patches of the finer of the two grids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.board import Item, Step, joined, three
+from pecli.declare.effect import PLAIN, Effect, Term
+from pecli.declare.encoding import Facts, Family, Param, Source, encoding
+from pecli.declare.facts import Work
+from pecli.declare.plan import Fixed, Relative
+from pecli.encodings.bias.window import Grid
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.grids import sides
+from pecli.encodings.shared.kernel_types import Floats, Integers
+from pecli.encodings.shared.parameters import VectorDim
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
+
+if TYPE_CHECKING:
+    from pecli.encodings.shared.lessons import Exercise
+
+OfRows = Callable[[int, int], Floats]
+"""Of a first and a last row, gives the rows between."""
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say that a query, not divided, meets a vector of each axis: q.k / sqrt(d) + q.rh + q.rw."""
+    grid = recipe.values["grid"]
+    assert isinstance(grid, tuple)
+    keys = recipe.values["key_grid"] or grid
+    assert isinstance(keys, tuple)
+    width, key_width = int(grid[1]), int(keys[1])
+    down = Term("query", "vector_height", "index_height", None, lambda i: i // width, lambda j: j // key_width, False)
+    right = Term("query", "vector_width", "index_width", None, lambda i: i % width, lambda j: j % key_width, False)
+    return Effect(terms=(*PLAIN, down, right), note="q.k + q.rh + q.rw, of which q.k alone is scaled, as SAM has it")
+
+
+@encoding(
+    family=Family.RELATIVE,
+    title="Decomposed relative vectors",
+    formula="""
+        a query at y (of q rows) and a key at y' (of k rows) take row
+        floor(y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1)) of vector_height, and likewise of vector_width
+        both tables resized linearly to 2 max(q, k) - 1 rows
+    """,
+    source=(
+        Source("Li et al. 2022", "arXiv:2112.01526", "MViTv2, section 3.2"),
+        Source("Kirillov et al. 2023", "arXiv:2304.02643", "the image encoder of SAM, as in ViTDet"),
+    ),
+    facts=Facts(
+        learned=True, relative="distance", multi_scale=False,
+        parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
+    ),
+    work=Work(
+        kernel="2 * dim * (sum(grid) - 1)", additions="h * n * (sum(grid) * (dim - 1) + 2 * n)",
+        products="h * n * sum(grid) * dim", every_layer=True,
+    ),
+    users="SAM, ViTDet, MViTv2",
+    example="decomposed:grid=3x4,dim=2",
+    use_when="for images of high resolution, one table for each axis",
+    not_when="for sequences",
+    place=4,
+    hooks={
+        "lesson": ":lesson", "extend": reaches.grid, "apply": effect,
+    },
+    unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
+)  # fmt: skip
+def decomposed(
+    *,
+    grid: Annotated[Grid, sides("Height and width of the queries in patches.", le=1 << 12)],
+    dim: VectorDim,
+    key_grid: Annotated[
+        tuple[int, ...] | None, sides("Height and width of the keys (default: grid).", le=1 << 12)
+    ] = None,
+    trained_grid: Annotated[
+        tuple[int, ...] | None,
+        sides(
+            "Grid that drawn tables are made for, and resized from (default: the larger of the two).",
+            le=1 << 12,
+            when=("weights", (None,)),
+        ),
+    ] = None,
+    init: Annotated[
+        Literal["truncated-normal", "zeros"],
+        Param("Initial values (SAM and ViTDet start from zeros).", when=("weights", (None,))),
+    ] = "truncated-normal",
+    weights: Annotated[
+        Weights, Param("File with rel_pos_h and rel_pos_w (default: drawn from the seed).", file=True)
+    ] = None,
+    std: Annotated[
+        Decimal, deviation("Standard deviation of drawn values.", ("init", ("truncated-normal",)))
+    ] = Decimal("0.02"),
+    seed: DrawnSeed = 0,
+    generator: Generator = GENERATOR,
+) -> Relative:
+    """Trained vectors for the vertical and the horizontal distance of two patches.
+
+    The table is that of the whole grid, wherever it stands.
+    """
+    keys = key_grid or grid
+    tables, indices = [], []
+    for axis, name in enumerate(("height", "width")):
+        q, k = grid[axis], keys[axis]
+        rows = 2 * max(q, k) - 1
+        trained = rows if trained_grid is None else 2 * trained_grid[axis] - 1
+        if weights is None:
+            made: OfRows = partial(_drawn, seed, axis, dim, init, float(std))
+            have: Callable[[], int] = partial(int, trained)
+        else:
+            read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
+            made, have = partial(_held, read), partial(_count, read)
+        table = partial(_resized, made, have, rows)
+        index = cache(partial(axis_index, q, k))
+        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
+        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_entries, index), 1, "int64", "index"))
+
+    def prepare() -> None:
+        for table in tables:
+            table.values(0, 1)
+
+    return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
+
+
+def _entries(values: Callable[[], Integers], start: int, stop: int) -> Integers:
+    return values()[start:stop]
+
+
+def _held(values: Callable[[], Floats], start: int, stop: int) -> Floats:
+    return values()[start:stop]
+
+
+def _count(values: Callable[[], Floats]) -> int:
+    return len(values())
+
+
+def _drawn(seed: int, axis: int, dim: int, rule: Rule, std: float, start: int, stop: int) -> Floats:
+    return draw(seed, axis, start, stop, dim, rule, std)
+
+
+def _read(path: str, name: str, dim: int) -> Floats:
+    """Return a table of an axis from a file; its number of rows is free."""
+    return WeightFile(path).values((None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector"))
+
+
+def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop: int) -> Floats:
+    """Return rows of a table resized to `rows` by linear interpolation between the middles of rows, as torch does.
+
+    Only what they are made of is asked for: a table may be wider than memory.
+    """
+    import numpy as np
+
+    have = count()
+    if have == rows or start == stop:
+        return made(start, stop)
+    half = Fraction(1, 2)
+    places = [max(Fraction(0), (i + half) * Fraction(have, rows) - half) for i in range(start, stop)]
+    low = np.array([min(int(place), have - 1) for place in places])
+    part = np.array([float(place - int(place)) for place in places])[:, None]
+    first = int(low[0])
+    table, high = made(first, min(int(low[-1]) + 2, have)), np.minimum(low + 1, have - 1) - first
+    found: Floats = table[low - first] * (1.0 - part) + table[high] * part
+    return found
+
+
+def axis_index(q: int, k: int) -> Integers:
+    """Return which row of an axis's table q queries and k keys take, (q, k), by exact fractions."""
+    import numpy as np
+
+    # Coordinates of the finer grid: y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1), times q k throughout.
+    queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
+    keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
+    return (queries - keys) // (q * k)
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the rows of a pair of patches and their products with the query, with the tables between."""
+    from pecli.encodings.shared.lessons import QUERY, product
+
+    values = exercise.recipe.values
+    arrays = exercise.whole()
+    grid = values["grid"]
+    assert isinstance(grid, tuple)
+    width = int(str(grid[1]))
+    query = len(arrays["index_height"]) * width - 1
+    down, right = divmod(query, width)
+    lines: list[Item] = [f"patch {query} stands at row {down}, column {right}; patch 0 at row 0, column 0"]
+    total, parts = 0.0, []
+    for name, place in (("height", down), ("width", right)):
+        index = arrays[f"index_{name}"]
+        row, keys = int(index[place, 0]), index.shape[1]
+        if len(index) == keys:
+            lines.append(f"{name}: {place} - (0 - ({keys} - 1)) = {row}: row {row} of vector_{name}")
+        else:
+            lines.append(f"{name}: row {row} of vector_{name}; queries and keys stand on different grids")
+        r = arrays[f"vector_{name}"][row].tolist()[: len(QUERY)]
+        text, value = product(QUERY[: len(r)], r)
+        parts.append(f"q . r_{name} = {text}")
+        total += value
+    q = QUERY[: arrays["vector_height"].shape[1]]
+    scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {three(total)}"]
+    vectors, rest = exercise.of_family()[:2], exercise.of_family()[2:]  # the tables; the rows of them, the count
+    indices, count = rest[:2], rest[2:]
+    return [
+        Step("the rows that two patches meet", lines),
+        *indices,
+        *vectors,
+        Step("what they add to the score", scores),
+        *count,
+    ]

@@ -1,0 +1,271 @@
+"""Transformer-XL: a sinusoid of the distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pecli.declare.board import Item, Step, joined, short, three
+from pecli.declare.changes import other_choices, other_orders
+from pecli.declare.effect import PLAIN, Effect, Term
+from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.declare.facts import Work
+from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
+from pecli.encodings.recipe import Recipe
+from pecli.encodings.shared import reaches
+from pecli.encodings.shared.kernel_types import Integers, Points
+from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
+from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import geometric
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pecli.encodings.shared.lessons import Exercise
+
+
+def effect(recipe: Recipe) -> Effect:
+    """Say the four terms, of which u and v need heads: (q + u).k + (q + v).r."""
+    name = "r_net" if recipe.values["r_net"] is not None else None
+    terms: tuple[Term, ...] = (*PLAIN, Term("query", "vector", projection=name))
+    if recipe.values["heads"] is not None:
+        terms = (*terms, Term("u", "key"), Term("v", "vector", projection=name))
+    sums = "q.k + q.r" if recipe.values["heads"] is None else "(q + u).k + (q + v).r"
+    how = "r as it stands: give r-net= for what projects it" if name is None else "r projected"
+    return Effect(terms=terms, note=f"{sums}, {how}")
+
+
+CONVENTIONS = {
+    "transformer-xl": {"span": "past", "order": "sin-cos"},
+    "xlnet": {"span": "xlnet", "order": "sin-cos"},
+    "xlnet-uni": {"span": "xlnet-uni", "order": "sin-cos"},
+    "conformer": {"span": "both", "order": "interleaved"},
+}
+
+
+@encoding(
+    family=Family.RELATIVE,
+    title="Transformer-XL",
+    formula="""
+        vector row of distance D = i - j: [sin(D w_k), cos(D w_k)], w_k = base^(-2k/dim), k = 0 .. dim/2 - 1
+        rows from the farthest distance down: past n - 1 .. 0; both n - 1 .. -(n - 1); xlnet n .. -(q - 1)
+        with clamp c: D is cut to -c .. c; u and v: N(0, std^2), one row for each head
+    """,
+    source=Source("Dai et al. 2019", "arXiv:1901.02860", "section 3.3 and the authors' code"),
+    facts=Facts(
+        learned=True, relative="distance",
+        parameters="2 * heads * head_dim + (r_net and dim * (head_dim and heads * head_dim or dim) or 0)",
+
+        cost="n * dim + n * n + 2 * heads * head_dim",
+    ),
+    work=Work(
+        kernel="n * dim + 2 * heads * head_dim", additions="n * n * dim + 2 * n * dim", products="n * n * dim",
+        every_layer=True,
+    ),
+    users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
+    example="transformer-xl:dim=8,heads=2,head-dim=4",
+    use_when="for segments that follow each other with a memory",
+    not_when="where fused attention is wanted: it adds a term to each score",
+    place=2,
+    hooks={
+        "lesson": ":lesson",
+        "extend": reaches.phases,
+        "apply": effect,
+    },
+    unrecognised="its rows are sinusoids of falling distances, and are named so",
+    presets=(
+        Preset("What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
+               CONVENTIONS),
+    ),
+)  # fmt: skip
+def transformer_xl(
+    *,
+    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
+    base: Base = Decimal(10000),
+    span: Annotated[
+        Literal["past", "both", "xlnet", "xlnet-uni", "local"],
+        Param("Distances of the rows: n-1..0, n-1..-(n-1), n..-(q-1), n..0, or left..-right."),
+    ] = "past",
+    local: Annotated[
+        tuple[int, ...] | None,
+        Param(
+            "Distances before and after the query with span local.",
+            ge=0,
+            lt=1 << 53,
+            items=(2,),
+            when=("span", ("local",)),
+        ),
+    ] = None,
+    order: Annotated[
+        Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or in turn.", mistaken=other_orders)
+    ] = "sin-cos",
+    clamp: Annotated[int | None, Param("Cut distances to at most this size.", ge=1, lt=1 << 53)] = None,
+    backward: Annotated[
+        bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.", mistaken=other_choices)
+    ] = False,
+    heads: Annotated[
+        int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
+    ] = None,
+    head_dim: Annotated[
+        int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=WIDEST, names=("d-head",))
+    ] = None,
+    r_net: Annotated[
+        str | None,
+        Param(
+            "File of W_kR, which projects the rows: (heads head-dim, dim), or XLNet's r (dim, heads, head-dim).",
+            file=True,
+            names=("linear-pos",),
+        ),
+    ] = None,
+    u: Annotated[
+        Weights,
+        Param(
+            "File of u (heads, head-dim) (default: drawn).",
+            file=True,
+            when=("heads", GIVEN),
+            names=("r-w-bias", "pos-bias-u"),
+        ),
+    ] = None,
+    v: Annotated[
+        Weights,
+        Param(
+            "File of v (heads, head-dim) (default: drawn).",
+            file=True,
+            when=("heads", GIVEN),
+            names=("r-r-bias", "pos-bias-v"),
+        ),
+    ] = None,
+    std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
+    seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
+    generator: Annotated[
+        Philox, Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF.")
+    ] = GENERATOR,
+) -> Relative:
+    """Sinusoid of the distance between query and key.
+
+    A trained matrix projects it.  With heads the table has the trained vectors u and v,
+    which stand for the query's position.
+    """
+    if span == "local" and local is None:
+        raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")
+    bias, width = _query_vectors(dim, heads, head_dim, float(std), seed, {"u": u, "v": v})
+    matrix, ready = projection("r_net", r_net, width, dim)
+    frequencies = geometric(base, Fraction(2, dim), dim // 2)
+    half = dim // 2
+    columns = (slice(0, half), slice(half, dim)) if order == "sin-cos" else (slice(0, dim, 2), slice(1, dim, 2))
+    waves = Waves(dim, (Band(frequencies, *columns),))
+
+    def ends(frame: Frame) -> tuple[int, int]:
+        q, n = frame.queries, frame.keys
+        table = {"past": (n - 1, 0), "both": (n - 1, 1 - n), "xlnet": (n, 1 - q), "xlnet-uni": (n, 0)}
+        return table[span] if local is None else (local[0], -local[1])
+
+    def distances(frame: Frame) -> range | Integers:
+        import numpy as np
+
+        first, last = ends(frame)
+        sign = -1 if backward else 1
+        rows = range(sign * first, sign * (last - 1), -sign)
+        if clamp is None or max(abs(first), abs(last)) <= clamp:
+            return rows
+        return np.clip(np.arange(rows.start, rows.stop, rows.step, dtype=np.int64), -clamp, clamp)
+
+    def index(points: Points, frame: Frame) -> Integers:
+        import numpy as np
+
+        first, last = ends(frame)
+        return np.clip(first + points.multiples // frame.step, 0, first - last)
+
+    fixed = (*(array for array, _ in bias), *matrix)
+    return Relative(index, waves, distances, fixed=fixed, prepare=all_of([*bias, (matrix, ready)]))
+
+
+def _query_vectors(
+    dim: int, heads: int | None, head_dim: int | None, std: float, seed: int, files: dict[str, str | None]
+) -> tuple[list[tuple[Fixed, Callable[[], object]]], int]:
+    """Return u and v and what reads them, where there are heads, and how wide all heads are."""
+    if heads is None:
+        if head_dim is not None:
+            raise BadParameter("head-dim", head_dim, "needs heads=: it is the width of u and v, one row for each head")
+        return [], dim
+    if head_dim is None and dim % heads:
+        raise BadParameter("heads", heads, f"does not divide dim={dim}: give head-dim=")
+    width = dim // heads if head_dim is None else head_dim
+    axes = ("head", "channel")
+    found = [
+        vectors(name, path, heads, width, "normal", std, seed, stream, axes, role="parameter")
+        for stream, (name, path) in enumerate(files.items())
+    ]
+    return found, heads * width
+
+
+ROWS = 8  # of a table
+
+
+def lesson(exercise: Exercise) -> list[Step]:
+    """Work out the row of a distance, which row a query and a key meet, and the terms of a score."""
+    from pecli.encodings.shared.lessons import frequency_step, matrix_table, pairs_of, rows_table
+
+    plan = exercise.recipe.plan
+    assert isinstance(plan, Relative)
+    assert plan.waves is not None
+    arrays = exercise.whole()
+    vector, index = arrays["vector"], arrays["index"]
+    query = min(1, len(index) - 1)
+    row = int(index[query, 0])
+    distance, counted = (-query, "key - query") if exercise.recipe.values["backward"] else (query, "query - key")
+    pairs = pairs_of(plan.waves, 4)
+    base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
+    met: list[Item] = [matrix_table(exercise.places(len(index)), index)]
+    if len(index) > 1 and index[0, 1] == index[0, 0]:
+        met.append("a key after its query has no row of its own: it is masked, and stands here with that of distance 0")
+    lines: list[Item] = []
+    for pair in pairs[:2]:
+        for name, column in (("sin", pair.sin), ("cos", pair.cos)):
+            angle = f"{distance} x {short(pair.frequency)}"
+            lines.append(f"column {column}: {name}({angle}) = {three(float(vector[row, column]))}")
+    names = [str(number) for number in range(min(ROWS, len(vector)))]
+    found = [
+        frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
+        Step(
+            f"sines and cosines of the distance {counted}; {distance} is row {row} of {len(vector)}",
+            [*lines, rows_table("row", names, vector[:ROWS])],
+        ),
+        Step("the row of each query and key", met),
+    ]
+    return [*found, *_scores(arrays, row, query)] if "u" in arrays else found
+
+
+def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[Step]:
+    """Return u and v, and the four terms of a score in head 0."""
+    from pecli.encodings.shared.lessons import KEY, QUERY, product, rows_table
+
+    u, v = (arrays[name][0].tolist() for name in "uv")
+    r = arrays["vector"][row].tolist()[: len(u)]
+    q, k = QUERY[: len(u)], KEY[: len(u)]
+    terms = {"q . k": product(q, k), "q . r": product(q, r), "u . k": product(u, k), "v . r": product(v, r)}
+    total = sum(value for _, value in terms.values()) / math.sqrt(len(q))
+    heads = [str(head) for head in range(min(4, len(arrays["u"])))]
+    return [
+        Step(
+            "two trained vectors for each head stand for the query's position",
+            [
+                rows_table("u of head", heads, arrays["u"][:4]),
+                rows_table("v of head", heads, arrays["v"][:4]),
+                f"2 x {len(arrays['u'])} heads x {len(u)} = {2 * arrays['u'].size:,} trained numbers",
+            ],
+        ),
+        Step(
+            f"four terms make the score of the query at {query} and the key at 0 in head 0",
+            [
+                f"q = {joined(q)}, k = {joined(k)}",
+                f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",
+                *(f"{name} = {text}" for name, (text, _) in terms.items()),
+                f"({' + '.join(three(value) for _, value in terms.values())}) / sqrt({len(q)}) = {three(total)}",
+            ],
+        ),
+    ]

@@ -1,0 +1,233 @@
+"""Trained values: from a file, or as they are before training, drawn from a seed by a counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pecli.declare.encoding import Param
+from pecli.declare.parameter import When
+from pecli.declare.plan import Fixed, Role, nothing
+from pecli.encodings.shared.kernel_types import Floats
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import CONTEXT
+from pecli.numbers.reader import open_numbers
+
+if TYPE_CHECKING:
+    from pecli.numbers.reader import StoredArray
+
+Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
+DRAWN: When = ("weights", (None,))
+"""Without a file of weights."""
+
+
+def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
+    """Return what is known of a parameter that gives the spread of drawn values."""
+    return Param(help, ge=1e-30, le=1e30, when=when)
+
+
+Philox = Literal["philox4x64-10+as241"]
+Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=DRAWN)]
+Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
+Std = Annotated[Decimal, deviation("Standard deviation of drawn values.")]
+VectorWeights = Annotated[
+    Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
+]
+DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=DRAWN)]
+
+GENERATOR: Philox = "philox4x64-10+as241"  # another way of drawing would get another name
+TAIL = 0.022750131948179207200  # the normal distribution function at -2
+
+
+def draw(
+    seed: int, stream: int, start: int, stop: int, width: int, rule: Rule = "normal", spread: float = 1.0
+) -> Floats:
+    """Return rows `start` to `stop` of drawn values, (stop - start, width).
+
+    Parameters
+    ----------
+    seed, stream : int
+        Key of the generator; each array of a table has a stream of its own.
+    rule : {"normal", "truncated-normal", "uniform", "zeros"}
+        Normal, normal within two deviations, or uniform between -1 and 1.
+    spread : float
+        Multiplies the values.
+    """
+    import numpy as np
+
+    from pecli.numbers import random as seeded
+
+    if rule == "zeros":
+        return np.zeros((stop - start, width))
+    u = seeded.uniform(seeded.words(seed, start * width, (stop - start) * width, stream))
+    return of_rule(u.reshape(-1, width), rule, spread)
+
+
+def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
+    """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
+    from pecli.numbers.random import normal
+
+    if rule == "uniform":
+        return (2.0 * u - 1.0) * spread
+    if rule == "truncated-normal":  # the part within two deviations: what redrawing until a value falls there gives
+        u = TAIL + u * (1.0 - 2.0 * TAIL)
+    found = normal(u)
+    found *= spread
+    return found
+
+
+def glorot(rows: int, columns: int, above: int = 6) -> float:
+    """Return the bound of Glorot's uniform distribution, sqrt(6 / (rows + columns)); with 2 the normal's deviation."""
+    return float(CONTEXT.sqrt(CONTEXT.divide(Decimal(above), Decimal(rows + columns))))
+
+
+def fan_in(count: int) -> float:
+    """Return 1 / sqrt(count), the bound of a linear layer's first weights."""
+    return float(CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(count))))
+
+
+def by_head(
+    path: str | None, names: tuple[str, ...], rows: int, heads: int | None, what: str, seed: int, rule: Rule, std: float
+) -> tuple[int, Callable[[], Floats], Callable[[], object]]:
+    """Return the number of heads, what gives their values (rows, heads), and what reads and checks a file of them."""
+    if path is None:
+        count = heads or 0
+        return count, cache(lambda: draw(seed, 0, 0, rows, count, rule, std)), nothing
+
+    @cache
+    def read() -> Floats:
+        return WeightFile(path).values((rows, heads), what + (f" and heads={heads}" if heads else ""), *names)
+
+    return heads or read().shape[1], read, read
+
+
+def vectors(
+    name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
+    axes: tuple[str, str] = ("row", "channel"), role: Role = "vector",
+) -> tuple[Fixed, Callable[[], object]]:  # fmt: skip
+    """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
+    if path is None:
+
+        def drawn(start: int, stop: int) -> Floats:
+            return draw(seed, stream, start, stop, dim, rule, spread)
+
+        return Fixed(name, (rows, dim), axes, drawn, role=role), nothing
+
+    @cache
+    def read() -> Floats:
+        return WeightFile(path).values((rows, dim), f"{name} of {rows} rows and dim={dim}", name, "weight")
+
+    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role), read
+
+
+def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], None]:
+    """Return what reads and checks the files of several arrays."""
+
+    def prepare() -> None:
+        for _, each in held:
+            each()
+
+    return prepare
+
+
+def projection(
+    name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False
+) -> tuple[tuple[Fixed, ...], Callable[[], object]]:
+    """Return the trained matrix that projects vectors, (outputs, inputs), and its bias; nothing where no file is named.
+
+    Parameters
+    ----------
+    name : str
+        Of the matrix; its bias is NAME_bias.
+    path : str, optional
+        File with weight (outputs, inputs) as a linear layer has it, or (inputs, heads, width), and maybe bias.
+    outputs, inputs : int
+        How many numbers a projected vector has, and the vector.
+    biased : bool
+        Whether such a layer has a bias; one left out is 0.
+    """
+    if path is None:
+        return (), nothing
+
+    @cache
+    def read() -> tuple[Floats, Floats]:
+        import numpy as np
+
+        file, what = WeightFile(path), f"{name} of {outputs} numbers for dim={inputs}"
+        held = file.one(name, "weight")
+        if len(held.shape) == 3 and held.shape[0] == inputs and held.shape[1] * held.shape[2] == outputs:
+            weight = held.values().reshape(inputs, outputs).T
+        else:
+            weight = file.shaped(held, (outputs, inputs), what)
+        if not biased or len(file.arrays) == 1:
+            return weight, np.zeros(outputs)
+        return weight, file.values((outputs,), what, "bias")
+
+    matrix = Fixed(name, (outputs, inputs), ("output", "channel"), lambda start, stop: read()[0][start:stop])
+    bias = Fixed(f"{name}_bias", (outputs,), ("output",), lambda start, stop: read()[1][start:stop])
+    return (matrix, bias) if biased else (matrix,), read
+
+
+class WeightFile:
+    """The arrays of a file by name; the one array of npy or text is called ``array``.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read.
+    UnknownName
+        If ``path::name`` names an array that it does not hold.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.arrays: Mapping[str, StoredArray] = open_numbers(path).arrays()
+
+    def one(self, *endings: str) -> StoredArray:
+        """Return the array whose name ends so; see :func:`pecli.numbers.reader.only_array`."""
+        from pecli.numbers.reader import only_array
+
+        return only_array(self.arrays, self.path, *endings)
+
+    def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:
+        """Return the values of that array; see :meth:`shaped`."""
+        return self.shaped(self.one(*endings), shape, what)
+
+    def shaped(self, array: StoredArray, shape: tuple[int | None, ...], what: str) -> Floats:
+        """Return the values of an array if it has this shape (None: any size), which `what` needs.
+
+        Raises
+        ------
+        BadParameter
+            Naming both shapes.
+        BadFile
+            If a value is no finite real number.
+        """
+        fits = len(array.shape) == len(shape) and all(w in (None, g) for w, g in zip(shape, array.shape, strict=True))
+        if not fits:
+            want = " x ".join("any" if side is None else str(side) for side in shape)
+            rule = f"holds {_sides(array, ' x ')} values, and {what} needs {want}: give a file of that shape"
+            raise BadParameter("weights", self.path, rule)
+        return array.values()
+
+
+def open_array(path: str, option: str) -> StoredArray:
+    """Return the one array (n, c) of a file, whose rows are read when they are asked for.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read, or holds several arrays.
+    BadParameter
+        If it has another number of axes.
+    """
+    array = WeightFile(path).one()
+    if len(array.shape) != 2 or 0 in array.shape:
+        raise BadParameter(option, path, f"holds {_sides(array, 'x')} values: it must have a row for each position")
+    return array
+
+
+def _sides(array: StoredArray, by: str) -> str:
+    return by.join(map(str, array.shape)) or "a single number"
