@@ -564,7 +564,11 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
         part, held, gone = ("sin", "sine", "cosine") if name.phase.startswith("sin") else ("cos", "cosine", "sine")
         if name.phase.endswith("negated"):
             yield Finding("sign", f"every {held} has the other sign")
-        if len(want.table.arrays) == 1 and want.named.table.get("layout") != "angles":
+        one = want.table.arrays[0].name if len(want.table.arrays) == 1 else ""
+        if one in ("cos", "sin"):  # one array of a pair was expected
+            if one != part:
+                yield Finding("exchanged", f"every column holds {held}s where {gone}s were expected")
+        elif one and want.named.table.get("layout") != "angles":
             yield Finding("exchanged", f"every column holds {held}s: the {gone}s are missing")
         elif array in ("cos", "sin") and array != part:
             yield Finding("exchanged", f"the array '{array}' holds the {held}s")
