@@ -25,7 +25,7 @@ from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
-from pecli.judge.identify import refitted
+from pecli.judge.identify import refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
@@ -174,7 +174,8 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
             break
     if best is None or best.name.score.close < MIN_SAMPLE * best.name.regular:
         return None
-    name, total = best.name, tally(best.name)
+    name = with_blank_row(best.name) if want.named.blank else best.name
+    total = tally(name)
     if total.unexplained and total.explained > MIN_EXPLAINED:
         name, total = refitted(name, total)
     if total.explained < MIN_EXPLAINED:
@@ -301,7 +302,9 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         if best is not None and best.fits and not best.name.phase:
             break
     if best is None or not best.fits or len(best.lines) > 1 or best.other:
-        for name in names_of(measured)[:2]:
+        names = names_of(measured)
+        own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
+        for name in map(with_blank_row, (own or names)[:2]):
             if not name.named.listed:
                 one = Description.of(name, parameter_lines(want, name), want)
                 best = one if best is None or one.merit < best.merit else best
@@ -420,7 +423,10 @@ def parameter_lines(want: Expected, name: WaveName) -> list[str]:
 
 
 def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
-    encoding, have = want.recipe.encoding, bound(want.encoding, keys).keys()
+    encoding, have = want.recipe.encoding, dict(bound(want.encoding, keys).keys())
+    for key, value in want.keys.items():
+        if have.get(key) != value and not _matters(want.encoding, have, key, value):
+            have[key] = value
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines
@@ -428,8 +434,16 @@ def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     return [
         f"{key} {have.get(key, 'none')} where {want.keys.get(key, 'none')} was expected"
         for key in changed
-        if key != "order"  # told as the layout
+        if key != "order"  # it is part of the layout
     ]
+
+
+def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bool:
+    """Whether another value of a parameter gives another table: what an odd width does changes no even one."""
+    try:
+        return bound(encoding, {**keys, key: value}).plan != bound(encoding, keys).plan
+    except PecliError:
+        return True
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
