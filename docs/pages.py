@@ -17,12 +17,12 @@ import pecli
 from pecli import CATALOGUE, Recipe, Table
 from pecli.cli.generate.options import option_help
 from pecli.cli.inspect.lesson_view import text_of
-from pecli.declare.encoding import Encoding, Family
-from pecli.declare.words import PICTURES
 from pecli.encodings.questions import questions
 from pecli.errors import PecliError
 from pecli.plots.images import Picture
 from pecli.plots.page import page_of
+from pecli.spec.declaration import Encoding, Family
+from pecli.spec.facts import PICTURES
 from pecli.teach.examples import work_through
 
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them

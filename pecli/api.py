@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_number
 from pecli.numbers.dtypes import known_dtype
 from pecli.numbers.reader import shown
 from pecli.sources.kinds import CONFIG_KEYS
 from pecli.sources.sources import NamedSource, config_source, read_source
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.apply.options import ApplyResult

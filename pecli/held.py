@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pecli import api
 from pecli.apply.rotation import head_width
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Bias
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import allowance
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Bias
+from pecli.spec.recipe import Recipe
 from pecli.tables.guise import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pecli.declare.encoding import Family
 from pecli.held import Held, Stored, turned
+from pecli.spec.declaration import Family
 
 __all__ = ["AbsoluteTable", "BiasTable", "RelativeTable", "RotaryTable", "array"]
 

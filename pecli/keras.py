@@ -14,9 +14,9 @@ from typing import Any
 import keras
 from keras import ops
 
-from pecli.declare.encoding import Family
 from pecli.held import Held, Stored, turned
 from pecli.numbers.rounding import widen
+from pecli.spec.declaration import Family
 
 __all__ = ["AbsoluteLayer", "BiasLayer", "RelativeLayer", "RotaryLayer", "TableLayer"]
 

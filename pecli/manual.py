@@ -29,8 +29,8 @@ from pecli.cli.commands import COMMANDS
 from pecli.cli.generate.options import TableOptions, option_help
 from pecli.cli.options import Runner, parameters_of
 from pecli.cli.run import run
-from pecli.declare.encoding import Encoding, Parameter
-from pecli.encodings import CATALOGUE
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Encoding, Parameter
 from pecli.version import __version__
 
 ROOT = Path(__file__).parent.parent

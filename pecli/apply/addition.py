@@ -33,9 +33,6 @@ from pecli.apply.options import (
     table_rows,
 )
 from pecli.apply.tensors import ConcatTable, Tensor
-from pecli.declare.effect import Effect
-from pecli.declare.plan import Conditional
-from pecli.declare.tabular import Tabular
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_integer, shorten
@@ -43,6 +40,9 @@ from pecli.numbers.double_double import DoubleDouble, add
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow
 from pecli.sources.sources import NamedSource
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Conditional
+from pecli.spec.tabular import Tabular
 from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import minus_infinity, round_into
 from pecli.tables.table import Table
@@ -107,7 +107,7 @@ class AddedRows(Tabular):
         return self.reals.rows(number * self.step, min((number + 1) * self.step, self.reals.count))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         step = max(1, BLOCK_VALUES // self.tensor.width)
         with scratch() as own:
             for target in out.values():
@@ -242,7 +242,7 @@ class ConditionedRows(Tabular):
         self.recipe, self.metadata = None, {}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for target in out.values():
             at = start
             while at < stop:

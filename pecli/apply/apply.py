@@ -16,15 +16,15 @@ from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes, only_tens
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import add_bias
 from pecli.apply.tensors import Tensor
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Family
-from pecli.declare.tabular import Tabular
-from pecli.encodings import find
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import COMPLEX
 from pecli.sources.sources import NamedSource, exact_source
+from pecli.spec.catalogue import find
+from pecli.spec.declaration import Family
+from pecli.spec.hooks import Effect
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 

@@ -28,15 +28,15 @@ from pecli.apply.scores import (
 )
 from pecli.apply.scores import longest_vector as size_of
 from pecli.apply.tensors import Tensor, tensor_of
-from pecli.declare.effect import Effect, Term
-from pecli.declare.encoding import Family
-from pecli.declare.tabular import Array, Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
 from pecli.sources.sources import NamedSource
+from pecli.spec.declaration import Family
+from pecli.spec.hooks import Effect, Term
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Array, Tabular
 
 
 class Products:
@@ -196,7 +196,7 @@ class AttendedRows(Tabular):
         self.recipe, self.metadata, self.error = None, {}, 0.0
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for target in out.values():
             at = start
             for rows in self.weights.split(start, stop):

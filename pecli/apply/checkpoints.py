@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.cosines import OF_MODEL, PAIRINGS, members
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
 from pecli.formats.io.atomic import Need, open_output
@@ -29,6 +28,7 @@ from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
 from pecli.formats.stored import plain
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.selection import View
 
 Integers = NDArray[np.int64]
@@ -170,7 +170,7 @@ class PermutedRows(View):
             raise none_found("the file", rows)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         self.source.fill(start, stop, {name: target for name, target in out.items() if name not in self.heads})
         for name, target in out.items():
             if name in self.heads:

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.exact import ColumnBands, ExactRows, Floats, Interval, Places, WavePoints, exactly
-from pecli.declare.plan import Waves
-from pecli.declare.tabular import Tabular
 from pecli.engine.runs import fill_points, plane_error
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.rounding import widen
+from pecli.spec.plans import Waves
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]

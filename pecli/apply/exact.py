@@ -32,8 +32,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Band, Values, Waves
-from pecli.declare.tabular import Tabular
 from pecli.engine import FrequencySet
 from pecli.engine.angles import round_ratio
 from pecli.engine.narrowing import Flags
@@ -54,6 +52,8 @@ from pecli.numbers.double_double import (
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
+from pecli.spec.plans import Band, Values, Waves
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]

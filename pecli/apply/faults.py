@@ -10,11 +10,11 @@ from pecli.apply.exact import Floats
 from pecli.apply.tensors import BY_RANK
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import split_recipe
 from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
+from pecli.spec.recipe import split_recipe
+from pecli.spec.tabular import Tabular
 
 MAX_BYTES = 1 << 26  # of an array that is rotated anew in memory, several times as float64
 MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat16 may be apart

@@ -18,8 +18,8 @@ from pecli.apply.cosines import HeadPairs, members
 from pecli.apply.exact import Floats
 from pecli.apply.tensors import Tensor
 from pecli.comparison.ulps import last_place, pair_norms
-from pecli.declare.tabular import Tabular
 from pecli.numbers.rounding import narrow, widen
+from pecli.spec.tabular import Tabular
 
 Integers = NDArray[np.int64]
 
@@ -64,7 +64,7 @@ class FrameworkRows(Tabular):
         self.worst, self._lock = 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, target in out.items():
             steps, sizes = self.compute[name]
             values = steps(start, stop)

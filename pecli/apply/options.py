@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.tensors import Tensor
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.positions import Positions
 from pecli.sources.sources import NamedSource
+from pecli.spec.tabular import Tabular
 
 WAYS = ("forward", "inverse", "gradient")
 LEAST_SCALE = Decimal("1e-30")

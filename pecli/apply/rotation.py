@@ -44,10 +44,6 @@ from pecli.apply.exact import (
 from pecli.apply.framework import FrameworkRows, rotation_steps
 from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes, keys_of, roles_note, stored_rows, table_rows
 from pecli.apply.tensors import ConcatTable, Tensor, Tile, tiles
-from pecli.declare.effect import Effect
-from pecli.declare.plan import Waves
-from pecli.declare.tabular import Array, Tabular
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.engine.threads import Scratch, Task, default_threads
 from pecli.engine.threads import run_tasks as share
 from pecli.errors import BadParameter, BadRecipe
@@ -56,6 +52,10 @@ from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, widen
 from pecli.sources.sources import NamedSource
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.conversion import convert
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
@@ -228,7 +228,7 @@ class RotatedTensors(Tabular):
         return max(one.tensor.side("s") for one in self.tasks.values())
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write vectors; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         self._fill(start, stop, out, 1)
 
     def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:

@@ -23,15 +23,15 @@ from pecli.apply.addition import AddedRows
 from pecli.apply.exact import ExactRows, Floats
 from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
 from pecli.apply.tensors import Tensor, as_logits
-from pecli.declare.effect import Effect
-from pecli.declare.plan import Bias
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
 from pecli.sources.sources import NamedSource
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Bias
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.bias import BiasFiller
 from pecli.tables.table import Table
 from pecli.tables.views import regrouped, view_of
@@ -248,7 +248,7 @@ class ScoreRows(Tabular):
         self.error, self._lock = 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for target in out.values():
             at = start
             for rows in self.split(start, stop):

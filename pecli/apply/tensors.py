@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
 from pecli.numbers import random as draws
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.rounding import narrow, widen
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.selection import InMemory
 from pecli.tables.views import ArrayView, view_of
 
@@ -282,7 +282,7 @@ class ConcatTable(Tabular):
         self.recipe, self.metadata = None, metadata or {}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, target in out.items():
             table, own = self.parts[name]
             table.fill(start, stop, {own: target})
@@ -317,7 +317,7 @@ class RandomTensor(Tabular):
         self.recipe, self.metadata = None, {}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for target in out.values():
             width = target.shape[-1]
             words = draws.words(self.seed, start * width, (stop - start) * width, self.stream)

@@ -151,7 +151,7 @@ class Commands(TyperGroup):
 
 def _meant(word: str) -> str | None:
     """Return the command that a word means, which may be an encoding's name; None where that is not known."""
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     if word.partition(":")[0] in CATALOGUE:
         return f"pecli generate {clean(word)}, or pecli list {clean(word.partition(':')[0])}"

@@ -18,7 +18,7 @@ def source_words(incomplete: str) -> list[str]:
 
 
 def _sources(incomplete: str) -> list[str]:
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     path, colons, _ = incomplete.partition("::")
     if colons and os.path.isfile(path):
@@ -43,7 +43,7 @@ def _arrays(path: str) -> list[str]:
 
 def _keys(name: str, incomplete: str) -> list[str]:
     """Return a recipe with each key that may come next, or with each choice of the key that stands there."""
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
     from pecli.tables.request import KEYS
 
     at = 1 + max(incomplete.rfind(mark) for mark in ":,")

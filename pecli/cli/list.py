@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 from pecli.cli.options import Json, Option, Quiet, refuse
 from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
-from pecli.encodings import find
 from pecli.encodings.shared.code import FRAMEWORKS
 from pecli.errors import UnknownName
 from pecli.records import dataclass
+from pecli.spec.catalogue import find
 
 if TYPE_CHECKING:
-    from pecli.declare.encoding import Encoding
+    from pecli.spec.declaration import Encoding
 
 MOST_LINES = 50  # of one encoding
 
 
 def _names() -> Iterable[str]:
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     return CATALOGUE
 
@@ -49,7 +49,7 @@ class ListOptions:
 
 def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     if options.encoding is not None and options.code is not None:
         refuse("has no effect with --code", options, "why", "all", "choose", "where")
@@ -94,8 +94,8 @@ def _why(encoding: Encoding, *, json: bool) -> int:
 
 def _code(text: str, framework: str, *, json: bool) -> int:
     """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
-    from pecli.encodings.recipe import Recipe, split_recipe
     from pecli.encodings.shared.code import loading
+    from pecli.spec.recipe import Recipe, split_recipe
 
     if framework not in FRAMEWORKS:
         raise UnknownName("framework", framework, FRAMEWORKS)
@@ -186,7 +186,7 @@ def _prose(text: str, lead: str = "  ") -> list[str]:
 def _example(encoding: Encoding, room: int | None) -> list[str]:
     """Return the declared example, worked through as far as there is room."""
     from pecli.cli.inspect.lesson_view import text_of
-    from pecli.encodings.recipe import Recipe
+    from pecli.spec.recipe import Recipe
     from pecli.teach.examples import work_through
 
     example = work_through(Recipe.parse(encoding.example))

@@ -27,7 +27,7 @@ from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
 if TYPE_CHECKING:
-    from pecli.declare.encoding import Family
+    from pecli.spec.declaration import Family
 
 T = TypeVar("T")
 TABLE, OUTPUT, SCREEN = "Table", "Output", "Screen"

@@ -12,7 +12,7 @@ from typer import TyperException
 from pecli.errors import nearest
 
 if TYPE_CHECKING:
-    from pecli.declare.encoding import Encoding
+    from pecli.spec.declaration import Encoding
 
 # What other programs call an option that several commands have; an encoding's parameters declare their own words.
 MEANT = {
@@ -115,7 +115,7 @@ def _generates(context: Any) -> bool:
 
 def _encoding(context: Any, words: Sequence[str]) -> Encoding | None:
     """Return the encoding whose command, or whose recipe, was typed."""
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     names = (word.partition(":")[0] for word in (context.info_name, *words))
     return next((CATALOGUE[name] for name in names if name in CATALOGUE), None)
@@ -126,7 +126,7 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
     from pecli.cli.commands import COMMANDS
     from pecli.cli.generate.options import TableOptions
     from pecli.cli.options import declared
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
 
     table = declared(TableOptions).get(word.replace("-", "_"))
     if _generates(context) and encoding is not None and table is not None:

@@ -14,9 +14,9 @@ from pecli.comparison.blocks import Pairing, compare_block
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
 from pecli.comparison.ulps import coarser
-from pecli.declare.tabular import Tabular
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from pecli.comparison.figures import Figures
 from pecli.comparison.ulps import BINS
-from pecli.declare.html import html_table
 from pecli.records import dataclass
+from pecli.spec.tabular import html_table
 
 
 @dataclass(frozen=True)

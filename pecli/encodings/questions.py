@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from pecli.declare.encoding import Encoding
-from pecli.encodings import FOLDERS
 from pecli.records import dataclass
+from pecli.spec.catalogue import FOLDERS
+from pecli.spec.declaration import Encoding
 
 
 @dataclass(frozen=True)

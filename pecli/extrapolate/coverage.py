@@ -17,11 +17,11 @@ from decimal import Decimal
 
 import numpy as np
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.numbers.decimals import CONTEXT, PI, TAU
 from pecli.records import dataclass
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 
 TURN = 1 << 256
 TAU_UNIT = 10**110

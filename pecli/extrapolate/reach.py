@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Bias, Frame, Relative, Values
 from pecli.errors import BadParameter
 from pecli.extrapolate.coverage import Curve, sample
 from pecli.numbers.double_double import Points
 from pecli.records import dataclass
+from pecli.spec.plans import Bias, Frame, Relative, Values
 
 Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 

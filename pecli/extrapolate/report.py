@@ -6,12 +6,6 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 
-from pecli.declare.encoding import Family
-from pecli.declare.html import html_table
-from pecli.declare.plan import Bias, Plan, Relative, Values, Waves
-from pecli.declare.reach import Reach
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
@@ -23,6 +17,11 @@ from pecli.numbers.printing import at_least, between, figure, percent
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.sources import NamedSource, read_source
+from pecli.spec.declaration import Family
+from pecli.spec.hooks import Reach
+from pecli.spec.plans import Bias, Plan, Relative, Values, Waves
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular, html_table
 from pecli.tables.request import take_table_keys
 
 RULES = {

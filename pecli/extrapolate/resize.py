@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.rounding import widen
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.rounding import round_into
 from pecli.version import __version__
 
@@ -184,7 +184,7 @@ class Resized(Tabular):
         return np.arange(start, stop, dtype=np.int64)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         (target,) = out.values()
         prefix, dtype = self._extension.prefix, self.arrays[0].dtype
         kept = max(0, min(prefix, stop) - start)

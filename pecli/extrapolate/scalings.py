@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from pecli.declare.plan import Waves
-from pecli.declare.rescaling import Rescaling, Slowed
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.printing import percent
 from pecli.records import dataclass
+from pecli.spec.hooks import Rescaling, Slowed
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 
 RULES = {
     "kept": "turns as fast as in training",

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, Spread, WriteOptions, one_at_a_time
 from pecli.numbers.reader import is_url, shown
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.formats.io.atomic import Need

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Tabular
 from pecli.formats.columns import Column, ColumnTable, TableColumns, batches, schema
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
@@ -22,6 +21,7 @@ from pecli.formats.stored import KEY, parse_object
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.reader import limit, size_text
 from pecli.records import dataclass
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.formats.decimals import shortest
 from pecli.formats.format import INTEGERS, Draft, WriteOptions
 from pecli.formats.io.output import Output
 from pecli.formats.layout import in_order
 from pecli.formats.stored import plain
 from pecli.numbers.rounding import widen
+from pecli.spec.tabular import Array, Tabular
 
 Literals = Callable[[NDArray[Any]], list[str]]
 _NUMBERS = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}

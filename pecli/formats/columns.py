@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.errors import BadParameter
 from pecli.formats.format import WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, groups, in_turn
@@ -21,6 +20,7 @@ from pecli.formats.io.source import InputFile
 from pecli.formats.layout import numbered
 from pecli.formats.stored import KEY, StoredTable, facts_json, safe_shape, texts
 from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
+from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -381,14 +381,14 @@ class ColumnTable(StoredTable):
         raise NotImplementedError
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         names = [column for name in out for column in self._gathered[name].columns]
         found = self.read_columns(names, start, stop)
         for name, values in out.items():
             self._gathered[name].fill(found, values)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
+        """Return positions; see :meth:`pecli.spec.tabular.Tabular.position`."""
         name = next(
             (key for key in ("position", "query") if key in self._columns and not self._columns[key].shape), None
         )

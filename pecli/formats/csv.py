@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadFile, BadParameter
 from pecli.formats.arrow import BatchTable, numbers
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
@@ -28,6 +27,7 @@ from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.stored import MOST_ARRAYS
 from pecli.numbers.dtypes import real_pairs
 from pecli.numbers.reader import limit, size_text
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa

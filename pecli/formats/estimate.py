@@ -7,10 +7,10 @@ import sys
 import time
 from itertools import cycle
 
-from pecli.declare.tabular import Tabular
 from pecli.formats.format import Format
 from pecli.formats.io.blocks import AHEAD_BYTES, BLOCK_BYTES, BUFFER_BYTES, Buffer, Task, fill
 from pecli.records import dataclass
+from pecli.spec.tabular import Tabular
 
 MEASURED_SECONDS = 0.3  # that measuring takes
 MEASURED_PLACES = 8  # of the table at which it is measured

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage
 from pecli.records import dataclass
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.formats.io.source import InputFile

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.plan import Waves
-from pecli.declare.tabular import Tabular
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
 from pecli.numbers.dtypes import storage
+from pecli.spec.plans import Waves
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 ARCHITECTURE = "pecli"  # a table is no model: its keys stand where a model of this name would have them
@@ -86,7 +86,7 @@ def _factors(table: Tabular) -> np.ndarray[Any, Any] | None:
     """Return what runtimes divide each frequency by; None where a key says the scaling, or there is none."""
     if not isinstance(table, Table) or table.source.values.get("scaling", "none") in ("none", *IN_KEYS):
         return None
-    from pecli.encodings.recipe import Recipe
+    from pecli.spec.recipe import Recipe
 
     plain = {key: table.source.values[key] for key in ("dim", "rotary_dim", "partial", "base")}
     given = {key.replace("_", "-"): str(value) for key, value in plain.items() if value is not None}

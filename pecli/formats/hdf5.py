@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.engine.threads import run_in_thread
 from pecli.errors import BadParameter
 from pecli.formats.format import Draft, WriteOptions
@@ -30,6 +29,7 @@ from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, with_s
 from pecli.formats.stored import StoredTable, boxes, plain
 from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes, storage
 from pecli.numbers.reader import limit, size_text
+from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     import h5py

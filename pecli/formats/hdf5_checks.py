@@ -14,9 +14,9 @@ import struct
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pecli.declare.tabular import Array
 from pecli.formats.io.source import InputFile, RawFile, zlib_size
 from pecli.numbers.reader import limit, size_text
+from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
     from h5py import h5d

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.formats.columns import row_axes
 from pecli.formats.decimals import json_texts, narrowed, spelled
 from pecli.formats.format import Draft, WriteOptions
@@ -26,6 +25,7 @@ from pecli.formats.layout import with_positions
 from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
 from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
 from pecli.numbers.reader import limit, size_text
+from pecli.spec.tabular import Array, Tabular, array_of
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 

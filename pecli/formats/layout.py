@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.dtypes import raw_bytes
 from pecli.records import dataclass
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.selection import View
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Numbered(View):
         self.scales, self.recipe = scales, table.recipe
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         rest = dict(out)
         for name in rest.keys() & self.scales.keys():
             numbers = rest.pop(name)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.errors import BadFile, BadParameter
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import StoredTable, dtype_name, safe_shape
 from pecli.numbers.dtypes import storage
+from pecli.spec.tabular import Array, Tabular, array_of
 
 MAGIC = b"\x93NUMPY"
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
@@ -20,6 +19,7 @@ from pecli.formats.layout import in_order
 from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header, refuse_more
 from pecli.formats.stored import StoredTable, axes_of, dtype_name, facts_json, parse_object, texts
 from pecli.numbers.dtypes import raw_bytes
+from pecli.spec.tabular import Array, Tabular, array_of
 
 RECIPE = "recipe"  # an array of text: every member of an npz should be an array
 FORMER_RECIPE = "recipe.json"  # of earlier versions

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import BadParameter
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
+from pecli.spec.tabular import Array, Tabular
 
 MOST = (1 << 31) - 1  # bytes that its readers take
 OPSET, IR = 23, 10  # the first that has RotaryEmbedding, and the version of the container that goes with it

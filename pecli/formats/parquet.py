@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.formats.arrow import BatchTable
 from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS, TableColumns, batches, row_axes, schema
@@ -17,6 +16,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, reading, undone
 from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,13 +10,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, StoredTable, axes_of, facts_json, parse_object, plain, safe_shape, texts
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import limit, size_text
+from pecli.spec.tabular import Array, Tabular, array_of
 
 CODES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "complex64": "C64", "bool": "BOOL",

@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import UnknownName
 from pecli.formats.io.source import InputFile
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.numbers.reader import UntrustedText
+from pecli.spec.tabular import Array, Tabular
 
 KEY = "pecli"
 
@@ -130,7 +130,7 @@ class StoredTable(Tabular):
         self.arrays = (self.array(name),)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, values in out.items():
             self.fill_array(self.array(name), start, stop, values)
 

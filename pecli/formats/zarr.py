@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular, array_of
 from pecli.engine.threads import run_in_thread, run_threads
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, Shard, WriteOptions
@@ -36,6 +35,7 @@ from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.numbers.reader import is_url, limit, shown, size_text
+from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     import zarr

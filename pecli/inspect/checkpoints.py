@@ -10,9 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.formats import open_table
 from pecli.formats.stored import StoredTable
@@ -22,6 +19,9 @@ from pecli.models.reading import ConfigReading, LayerReading
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
 from pecli.sources.configs import of_layer
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 CONFIG = "config.json"

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.models.config import load_config
 from pecli.models.reader import read_for
@@ -21,6 +19,8 @@ from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
 from pecli.process import notice
 from pecli.sources.configs import of_layer
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 

@@ -11,12 +11,12 @@ from hashlib import blake2b
 
 import numpy as np
 
-from pecli.declare.tabular import BLOCK_BYTES, Array, Tabular
-from pecli.declare.words import EXPECTATIONS
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
 from pecli.inspect.properties import MAX_NEIGHBOUR_RATIO, Property
 from pecli.inspect.rows import RowReader, ShiftStep, step_of
+from pecli.spec.facts import EXPECTATIONS
+from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.views import view_of
 
 MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances

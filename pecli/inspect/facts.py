@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Encoding, Family
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspect.pairs import reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import between, figure
 from pecli.records import dataclass
+from pecli.spec.declaration import Encoding, Family
+from pecli.spec.facts import Work
+from pecli.spec.plans import Bias, Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table, rows_of
 
 TITLES: Mapping[str, str] = {
@@ -209,7 +209,7 @@ def fitted(encoding: Encoding, setting: Setting) -> Recipe:
     needed = {p.option: keys[p.option] for p in encoding.options if p.required and p.option in keys}
     for beneath in (needed, keys):
         try:
-            return Recipe.over(encoding.name, own, beneath)
+            return Recipe.with_defaults(encoding.name, own, beneath)
         except PecliError:  # a width that its grid, its axes or its sections do not divide
             continue
     return example

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import phasors
 from pecli.judge.structure import readings
 from pecli.numbers.rounding import floats
 from pecli.records import dataclass
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
 
 Floats = NDArray[np.float64]

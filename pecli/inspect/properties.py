@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.encoding import REGISTRY, Family
-from pecli.declare.tabular import Array, Tabular
 from pecli.errors import PecliError
 from pecli.inspect.pairs import SIDE, Floats, PairReading, Sample, is_matrix, reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import between, figure, percent
 from pecli.numbers.rounding import floats
+from pecli.spec.declaration import REGISTRY, Family
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, PairReading, is_matrix, planes_of, reading_of, take
 from pecli.judge.planes import EPSILON
 from pecli.records import dataclass
+from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 
 FITTED_ROWS = 2048  # rows that a matrix is fitted to
 MAX_DISTANCES = 1 << 21  # between rows that are held at once, 16 MiB
@@ -230,7 +230,7 @@ class Similarity(Tabular):
         self.recipe, self.metadata = None, {"similarity": kind, **_of(table)}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         with np.errstate(all="ignore"):  # any bits may stand in a file
             left = self._read(start, stop)
             for target in out.values():
@@ -275,7 +275,7 @@ class ShiftMatrix(Tabular):
         self.recipe, self.metadata = None, {"shift": str(shift), "residual": f"{self.residual:.3g}", **_of(table)}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for target in out.values():
             target[...] = self._step.rows(start, stop)
 

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.html import html_table
-from pecli.declare.plan import Bias
-from pecli.declare.tabular import Array, Block, Tabular
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
 from pecli.records import dataclass
+from pecli.spec.plans import Bias
+from pecli.spec.tabular import Array, Block, Tabular, html_table
 from pecli.tables.table import Table
 
 BLOCK_BYTES = 1 << 20  # read at once: with their float64 copies they stay in the caches

@@ -12,13 +12,13 @@ from typing import Any
 
 from pecli.comparison.compare import Progress
 from pecli.comparison.results import Comparison
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.judge.compare import compare
 from pecli.numbers.positions import Positions
 from pecli.sources.listing import files_of
 from pecli.sources.parts import shard_of
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.measured import Pairs
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, runs_of
 from pecli.judge.structure import Reading, readings, usable_rows
 from pecli.judge.waves import Measured
+from pecli.spec.measured import Pairs
 
 CLEAR = 20.0
 """Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps."""

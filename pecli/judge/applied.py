@@ -19,9 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.declare.measured import PUBLISHED_BASES
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
@@ -33,6 +30,9 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import narrow
+from pecli.spec.measured import PUBLISHED_BASES
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.selection import InMemory
 from pecli.tables.table import Table

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Axes, Floats, GridAxis, Pairs
-from pecli.declare.tabular import Array, Tabular
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
+from pecli.spec.measured import Axes, Floats, GridAxis, Pairs
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]

@@ -10,10 +10,6 @@ import numpy as np
 
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.results import Comparison, Finding
-from pecli.declare.plan import Bias, Relative, Values
-from pecli.declare.profiles import Candidate, Floats, Integers, median, units
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, readings_of
 from pecli.judge.codes import measured_of, visible
@@ -21,6 +17,10 @@ from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, numbers, recipe_text
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
+from pecli.spec.plans import Bias, Relative, Values
+from pecli.spec.profiles import Candidate, Floats, Integers, median, units
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 MAX_ULP = 4.0

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Floats, Integers, Profile
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
 from pecli.judge.codes import measured_of, rows_of
 from pecli.judge.description import Candidate, Fit, Identification
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
 from pecli.numbers.dtypes import GRIDS
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Floats, Integers, Profile
+from pecli.spec.tabular import Tabular
 
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import CodeRows, Floats, units
-from pecli.declare.tabular import Tabular
 from pecli.judge.description import Identification
 from pecli.judge.fit import Lines
+from pecli.spec.profiles import CodeRows, Floats, units
+from pecli.spec.tabular import Tabular
 
 MAX_ROWS = 4096
 MAX_VALUES = 1 << 18

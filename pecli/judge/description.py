@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.profiles import Candidate
+from pecli.spec.profiles import Candidate
 
 if TYPE_CHECKING:
     from pecli.tables.table import Table

@@ -17,11 +17,6 @@ from itertools import takewhile
 import numpy as np
 
 from pecli.comparison.results import Comparison, Finding
-from pecli.declare.changes import Change, other_units
-from pecli.declare.measured import Floats, Named, Pairs
-from pecli.declare.plan import Waves
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
@@ -43,6 +38,11 @@ from pecli.judge.waves import (
 from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
+from pecli.spec.hooks import Change, other_units
+from pecli.spec.measured import Floats, Named, Pairs
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.changes import Values
-from pecli.declare.profiles import Floats, Integers, units
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
+from pecli.spec.hooks import Values
+from pecli.spec.profiles import Floats, Integers, units
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 BLOCK_VALUES = 1 << 20

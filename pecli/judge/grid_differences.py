@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.comparison.results import Finding
-from pecli.declare.measured import Floats, Named, Pairs
-from pecli.declare.plan import Waves
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
 from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.measured import Floats, Named, Pairs
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import Axes, Floats, Named
-from pecli.declare.plan import Coordinate, Waves
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe, join_recipe
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series
 from pecli.judge.arithmetic import score as score_of
 from pecli.judge.axes import AxisView, Grid, columns_of, grids_of, readings_of, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.measured import Axes, Floats, Named
+from pecli.spec.plans import Coordinate, Waves
+from pecli.spec.recipe import Recipe, join_recipe
+from pecli.spec.tabular import Tabular
 
 LEVELS = (2.0**-40, 2.0**-22, 2.0**-10, 2.0**-7.5)
 """Relative errors of frequencies computed in float64, float32, float16 and bfloat16."""

@@ -7,9 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import split_recipe
 from pecli.judge.alone import lone_readings
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
@@ -18,6 +15,9 @@ from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.recipe import split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 
 MIN_EXPLAINED = 0.99

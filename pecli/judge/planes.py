@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.numbers.rounding import nearest, widen
+from pecli.spec.tabular import Array, Tabular
 
 Floats = NDArray[np.float64]
 

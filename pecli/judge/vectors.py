@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pecli.declare.measured import Floats, Named, Pairs
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import join_recipe
 from pecli.judge.description import Identification
 from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, unit
 from pecli.judge.waves import LEVELS, exactly, singles_of
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.measured import Floats, Named, Pairs
+from pecli.spec.recipe import join_recipe
+from pecli.spec.tabular import Tabular
 
 MAX_ULP = 4
 """Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""

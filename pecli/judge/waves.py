@@ -9,16 +9,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
-from pecli.declare.plan import Waves
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import Score, Shown, best_way, float32_series
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
 from pecli.judge.structure import Reading, readings
 from pecli.numbers.decimals import decimal_exactly, digits, shortest
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.measured import PUBLISHED_FACTORS, Floats, Named, Pairs
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.layouts import cosines_and_sines
 
 LEVELS = {

@@ -10,13 +10,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.recipe import join_recipe
 from pecli.engine.threads import default_threads
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, LOW_TYPES, Way, allowance, in_double
 from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
 from pecli.numbers.positions import fraction_text
+from pecli.spec.recipe import join_recipe
 from pecli.tables.table import Table
 
 BLOCK_VALUES = 1 << 19

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from pecli.declare.html import html_table
 from pecli.errors import BadFile, BadParameter, UnknownName
+from pecli.spec.tabular import html_table
 
 VERSION = "5.23"
 """The release of transformers whose reading this is."""
@@ -224,8 +224,8 @@ class ConfigReading:
 
     def command(self, layer: LayerReading) -> str:
         """Return a command that makes a table of a kind of layer: what no config gives stands in it as an example."""
-        from pecli.encodings import find
-        from pecli.encodings.recipe import Recipe
+        from pecli.spec.catalogue import find
+        from pecli.spec.recipe import Recipe
 
         words = ["pecli generate", layer.encoding, "--config", self.path]
         same = [name for name, one in self.layers.items() if one is layer]

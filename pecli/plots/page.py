@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.scalings import scaled_recipe, scalings_of
 from pecli.inspect.pairs import Floats, Sample, reading_of, take
 from pecli.plots.tables import head_values, in_turn, is_bias, matrix, side_by_side
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.recipe import split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from pecli.declare.words import REACHES
 from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
 from pecli.plots.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
+from pecli.spec.facts import REACHES
 
 DISTANCE = "distance (positions)"
 Made = Sequence[tuple[str, WaveReach]]  # each by its name

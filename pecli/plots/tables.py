@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Bias
-from pecli.declare.tabular import Tabular
-from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.pairs import Floats, PairReading, Sample, reading_of, squeezed, take
 from pecli.numbers.rounding import floats
@@ -31,6 +28,9 @@ from pecli.plots.charts import (
     chosen,
     some_of,
 )
+from pecli.spec.facts import PICTURES
+from pecli.spec.plans import Bias
+from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
 PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile
 from pecli.models.reader import read_config
 from pecli.models.reading import ConfigReading, LayerReading
+from pecli.spec.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def configured(
 
 def of_layer(reading: ConfigReading, layer: LayerReading, given: Mapping[str, object]) -> Configured:
     """Return the recipe of one kind of layer."""
-    return Configured(Recipe.over(layer.encoding, given, layer.params), layer, reading)
+    return Configured(Recipe.with_defaults(layer.encoding, given, layer.params), layer, reading)
 
 
 def every_layer(

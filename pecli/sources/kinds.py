@@ -8,8 +8,8 @@ import os
 from enum import Enum
 from pathlib import Path
 
-from pecli.encodings import CATALOGUE
 from pecli.numbers.reader import is_url
+from pecli.spec.catalogue import CATALOGUE
 
 LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}

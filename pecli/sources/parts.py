@@ -16,12 +16,12 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular
-from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.numbers.decimals import shorten
 from pecli.sources.kinds import Kind, kind_of
 from pecli.sources.listing import files_of
+from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.selection import View
 
@@ -89,7 +89,7 @@ class Pieces(Tabular):
         return replace(array, shape=(*array.shape[:axis], self._ends[-1], *array.shape[axis + 1 :]))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         shared = {name: values for name, values in out.items() if name not in self._joined}
         if shared:
             self._pieces[0][0].fill(start, stop, shared)
@@ -108,7 +108,7 @@ class Pieces(Tabular):
             at += count
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return positions; see :meth:`pecli.declare.tabular.Tabular.position`."""
+        """Return positions; see :meth:`pecli.spec.tabular.Tabular.position`."""
         import numpy as np
 
         found = []
@@ -136,7 +136,7 @@ class Components(Tabular):
         self.sequential = any(getattr(table, "sequential", False) for table in self._tables.values())
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, values in out.items():
             table = self._tables[name]
             table.fill(start, stop, {table.arrays[0].name: values})

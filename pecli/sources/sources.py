@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pecli.declare.tabular import Tabular
-from pecli.encodings import unknown_encoding
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import shorten
 from pecli.records import dataclass
 from pecli.sources.kinds import Kind, kind_of
+from pecli.spec.catalogue import unknown_encoding
+from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.selection import View
 from pecli.tables.table import Table

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Conditional
-from pecli.declare.tabular import Tabular
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.weights import open_array
 from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
 from pecli.numbers.reader import StoredArray
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Conditional
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 
 Parse = Callable[..., Tabular]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.dtypes import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
+from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.layouts import check_layout, layout_arrays, layout_views
 from pecli.tables.selection import View
 from pecli.tables.table import Table
@@ -42,7 +42,7 @@ class Converted(View):
             self.metadata = {**source.metadata, "converted_from": source.recipe}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, values in self.source.read_rows(out, start, stop).items():
             convert_into(values, self.source.array(name).dtype, self.array(name).dtype, out[name])
 
@@ -87,7 +87,7 @@ class Rearranged(View):
         return None if self._stacked else self.source.position(start, stop)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         found = dict(layout_views(self.before, self._width, self._read(start, stop)))
         for part, view in layout_views(self.after, self._width, out):
             view[...] = found[part]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular
+from pecli.spec.tabular import Array, Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class Grouped(Tabular):
         return next(iter(self.tables.values())).position(start, stop) if len(rows) == 1 else None
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for group, table in self.tables.items():
             mine = {a.name: out[f"{group}/{a.name}"] for a in table.arrays if f"{group}/{a.name}" in out}
             if mine:

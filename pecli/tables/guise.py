@@ -8,13 +8,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Plan, Waves
-from pecli.declare.tabular import Array
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_count
 from pecli.records import dataclass
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Plan, Waves
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from pecli.declare.tabular import Array
 from pecli.errors import UnknownName
 from pecli.numbers.dtypes import COMPLEX
+from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

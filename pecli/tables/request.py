@@ -7,18 +7,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.encoding import Encoding, Family
-from pecli.encodings import CATALOGUE
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
 from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.records import dataclass
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Encoding, Family
 from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout
 
 if TYPE_CHECKING:
-    from pecli.encodings.recipe import Recipe
+    from pecli.spec.recipe import Recipe
 
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular, array_of
+from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class View(Tabular):
         self.source, self.arrays, self.recipe, self.metadata = source, tuple(arrays), None, source.metadata
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         self.source.fill(start, stop, out)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
@@ -55,7 +55,7 @@ class Renamed(View):
         super().__init__(source, new)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         self.source.fill(start, stop, {self._old[name]: values for name, values in out.items()})
 
 
@@ -75,12 +75,12 @@ class InMemory(Tabular):
         self._rows = {a.name: self.values[a.name].reshape(a.rows, *a.row_shape) for a in self.arrays}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, target in out.items():
             target[...] = self.held(name, start, stop)
 
     def held(self, name: str, start: int, stop: int) -> NDArray[Any]:
-        """Return rows; see :meth:`pecli.declare.tabular.Tabular.held`."""
+        """Return rows; see :meth:`pecli.spec.tabular.Tabular.held`."""
         return self._rows[self.array(name).name][start:stop]
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from pecli.declare.plan import Conditional, Plan
-from pecli.declare.tabular import Tabular
-from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_count
 from pecli.numbers.positions import Positions
+from pecli.spec.plans import Conditional, Plan
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.guise import Guise, frequencies
 from pecli.tables.request import Extent, Request, positions_of, take_table_keys
 from pecli.version import __version__
@@ -264,7 +264,7 @@ class Table(Tabular):
         return self.positions.numbers(start, stop)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
-        """Write rows into `out`, computed by so many threads; see :meth:`pecli.declare.tabular.Tabular.fill`."""
+        """Write rows into `out`, computed by so many threads; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         if self._called:
             for name in out.keys() - self._called.keys():
                 values = frequencies(self.source, self.request.arithmetic, self.array(name).dtype)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.records import dataclass
+from pecli.spec.tabular import Array, Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

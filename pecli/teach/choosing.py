@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 
-from pecli.declare.encoding import Encoding, Facts, Family
 from pecli.errors import BadParameter, UnknownName
 from pecli.records import dataclass
+from pecli.spec.declaration import Encoding, Facts, Family
 
 Holds = Callable[[Encoding], bool]
 WORDS = {"yes": True, "no": False}

@@ -12,10 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Bias, Conditional, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import lessons as shared
 from pecli.encodings.shared.lessons import (
     COLUMNS,
@@ -32,6 +28,10 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Bias, Conditional, Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 

@@ -15,16 +15,16 @@ from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
 from pecli.apply.options import ApplyOptions
 from pecli.apply.rotation import pairing_of
 from pecli.apply.tensors import tensor_of
-from pecli.declare.board import Item, SmallTable, Step, joined, short, three
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
 from pecli.sources.sources import NamedSource
+from pecli.spec.board import Item, SmallTable, Step, joined, short, three
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.selection import InMemory
 from pecli.teach.examples import MAX_POSITIONS, Example, table_at
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from pecli import api
 from pecli.apply.cosines import HeadPairs
 from pecli.apply.tensors import BY_RANK
-from pecli.encodings.recipe import split_recipe
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
@@ -21,6 +20,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import allowance, floats
 from pecli.sources.sources import NamedSource
+from pecli.spec.recipe import split_recipe
 from pecli.tables.foreign import table_of
 from pecli.tables.selection import InMemory
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pecli.declare.encoding import REGISTRY, Encoding
-from pecli.encodings import find
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.extrapolate.report import extrapolate
 from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES
+from pecli.spec.catalogue import find
+from pecli.spec.declaration import REGISTRY, Encoding
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from pecli.teach.examples import work_through
 

@@ -13,10 +13,10 @@ import torch
 
 from pecli import api
 from pecli.comparison.results import Comparison
-from pecli.declare.encoding import Family
 from pecli.errors import PecliError
 from pecli.numbers.rounding import allowance
 from pecli.sources.sources import NamedSource
+from pecli.spec.declaration import Family
 from pecli.torch.modules import BiasModule, RotaryModule, TableModule, name_of, tensor
 
 FREQUENCIES = "inv_freq"

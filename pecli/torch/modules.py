@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from pecli.declare.encoding import Family
 from pecli.errors import BadParameter, PecliError
 from pecli.held import Held, Stored, turned
+from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
 from pecli.tables.guise import FREQUENCIES
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from pecli.cli.commands import COMMANDS
-from pecli.declare.encoding import Family
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats import FORMATS
 from pecli.numbers.decimals import parse_number
 from pecli.sources.sources import read_source
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Family
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 LLAMA = {

@@ -426,7 +426,7 @@ def test_a_hostile_file_is_an_answer_too(name, bomb, tmp_path, capfd):
 )
 def test_every_command_over_every_encoding_of_few_rows(rows, least, tmp_path, monkeypatch, capfd):
     """With 1, 2, 3 rows, and with the smallest values that the declarations allow: one column, one head."""
-    from pecli.encodings import CATALOGUE
+    from pecli.spec.catalogue import CATALOGUE
     from tests.fuzz.words import smallest
 
     monkeypatch.chdir(tmp_path)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pecli import Recipe
-from pecli.declare.board import SmallTable, Step
 from pecli.encodings.shared.lessons import Exercise
+from pecli.spec.board import SmallTable, Step
 from pecli.teach.examples import bias_steps, compute, work_through
 
 BOARDS = {  # recipes worked through

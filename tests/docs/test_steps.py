@@ -13,11 +13,11 @@ import pytest
 import pecli
 from pecli import PecliError, Recipe, Table
 from pecli.cli.inspect.lesson_view import text_of
-from pecli.declare.board import Equation, SmallTable
-from pecli.encodings import CATALOGUE
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
+from pecli.spec.board import Equation, SmallTable
+from pecli.spec.catalogue import CATALOGUE
 from pecli.teach.examples import work_through
 
 

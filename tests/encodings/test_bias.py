@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table
-from pecli.declare.encoding import Family
 from pecli.errors import BadParameter, PecliError, UnknownName
+from pecli.spec.declaration import Family
 
 
 def read(recipe, name="bias", **options):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table, open_table, write_table
-from pecli.declare.board import SmallTable
-from pecli.declare.hooks import HookName
 from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES, storage
+from pecli.spec.board import SmallTable
+from pecli.spec.declaration import HookName
 from pecli.teach.examples import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]

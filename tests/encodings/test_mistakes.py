@@ -5,9 +5,9 @@ from decimal import Decimal
 import pytest
 
 from pecli import Recipe
-from pecli.declare.words import USUAL_BASES
-from pecli.encodings import CATALOGUE
 from pecli.numbers.decimals import number_text
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.facts import USUAL_BASES
 from tests.support.mistakes import changed, mistakes
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Table
-from pecli.declare.encoding import REGISTRY
-from pecli.encodings import plugins
 from pecli.errors import BadFile
+from pecli.spec import plugins
+from pecli.spec.declaration import REGISTRY
 from pecli.testing import assert_table, check_encoding
 from tests.conftest import ROOT
 

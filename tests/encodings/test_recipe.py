@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecli import CATALOGUE, Recipe
-from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.errors import BadParameter, BadRecipe, PecliError, UnknownName
+from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.tables.table import Table
 
 

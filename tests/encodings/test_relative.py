@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table
-from pecli.declare.encoding import Family
 from pecli.encodings.relative.decomposed import axis_index
 from pecli.errors import BadParameter, BadRecipe, PecliError
+from pecli.spec.declaration import Family
 from tests.conftest import DATA
 from tests.support.golden_cases import allowed, cases, values
 

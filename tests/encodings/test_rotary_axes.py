@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pecli import Recipe, Table
-from pecli.declare.plan import Band, Waves
 from pecli.engine import widen
 from pecli.errors import PecliError
+from pecli.spec.plans import Band, Waves
 from tests.support.oracle import matches, power, waves
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.arithmetic import emulate
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALINGS, TAKEN
 from pecli.errors import BadParameter
 from pecli.extrapolate.scalings import scaled_recipe, unscaled
 from pecli.judge.identify import identify
 from pecli.models.reader import read_config
+from pecli.spec.recipe import Recipe
 from tests.support.mistakes import changed, mistakes
 
 PAIRS = 16

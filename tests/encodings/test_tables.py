@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.declare.plan import Waves, rotation
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
+from pecli.spec.plans import Waves, rotation
+from pecli.spec.recipe import Recipe
 from pecli.tables.fill import waves
 from pecli.tables.request import Extent, Request
 

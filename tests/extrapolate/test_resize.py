@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pecli import PecliError
-from pecli.declare.tabular import Array, Tabular
 from pecli.extrapolate.resize import Extension, Resized, extension_reach, make_taps, trained_rows
+from pecli.spec.tabular import Array, Tabular
 from tests.conftest import DATA
 
 REFERENCE = json.loads((DATA / "reference" / "resize.json").read_text())

@@ -215,7 +215,7 @@ def test_h5py_reads_complex(tmp_path):
 def test_hdf5_in_chunks_of_every_kind(tmp_path):
     import h5py
 
-    from pecli.declare.tabular import Array
+    from pecli.spec.tabular import Array
     from tests.support.format_tables import Given, values_of
 
     shapes = [

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.declare.tabular import Array
 from pecli.errors import BadFile, PecliError, UnknownName, WriteFailed
 from pecli.formats import FORMATS, format_for, open_table, write_table
+from pecli.spec.tabular import Array
 from tests.support.format_tables import Given, absolute
 
 SUFFIX = {name: form.suffixes[0] for name, form in FORMATS.items()}

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from pecli.declare.tabular import Array
-from pecli.encodings import CATALOGUE
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import FORMATS, open_table, write_table
 from pecli.formats.decimals import narrowed, shortest, spelled
 from pecli.inspect.facts import example_table
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.tabular import Array
 from pecli.tables.table import Table
 from tests.support.format_tables import Given, absolute, rotations, slopes
 

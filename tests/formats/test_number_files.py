@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, BadParameter, UnknownName
 from pecli.formats import open_table, write_table
 from pecli.numbers.positions import Positions
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.format_tables import sampled
 

@@ -44,7 +44,7 @@ def test_asking_of_a_files_name_loads_no_encoding_and_no_numpy():
     code = (
         "import sys; from pecli.sources.kinds import kind_of\n"
         "for text in ('table', 'pe.h5', './rope', 'x.npz::cos', '-'): kind_of(text)\n"
-        "from pecli.declare.encoding import REGISTRY\n"
+        "from pecli.spec.declaration import REGISTRY\n"
         "assert not REGISTRY and 'numpy' not in sys.modules, (list(REGISTRY), 'numpy' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], env=clean_environment(), check=True, timeout=60)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.declare.encoding import Family
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.held import Held
+from pecli.spec.declaration import Family
 from pecli.tables.selection import InMemory
 from tests.conftest import ROOT, clean_environment
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pecli import apply, table
-from pecli.declare.encoding import REGISTRY
+from pecli.spec.declaration import REGISTRY
 from pecli.testing import assert_applied, assert_table, check_encoding
 from pecli.testing.applied import allowance
 from tests.conftest import ROOT, clean_environment

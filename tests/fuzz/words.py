@@ -17,10 +17,10 @@ from pecli.cli.generate.options import TableOptions
 from pecli.cli.inspect.options import InspectOptions
 from pecli.cli.list import ListOptions
 from pecli.cli.options import Option, declared
-from pecli.declare.encoding import Encoding
-from pecli.declare.parameter import GIVEN, Parameter
-from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.formats import FORMATS
+from pecli.spec.declaration import Encoding
+from pecli.spec.parameter import GIVEN, Parameter
+from pecli.spec.recipe import join_recipe, split_recipe
 
 ENCODINGS = dict(CATALOGUE)  # which itself looks into its folders whenever it is asked
 OPTIONS = {

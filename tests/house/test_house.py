@@ -22,9 +22,9 @@ OTHERWISE = {
 }
 ELSEWHERE = {
     *((room, "complex") for room in ("comparison", "judge", "teach", "tables")),
-    *((room, "none") for room in ("declare", "plots", "inspect")),
+    *((room, "none") for room in ("spec", "plots", "inspect")),
     *((room, "linear") for room in ("extrapolate.resize", "cli.extrapolate.options")),
-    *((room, "integer") for room in ("cli.generate.options", "declare.parameter")),
+    *((room, "integer") for room in ("cli.generate.options", "spec.parameter")),
     *((room, "learned") for room in ("cli", "inspect.facts")),
 }
 KNOWN: set[tuple[str, str]] = set()  # may only shrink

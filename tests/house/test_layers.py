@@ -14,7 +14,7 @@ ROOMS = (
     "process",
     "records",
     "numbers",
-    "declare",
+    "spec",
     "engine",
     "encodings",
     "models",

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from pecli import CATALOGUE
-from pecli.encodings.recipe import Recipe
 from pecli.inspect.facts import Setting, cost_of
+from pecli.spec.recipe import Recipe
 
 SMALL = Setting(length=6, width=8, heads=2, layers=3, dtype="float32")
 N, WIDTH, HEADS, HEAD, LAYERS = 6, 8, 2, 4, 3

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pecli.encodings import find
+from pecli.spec.catalogue import find
 
 UNKNOWN = ("no formula", "no fault", "no known mistake", "nothing in common", "unexplained", "internal error")
 """What must not be said where the reason is known."""

@@ -9,11 +9,11 @@ from decimal import Decimal
 
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.models.config import as_stored
 from pecli.models.families import known_types, lines, rotary_family
 from pecli.models.reader import read_config, read_data
+from pecli.spec.recipe import Recipe
 from tests.support.golden_cases import cases
 
 LLAMA = {"model_type": "llama", "hidden_size": 512, "num_attention_heads": 8, "max_position_embeddings": 4096}
@@ -407,7 +407,7 @@ def test_reading_a_config_loads_no_numpy(tmp_path):
 
     (tmp_path / "config.json").write_text(json.dumps({**LLAMA, "rope_scaling": YARN}))
     code = (
-        "import sys; from pecli.models.reader import read_config; from pecli.encodings.recipe import Recipe; "
+        "import sys; from pecli.models.reader import read_config; from pecli.spec.recipe import Recipe; "
         f"Recipe.bind('rope', **read_config({str(tmp_path / 'config.json')!r}).select().params); "
         "sys.exit('numpy' in sys.modules)"
     )

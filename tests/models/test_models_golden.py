@@ -18,10 +18,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.rotary.rope.arithmetic import emulate
 from pecli.errors import PecliError
 from pecli.models.reader import read_config
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.golden_cases import allowed, cases, values
 

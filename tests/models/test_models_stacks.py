@@ -6,12 +6,12 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data, read_for
 from pecli.models.stack_differences import as_stack, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.golden_cases import cases, values
 

@@ -6,11 +6,11 @@ import re
 import mpmath
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspect.configs import report
 from pecli.models.reader import read_data
 from pecli.sources.configs import of_layer
+from pecli.spec.recipe import Recipe
 from tests.conftest import DATA
 
 TYPES = (DATA / "golden" / "model_types.txt").read_text().split()

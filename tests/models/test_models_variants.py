@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.models.reader import read_data
+from pecli.spec.recipe import Recipe
 from tests.support.golden_cases import cases
 
 VARIANTS, DEFAULTS = cases("variants"), cases("defaults")

@@ -10,11 +10,11 @@ import warnings
 
 from pecli.cli import commands
 from pecli.cli.run import run
-from pecli.declare.encoding import REGISTRY
-from pecli.encodings import plugins
 from pecli.numbers.printing import ask_precision
 from pecli.numbers.reader import raise_limits, trust_recipes
 from pecli.process import listen
+from pecli.spec import plugins
+from pecli.spec.declaration import REGISTRY
 
 _new, _kept = commands._built, functools.cache(commands._built)
 

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.numbers.dtypes import storage
+from pecli.spec.tabular import Array, Tabular
 
 RECIPE = "some:dim=4,len=9"
 FACTS = {"formula": "θ = p ω", "pecli_version": "0.1.0", "source": "A paper, 2017"}

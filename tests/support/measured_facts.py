@@ -1,17 +1,17 @@
 """What the values of an encoding's example say of its declared facts.
 
-Every field of :class:`pecli.declare.encoding.Facts` is measured here from values alone, so that a declaration cannot
+Every field of :class:`pecli.spec.declaration.Facts` is measured here from values alone, so that a declaration cannot
 claim what is not so.
 """
 
 import numpy as np
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Bias
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
 from pecli.inspect.facts import SHIFT, example_table, matrix
 from pecli.inspect.rows import matrix_shift
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Bias
+from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 

@@ -1,7 +1,7 @@
 """What a recipe is mistaken for, as its declaration names it."""
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import PecliError
+from pecli.spec.recipe import Recipe
 
 
 def mistakes(recipe):

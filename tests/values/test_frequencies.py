@@ -7,9 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import PI, geometric, power
+from pecli.spec.recipe import Recipe
 
 mpmath.mp.dps = 130
 M = mpmath.mpf

@@ -33,7 +33,7 @@ from pecli.tables.request import ARITHMETICS, known_arithmetic
 if TYPE_CHECKING:
     from pecli.apply.options import ApplyResult
     from pecli.apply.tensors import Tensor
-    from pecli.declare.tabular import Tabular
+    from pecli.spec.tabular import Tabular
 
 OF_TENSORS = ("output", "format", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")

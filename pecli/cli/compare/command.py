@@ -14,8 +14,8 @@ from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
-    from pecli.declare.tabular import Tabular
     from pecli.sources.sources import NamedSource
+    from pecli.spec.tabular import Tabular
 
 MOST_DIGITS = 17
 DEFAULT_ROWS = 128  # of recipes that say no length
@@ -55,11 +55,11 @@ def _sources(options: CompareOptions) -> list[str]:
     if options.all:
         if given:
             raise BadParameter("all", "true", "stands for every encoding: name no sources beside it")
-        from pecli.encodings import CATALOGUE
+        from pecli.spec.catalogue import CATALOGUE
 
         return list(CATALOGUE)
     if not given and options.cost:
-        from pecli.encodings import CATALOGUE
+        from pecli.spec.catalogue import CATALOGUE
 
         return list(CATALOGUE)
     if not given:

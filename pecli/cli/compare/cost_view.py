@@ -9,9 +9,9 @@ from pecli.cli.compare.options import CompareOptions
 from pecli.cli.terminal.items import LEFT, RIGHT, grid, size_text
 from pecli.cli.terminal.output import print_json
 from pecli.cli.terminal.screen import show
-from pecli.declare.encoding import Encoding
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
+from pecli.spec.declaration import Encoding
+from pecli.spec.recipe import Recipe
 
 FEW = 8  # encodings whose recipes are shown; of more the names
 

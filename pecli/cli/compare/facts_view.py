@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pecli.cli.terminal.output import print_json
-from pecli.declare.encoding import Encoding
-from pecli.encodings.recipe import Recipe, split_recipe
+from pecli.spec.declaration import Encoding
+from pecli.spec.recipe import Recipe, split_recipe
 
 
 def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | None:
@@ -14,10 +14,10 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
     A bare name stands for its encoding; only a recipe with parameters is measured.
     """
-    from pecli.encodings import CATALOGUE
     from pecli.sources.alignment import open_alone
     from pecli.sources.kinds import Kind, kind_of
     from pecli.sources.sources import read_source
+    from pecli.spec.catalogue import CATALOGUE
     from pecli.tables.request import take_table_keys
 
     found: list[tuple[Encoding, Recipe | None]] = []

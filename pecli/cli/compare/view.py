@@ -12,7 +12,7 @@ from pecli.numbers.printing import figure
 if TYPE_CHECKING:
     from pecli.comparison.figures import Figures, OddValues, Place
     from pecli.comparison.results import ArrayComparison, Comparison
-    from pecli.declare.tabular import Tabular
+    from pecli.spec.tabular import Tabular
 
 JOINED = 8  # units beyond which bins are joined on the screen
 WORST = 3  # columns and stretches of rows that are named

@@ -13,7 +13,7 @@ from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.output import line, print_json, tell
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Tabular
+    from pecli.spec.tabular import Tabular
 
 
 def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str, str] | None:

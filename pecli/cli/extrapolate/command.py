@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pecli.cli.extrapolate.options import ExtrapolateOptions, check_together
-from pecli.declare.words import REACHES
+from pecli.spec.facts import REACHES
 
 
 def command(options: ExtrapolateOptions) -> int:

@@ -26,10 +26,10 @@ from pecli.cli.options import (
     whole,
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
-from pecli.declare.words import REACHES
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.records import dataclass
+from pecli.spec.facts import REACHES
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")

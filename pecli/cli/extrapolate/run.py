@@ -11,13 +11,13 @@ from pecli.cli.options import refuse
 from pecli.cli.terminal.output import print_json, tell
 from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter
 from pecli.extrapolate.report import Subject, check_rows, extrapolate, lengths_of, read_subjects, report, rules_of
 from pecli.extrapolate.resize import Extension, Resized, extension_reach, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
 from pecli.sources.sources import make_table
+from pecli.spec.tabular import Tabular
 
 
 def run(options: ExtrapolateOptions) -> int:

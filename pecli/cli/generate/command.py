@@ -17,8 +17,8 @@ from typer.core import TyperGroup
 from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
 from pecli.cli.options import Runner, checked, parameters_of
 from pecli.cli.terminal.output import clean
-from pecli.declare.encoding import Encoding, Family
 from pecli.errors import BadFile
+from pecli.spec.declaration import Encoding, Family
 
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
 
@@ -46,7 +46,7 @@ class GenerateGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the encodings, by family."""
-        from pecli.encodings import CATALOGUE
+        from pecli.spec.catalogue import CATALOGUE
 
         return list(CATALOGUE)
 
@@ -66,7 +66,7 @@ class GenerateGroup(TyperGroup):
         if self.rich_markup_mode is not None:
             super().format_help(ctx, formatter)
             return
-        from pecli.encodings import CATALOGUE
+        from pecli.spec.catalogue import CATALOGUE
 
         sections = option_sections(self, ctx)
         for family in Family:
@@ -75,7 +75,7 @@ class GenerateGroup(TyperGroup):
         formatter.write(help_text(self, ctx, sections))
 
     def _add(self, word: str) -> None:
-        from pecli.encodings import CATALOGUE
+        from pecli.spec.catalogue import CATALOGUE
 
         if word not in self.commands:
             name, own, table = _meaning(word)
@@ -94,13 +94,13 @@ class GenerateGroup(TyperGroup):
 
 def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
-    from pecli.encodings import CATALOGUE, unknown_encoding
+    from pecli.spec.catalogue import CATALOGUE, unknown_encoding
 
     if word in CATALOGUE:
         return word, {}, {}
-    from pecli.encodings.recipe import split_recipe
     from pecli.formats import FORMATS
     from pecli.sources.kinds import Kind, kind_of
+    from pecli.spec.recipe import split_recipe
     from pecli.tables.request import take_table_keys
 
     kind = kind_of(word)

@@ -26,11 +26,11 @@ from pecli.cli.options import (
     whole,
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing
-from pecli.declare.encoding import Family, Parameter
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.dtypes import DTYPES
 from pecli.records import dataclass
+from pecli.spec.declaration import Family, Parameter
 from pecli.tables.guise import COMPANIONS
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS

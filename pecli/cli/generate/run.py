@@ -10,14 +10,14 @@ from pecli.cli.terminal.items import preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, print_json, tell
 from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import deliver, describe, report
-from pecli.declare.encoding import Encoding
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import shorten
+from pecli.spec.declaration import Encoding
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Tabular
-    from pecli.encodings.recipe import Recipe
     from pecli.models.reading import LayerReading
+    from pecli.spec.recipe import Recipe
+    from pecli.spec.tabular import Tabular
     from pecli.tables.table import Table
 
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
@@ -35,7 +35,7 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
     """Return the table (of a config with several kinds of layers, all of them) and what to call it."""
-    from pecli.encodings.recipe import Recipe
+    from pecli.spec.recipe import Recipe
 
     if options.config is None:
         refuse("has no effect without --config", options, "layer_type", "stack")

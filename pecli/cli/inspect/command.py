@@ -11,16 +11,16 @@ from pecli.cli.options import refuse
 from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.output import print_json, prose_width, say
 from pecli.cli.terminal.screen import progress_for, show
-from pecli.declare.words import PICTURES
 from pecli.errors import BadParameter
 from pecli.models.stacks import STACKS
 from pecli.numbers.reader import shown
+from pecli.spec.facts import PICTURES
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Tabular
     from pecli.numbers.positions import Positions
     from pecli.plots.charts import Chart
     from pecli.sources.sources import NamedSource
+    from pecli.spec.tabular import Tabular
 
 DEFAULT_ROWS = 128
 LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
@@ -48,7 +48,7 @@ def command(options: InspectOptions) -> int:
     if kind is Kind.FOLDER and is_checkpoint(text):
         return _checkpoint(options)
     if options.steps and kind is Kind.RECIPE and ":" not in text:
-        from pecli.encodings import find
+        from pecli.spec.catalogue import find
 
         text = find(text).example  # who names an encoding alone is shown its declared example
     source = read_source(text, **options.choice)

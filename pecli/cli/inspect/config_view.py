@@ -104,8 +104,8 @@ def show_frequencies(source: NamedSource, length: int | None, *, json: bool) -> 
     BadParameter
         If it is no recipe, or one of what does not oscillate.
     """
-    from pecli.declare.plan import Waves
     from pecli.inspect.configs import frequencies_of
+    from pecli.spec.plans import Waves
 
     if source.recipe is None:
         raise BadParameter("frequencies", "true", "lists those of a recipe or a config: find one with --identify")

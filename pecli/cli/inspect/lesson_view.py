@@ -9,7 +9,7 @@ from pecli.cli.terminal.layout import lines_of, wrapped
 from pecli.cli.terminal.output import WIDE, clean
 
 if TYPE_CHECKING:
-    from pecli.declare.board import Equation, Matrix, SmallTable, Step
+    from pecli.spec.board import Equation, Matrix, SmallTable, Step
     from pecli.teach.examples import Example
 
 INDENT = "  "
@@ -32,7 +32,7 @@ def text_of(example: Example, *, formula: bool = True, most: int | None = None, 
 
 
 def _step(step: Step, width: int) -> list[str]:
-    from pecli.declare.board import SmallTable
+    from pecli.spec.board import SmallTable
 
     lines = wrapped(step.title, width, "", INDENT)
     for number, item in enumerate(step.items):
@@ -46,8 +46,8 @@ def _step(step: Step, width: int) -> list[str]:
 
 def _grid(grid: SmallTable, width: int) -> list[str]:
     """Return a table; where it counts something along its columns, those without room give way to an ellipsis."""
-    from pecli.declare.board import NOISE
     from pecli.numbers.printing import DECIMALS, column
+    from pecli.spec.board import NOISE
 
     digits = 6 if grid.decimals is None else None
     texts = [
@@ -75,7 +75,7 @@ def _sign(text: str, height: int) -> list[str]:
 
 def _matrix(matrix: Matrix, height: int) -> list[str]:
     """Return the name and the rows of a matrix, padded to a height."""
-    from pecli.declare.board import entry
+    from pecli.spec.board import entry
 
     cells = [[entry(value) for value in row] for row in matrix.rows]
     wide = max(len(cell) for row in cells for cell in row)

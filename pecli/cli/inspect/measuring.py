@@ -12,7 +12,7 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.cli.terminal.writing import Writing, deliver, report
 
 if TYPE_CHECKING:
-    from pecli.declare.tabular import Tabular
+    from pecli.spec.tabular import Tabular
 
 
 def check_expectations(table: Tabular, options: InspectOptions) -> int:

@@ -25,10 +25,10 @@ from pecli.cli.options import (
     TrustRecipe,
     whole,
 )  # fmt: skip
-from pecli.declare.words import EXPECTATIONS, PICTURES
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
+from pecli.spec.facts import EXPECTATIONS, PICTURES
 
 LOOK = "What to look for"
 Rows = Annotated[int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))]

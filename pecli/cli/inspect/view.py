@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.layout import lines_of
 from pecli.cli.terminal.output import WIDE, screen_width
-from pecli.declare.board import exact_text
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import join_recipe, split_recipe
 from pecli.inspect.facts import TITLES, sheet
 from pecli.numbers.printing import between, figure
+from pecli.spec.board import exact_text
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.recipe import join_recipe, split_recipe
 
 if TYPE_CHECKING:
     from pecli.inspect.properties import Property

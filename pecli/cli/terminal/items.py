@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pecli.declare.tabular import Array
 from pecli.numbers.printing import column
 from pecli.records import dataclass
+from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
     from pecli.inspect.statistics import Excerpt

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.terminal.items import shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
-from pecli.declare.tabular import Tabular
 from pecli.errors import BadParameter, MissingPackage
 from pecli.process import unwinding
 from pecli.records import dataclass
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.formats.format import Format, Spread

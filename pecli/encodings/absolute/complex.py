@@ -6,12 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Step, short
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
+from pecli.spec.board import Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.plans import Band, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -6,15 +6,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Step
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Coordinate, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.parameters import THETA, Dim, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.plans import Band, Coordinate, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise, Pair

@@ -9,15 +9,15 @@ from functools import lru_cache
 from math import lcm
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Step
-from pecli.declare.changes import other_orders
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Band, Cross, Domain, Fixed, Waves
 from pecli.encodings.shared import grids, reaches
 from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox
 from pecli.errors import BadParameter
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import other_orders
+from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -7,16 +7,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import SmallTable, Step
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Domain, Values
-from pecli.declare.reach import Reach
 from pecli.encodings.absolute.sinusoidal import sinusoidal
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
 from pecli.errors import BadParameter
+from pecli.spec.board import SmallTable, Step
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Reach
+from pecli.spec.plans import Domain, Values
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

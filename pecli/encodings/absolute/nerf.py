@@ -6,13 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Step
-from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import grids, reaches
 from pecli.numbers.decimals import power
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import other_choices
+from pecli.spec.plans import Band, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise, Pair

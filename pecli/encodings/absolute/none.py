@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pecli.declare.board import Step, joined, three
-from pecli.declare.encoding import Facts, Family, Source, encoding
-from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
+from pecli.spec.board import Step, joined, three
+from pecli.spec.declaration import Facts, Family, Source, encoding
+from pecli.spec.plans import Values
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -6,13 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Step
-from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import other_choices
+from pecli.spec.plans import Band, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -6,17 +6,16 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Item, Step, joined, three
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Conditional
-from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe, join_recipe, split_recipe
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Channels, Content, Dim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
+from pecli.spec.board import Item, Step, joined, three
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Effect, Reach
+from pecli.spec.plans import Conditional
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

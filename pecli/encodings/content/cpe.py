@@ -6,18 +6,18 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Item, Step, three
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Conditional
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Channels, Content
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
+from pecli.spec.board import Item, Step, three
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Conditional
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

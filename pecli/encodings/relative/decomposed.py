@@ -11,18 +11,18 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Item, Step, joined, three
-from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Fixed, Relative
 from pecli.encodings.bias.window import Grid
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
+from pecli.spec.board import Item, Step, joined, three
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import PLAIN, Effect, Term
+from pecli.spec.plans import Fixed, Relative
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -8,19 +8,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import Item, Step, joined, short, three
-from pecli.declare.changes import other_choices, other_orders
-from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Band, Fixed, Frame, Relative, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
+from pecli.spec.board import Item, Step, joined, short, three
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import PLAIN, Effect, Term, other_choices, other_orders
+from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,16 +8,16 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import Step, short
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Band, Beside, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Points
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
+from pecli.spec.board import Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Band, Beside, Waves
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,13 +9,13 @@ from functools import lru_cache
 from math import gcd
 from typing import Annotated, Literal
 
-from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Param
-from pecli.declare.plan import Domain
 from pecli.encodings.shared.kernel_types import Float32, Floats, Integers, Real
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT as _DIGITS
 from pecli.numbers.decimals import power
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import other_choices
+from pecli.spec.plans import Domain
 
 Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.", mistaken=other_choices)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 
-from pecli.encodings.recipe import Recipe
+from pecli.spec.recipe import Recipe
 
 NEWLINE = "\n"
 FRAMEWORKS = ("numpy", "torch", "keras")

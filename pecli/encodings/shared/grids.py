@@ -9,11 +9,11 @@ from fractions import Fraction
 from math import lcm, prod
 from typing import Annotated, Any, Literal
 
-from pecli.declare.encoding import GIVEN, Param
-from pecli.declare.plan import Coordinate, Domain, Ramp
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.records import dataclass
+from pecli.spec.declaration import GIVEN, Param
+from pecli.spec.plans import Coordinate, Domain, Ramp
 
 LARGEST_SIDE = 1 << 31
 LARGEST_GRID = 1 << 53

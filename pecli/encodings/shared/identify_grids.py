@@ -9,11 +9,11 @@ from math import isqrt
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.grids import Columns, on_grid
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 
 PUBLISHED_SCALES = ("1", "1.875", "2")
 """What published models divide coordinates by, such as CogVideoX."""

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.declare.plan import Real as Real
     from pecli.engine import FrequencySet as FrequencySet
     from pecli.numbers.double_double import DoubleDouble as DoubleDouble
     from pecli.numbers.double_double import Points as Points
+    from pecli.spec.plans import Real as Real
 
     Float32 = NDArray[np.float32]
     Floats = NDArray[np.float64]

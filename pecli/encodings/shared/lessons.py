@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step, short, three
-from pecli.declare.plan import Waves
-from pecli.encodings import CATALOGUE
-from pecli.encodings.recipe import Recipe, split_recipe
 from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
+from pecli.spec.board import Item, SmallTable, Step, short, three
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
 MOST = 8  # rows and columns of a matrix

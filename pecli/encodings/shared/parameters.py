@@ -6,11 +6,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.declare.changes import other_bases
-from pecli.declare.encoding import Param, Preset
-from pecli.declare.words import USUAL_BASES
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
+from pecli.spec.declaration import Param, Preset
+from pecli.spec.facts import USUAL_BASES
+from pecli.spec.hooks import other_bases
 
 WIDEST = 1 << 16  # columns: more than any model has, and each takes some hundred digits to work out
 MODEL_WIDTH = ("d-model", "hidden-size", "embed-dim")  # what other programs call the width of an absolute table

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe
+from pecli.spec.hooks import Reach
+from pecli.spec.recipe import Recipe
 
 
 def phases(recipe: Recipe) -> Reach:

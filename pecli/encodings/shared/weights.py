@@ -7,13 +7,13 @@ from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.encoding import Param
-from pecli.declare.parameter import When
-from pecli.declare.plan import Fixed, Role, nothing
 from pecli.encodings.shared.kernel_types import Floats
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.reader import open_numbers
+from pecli.spec.declaration import Param
+from pecli.spec.parameter import When
+from pecli.spec.plans import Fixed, Role, nothing
 
 if TYPE_CHECKING:
     from pecli.numbers.reader import StoredArray

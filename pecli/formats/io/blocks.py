@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.tabular import Array, Tabular
 from pecli.engine.threads import Ordered, cores, run_threads
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.records import dataclass
+from pecli.spec.tabular import Array, Tabular
 
 if TYPE_CHECKING:
     from pecli.formats.io.output import Output

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.hooks import load
-from pecli.declare.plan import Bias, Conditional, Plan, Relative, Values, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
+from pecli.spec.declaration import load
+from pecli.spec.plans import Bias, Conditional, Plan, Relative, Values, Waves
+from pecli.spec.recipe import Recipe
 from pecli.tables.request import Extent, Request
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Bias
-from pecli.declare.tabular import Array
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import Points, from_decimal
 from pecli.numbers.dtypes import storage
+from pecli.spec.plans import Bias
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.pairs import PIECE, DistanceRows, PairFiller, Vectors
 from pecli.tables.fill.rounding import minus_infinity, round_into

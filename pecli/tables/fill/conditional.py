@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pecli.declare.plan import Conditional
-from pecli.declare.tabular import Array, Tabular
-from pecli.encodings.recipe import Recipe
 from pecli.errors import BadParameter
 from pecli.numbers.reader import StoredArray
+from pecli.spec.plans import Conditional
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler
 from pecli.tables.fill.rounding import round_into
 from pecli.tables.request import Extent, Request

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Coordinate, Cross
 from pecli.engine import FrequencySet, Part, fill
 from pecli.engine.rotation_tables import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import Points
 from pecli.numbers.rounding import narrow, round_within
 from pecli.records import dataclass
+from pecli.spec.plans import Coordinate, Cross
 
 Integers = NDArray[np.int64]
 Views = list[tuple[Part, NDArray[Any]]]

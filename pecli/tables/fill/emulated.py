@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Beside
-from pecli.declare.tabular import Array
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
+from pecli.spec.plans import Beside
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.waves import WaveFiller
 from pecli.tables.layouts import layout_views

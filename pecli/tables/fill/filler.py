@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar
 
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Fixed, Plan
-from pecli.declare.tabular import Array
-from pecli.encodings.recipe import Recipe
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Segment
+from pecli.spec.plans import Fixed, Plan
+from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import Array
 from pecli.tables.fill.rounding import as_array, round_into
 from pecli.tables.request import Extent, Request
 
@@ -78,7 +78,7 @@ class Filler(ABC, Generic[P]):
 
     @abstractmethod
     def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
-        """Write rows `start` to `stop` into `out`; see :meth:`pecli.declare.tabular.Tabular.fill`.
+        """Write rows `start` to `stop` into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`.
 
         `threads` is how many of its own a filler may use; the values are the same whatever it is.
         """

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Band, Frequency, Ramp, Waves
-from pecli.declare.tabular import Array
 from pecli.engine import FrequencySet, fill
 from pecli.numbers.double_double import Points
 from pecli.numbers.dtypes import storage
 from pecli.records import dataclass
+from pecli.spec.plans import Band, Frequency, Ramp, Waves
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import as_array, round_into

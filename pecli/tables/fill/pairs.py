@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Positions
+from pecli.spec.plans import Plan
 from pecli.tables.fill.filler import Filler, once, points_of
 from pecli.tables.fill.rounding import as_array
 from pecli.tables.request import FORMS

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Band, Waves
-from pecli.declare.plan.rows import progressions
-from pecli.declare.tabular import Array
 from pecli.engine import Part
 from pecli.numbers.dtypes import storage
+from pecli.spec.plans import Band, Waves, progressions
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays
 from pecli.tables.layouts import layout_views
 

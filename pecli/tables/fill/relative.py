@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import Frame, Relative
-from pecli.declare.tabular import Array
 from pecli.engine import FrequencySet, Part, fill
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import Points
+from pecli.spec.plans import Frame, Relative
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.pairs import DistanceRows, PairFiller
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pecli.declare.plan import Values
-from pecli.declare.tabular import Array
+from pecli.spec.plans import Values
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, points_of
 from pecli.tables.fill.rounding import round_into
 

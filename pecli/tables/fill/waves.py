@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.encoding import Family
-from pecli.declare.plan import Band, Beside, Waves
-from pecli.declare.tabular import Array
 from pecli.engine import FrequencySet, fill
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
+from pecli.spec.declaration import Family
+from pecli.spec.plans import Band, Beside, Waves
+from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
 from pecli.tables.fill.places import Places, runs
 from pecli.tables.fill.rounding import round_into

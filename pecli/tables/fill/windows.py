@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.plan import ImageWindow
+from pecli.spec.plans import ImageWindow
 
 KEPT = 64 << 20  # bytes of all turned entries that are held, beside those in use
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Item, SmallTable, Step, count_text
-from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Domain, Values
-from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.kernel_types import Floats, Points
 from pecli.encodings.shared.parameters import Dim
+from pecli.spec.board import Item, SmallTable, Step, count_text
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Reach, other_choices
+from pecli.spec.plans import Domain, Values
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

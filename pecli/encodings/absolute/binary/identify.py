@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, CodeRows
+from pecli.spec.profiles import Candidate, CodeRows
 
 MIN_ROWS = 4
 """Rows that count by chance in no mask."""

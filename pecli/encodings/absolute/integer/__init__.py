@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Step, short, three
-from pecli.declare.changes import Change, instead
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Values
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import DoubleDouble, Points
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
+from pecli.spec.board import Step, short, three
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Change, instead
+from pecli.spec.plans import Values
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

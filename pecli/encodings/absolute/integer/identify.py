@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, CodeRows, units
+from pecli.spec.profiles import Candidate, CodeRows, units
 
 MIN_ROWS = 3
 MIN_SHARE_RISING = 0.9

@@ -8,18 +8,18 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
-from pecli.declare.changes import other_choices, other_orders
-from pecli.declare.encoding import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import OTHER_BASES, SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import other_choices, other_orders
+from pecli.spec.plans import Band, Waves
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
-    from pecli.declare.rescaling import Rescaling
     from pecli.encodings.rotary.rope.scaling import Scaling
+    from pecli.spec.hooks import Rescaling
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 
@@ -179,8 +179,8 @@ _SHORT = Context(prec=17)
 
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     """Return the scalings of a sinusoid with these keys; time scales have none."""
-    from pecli.declare.rescaling import Rescaling
     from pecli.encodings.rotary.rope.scalings import SCALINGS
+    from pecli.spec.hooks import Rescaling
 
     if "max-timescale" in keys:
         return {}

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from pecli.declare.changes import Change, other_exponent
-from pecli.declare.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
-from pecli.declare.plan import Waves
 from pecli.numbers.decimals import CONTEXT, digits, number_text, power, shortest
+from pecli.spec.hooks import Change, other_exponent
+from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
+from pecli.spec.plans import Waves
 
 MAX_SCALE_DIGITS = 4
 """Digits of a scale or an amplitude that somebody chose."""

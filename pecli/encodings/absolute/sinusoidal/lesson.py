@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Equation, Matrix, SmallTable, Step, joined, off_by, short, three
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import PAIRS, Exercise, Pair, angle_table, by_position, frequency_step, pairs_of
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.board import Equation, Matrix, SmallTable, Step, joined, off_by, short, three
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 
 TRIED = 64  # positions at which a property is checked
 

@@ -11,17 +11,17 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.changes import Change, other_choices, other_values
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
 from pecli.encodings.shared.kernel_types import Floats, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Change, other_choices, other_values
+from pecli.spec.plans import Bias
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,9 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
+from pecli.spec.profiles import Candidate, Profile
 
 Floats = NDArray[np.float64]
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}

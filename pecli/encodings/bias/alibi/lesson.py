@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step, exact_text
-from pecli.declare.plan import Bias
 from pecli.encodings.shared.lessons import Exercise, matrix_table
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.board import Item, SmallTable, Step, exact_text
+from pecli.spec.plans import Bias
 
 HEADS = 16  # slopes that fit a board
 

@@ -12,15 +12,15 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Item, Step, exact_text, short
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias, Domain, Fixed, nothing
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.spec.board import Item, Step, exact_text, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.plans import Bias, Domain, Fixed, nothing
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, Profile, logarithm_scale, units
 from pecli.numbers.decimals import number_text, shortest
+from pecli.spec.profiles import Candidate, Profile, logarithm_scale, units
 
 MIN_QUERIES = 8
 EPSILON = 1e-6

@@ -7,19 +7,17 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Step, short
-from pecli.declare.changes import Change
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias
-from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
+from pecli.spec.board import Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Change, Effect, Reach
+from pecli.spec.plans import Bias
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, Floats, Integers, Profile, units
 from pecli.encodings.shared.biases import listed
 from pecli.numbers.decimals import digits, shortest
+from pecli.spec.profiles import Candidate, Floats, Integers, Profile, units
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

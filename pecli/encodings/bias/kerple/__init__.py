@@ -6,16 +6,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import SmallTable, Step, short
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias, Fixed
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.kernel_types import DoubleDouble, Points, Real
 from pecli.encodings.shared.parameters import Heads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw
 from pecli.errors import BadParameter
+from pecli.spec.board import SmallTable, Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.plans import Bias, Fixed
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

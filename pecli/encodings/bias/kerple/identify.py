@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from pecli.declare.profiles import MAX_DIGITS_CHOSEN, Candidate, Profile, logarithm_scale
 from pecli.encodings.shared.biases import listed
 from pecli.numbers.decimals import digits
+from pecli.spec.profiles import MAX_DIGITS_CHOSEN, Candidate, Profile, logarithm_scale
 
 MIN_DISTANCES = 6
 """Distances from which two numbers are read."""

@@ -8,15 +8,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Step, short
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.kernel_types import DoubleDouble, FrequencySet, Points, Real
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
+from pecli.spec.board import Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.plans import Bias
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

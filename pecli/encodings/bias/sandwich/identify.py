@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, Profile, units
+from pecli.spec.profiles import Candidate, Profile, units
 
 BASES = (10000.0, 1000.0, 100.0, 500000.0)
 MAX_WIDTH = 1026

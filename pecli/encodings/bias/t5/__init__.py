@@ -8,18 +8,17 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pecli.declare.changes import Change, other_choices, other_values
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias, Fixed
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
 from pecli.encodings.shared.kernel_types import Floats, Integers, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Change, Effect, other_choices, other_values
+from pecli.spec.plans import Bias, Fixed
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.profiles import MIN_DISTANCES, MIN_SHARE_RULE, Candidate, Profile
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import Points
+from pecli.spec.profiles import MIN_DISTANCES, MIN_SHARE_RULE, Candidate, Profile
 
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
 """Buckets and largest distances that models have."""

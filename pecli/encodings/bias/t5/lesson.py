@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.board import Item, SmallTable, Step, three
-from pecli.declare.plan import Bias
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.lessons import MOST, Exercise, matrix_table
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.board import Item, SmallTable, Step, three
+from pecli.spec.plans import Bias
+from pecli.spec.recipe import Recipe
 
 
 def steps(exercise: Exercise) -> list[Step]:

@@ -13,13 +13,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Item, Step, short
-from pecli.declare.changes import Change
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Bias, Domain, Fixed, ImageWindow, nothing
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.kernel_types import DoubleDouble, Floats, Points
@@ -36,6 +29,12 @@ from pecli.encodings.shared.weights import (
     draw,
 )
 from pecli.errors import BadParameter
+from pecli.spec.board import Item, Step, short
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Change, Effect
+from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

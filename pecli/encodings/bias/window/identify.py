@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, Profile
 from pecli.encodings.shared.kernel_types import Floats, Integers
+from pecli.spec.profiles import Candidate, Profile
 
 MAX_TOKENS = 1 << 12
 MAX_QUERIES = 128

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, CodeRows, units
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.profiles import Candidate, CodeRows, units
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:

@@ -8,13 +8,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import Item, Step, joined, three
-from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import GIVEN, Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Frame, Relative
-from pecli.declare.reach import Reach
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
@@ -29,6 +22,12 @@ from pecli.encodings.shared.weights import (
     vectors,
 )
 from pecli.errors import BadParameter
+from pecli.spec.board import Item, Step, joined, three
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import PLAIN, Effect, Reach, Term
+from pecli.spec.plans import Frame, Relative
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from pecli.declare.profiles import MIN_SHARE_RULE, Candidate, Profile
 from pecli.encodings.relative.deberta import bucket_rule
 from pecli.numbers.double_double import Points
+from pecli.spec.profiles import MIN_SHARE_RULE, Candidate, Profile
 
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8, 4)
 REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16, 8)

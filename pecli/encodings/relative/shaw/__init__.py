@@ -7,13 +7,6 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pecli.declare.board import Item, Step, joined
-from pecli.declare.changes import Change, other_choices
-from pecli.declare.effect import PLAIN, Effect, Term
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Domain, Frame, Relative
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import Integers, Points
 from pecli.encodings.shared.parameters import VectorDim
@@ -28,6 +21,12 @@ from pecli.encodings.shared.weights import (
     glorot,
     vectors,
 )
+from pecli.spec.board import Item, Step, joined
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import PLAIN, Change, Effect, Term, other_choices
+from pecli.spec.plans import Domain, Frame, Relative
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pecli.declare.profiles import Candidate, Profile
+from pecli.spec.profiles import Candidate, Profile
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

@@ -12,10 +12,6 @@ from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import Item, SmallTable, Step, short
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Band, Coordinate, Domain, Waves
-from pecli.declare.plan.rows import progressions
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Coordinates, of_points
@@ -23,6 +19,9 @@ from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.records import dataclass
+from pecli.spec.board import Item, SmallTable, Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise
@@ -250,9 +249,9 @@ def lesson(exercise: Exercise) -> list[Step]:
     """Work out the positions of a short sequence of text and image, and rotations as rope has them."""
     import numpy as np
 
-    from pecli.encodings.recipe import Recipe
     from pecli.encodings.rotary.rope import lesson as rotations
     from pecli.encodings.shared.lessons import MOST
+    from pecli.spec.recipe import Recipe
 
     found = rotations(exercise)
     values, sample = exercise.values, exercise

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.numbers.decimals import number_text
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 
 Integers = NDArray[np.int64]
 PUBLISHED_SECTIONS = ((16, 24, 24), (24, 20, 20), (22, 22, 20), (11, 11, 10), (8, 12, 12), (16, 16, 0))

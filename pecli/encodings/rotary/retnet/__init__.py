@@ -8,18 +8,18 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import SmallTable, Step, short
-from pecli.declare.effect import Effect
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.facts import Work
-from pecli.declare.plan import Band, Fixed, Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
+from pecli.spec.board import SmallTable, Step, short
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.facts import Work
+from pecli.spec.hooks import Effect
+from pecli.spec.plans import Band, Fixed, Waves
+from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.declare.profiles import Candidate, Profile
+from pecli.spec.profiles import Candidate, Profile
 
 MIN_DISTANCES = 4
 ALONE = "the decay says nothing of the width and the base of the rotations"

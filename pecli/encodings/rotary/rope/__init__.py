@@ -12,17 +12,16 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pecli.declare.board import Step
-from pecli.declare.changes import Change, instead, other_exponent, other_values
-from pecli.declare.encoding import Facts, Family, Param, Source, encoding
-from pecli.declare.plan import Waves, rotation
-from pecli.declare.rescaling import Rescaling
 from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, declared, taking
 from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, OTHER_BASES, THETA, WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Change, Rescaling, instead, other_exponent, other_values
+from pecli.spec.plans import Waves, rotation
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope import series_of
 from pecli.encodings.rotary.rope.scaling import Float32, nearest
 from pecli.encodings.rotary.rope.scalings import scaling_of
+from pecli.spec.plans import Waves
 
 if TYPE_CHECKING:
     import numpy as np

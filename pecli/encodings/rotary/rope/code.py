@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pecli.declare.plan import Waves
-from pecli.encodings.recipe import Recipe
 from pecli.encodings.shared.code import knows, layers, module, number, numbers
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 
 TABLE = '''
 {frequencies}

@@ -11,7 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from pecli.declare.measured import (
+from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.measured import (
     LENGTHS,
     PUBLISHED_BASES,
     PUBLISHED_FACTORS,
@@ -20,7 +21,6 @@ from pecli.declare.measured import (
     Pairs,
     plain_digits,
 )
-from pecli.numbers.decimals import digits, number_text, shortest
 
 LIST_LEVEL = 2.0**-20
 """Relative error of frequencies beyond which a list of short decimals fits any of them."""

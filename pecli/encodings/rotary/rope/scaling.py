@@ -10,13 +10,12 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal, get_args
 
-from pecli.declare.changes import Mistakes
-from pecli.declare.encoding import Param
-from pecli.declare.rescaling import Least
 from pecli.encodings.shared.kernel_types import Float32 as Float32
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.records import dataclass
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Least, Mistakes
 
 Reader = Any
 """What reads the rope parameters of one kind of layer from a model's config: `pecli.models.rotary.Rope`."""

@@ -7,15 +7,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pecli.declare.board import Step
-from pecli.declare.changes import other_choices
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Coordinate, Frequency, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import other_choices
+from pecli.spec.plans import Band, Coordinate, Frequency, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise, Pair

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 from pecli.encodings.shared.identify_grids import two_sides
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Named, plain_digits
 
 MAX_FIRST_DIGITS = 3
 """Digits of a first coordinate that somebody chose."""

@@ -6,14 +6,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.declare.board import Step
-from pecli.declare.encoding import Facts, Family, Param, Preset, Source, encoding
-from pecli.declare.plan import Band, Waves
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
+from pecli.spec.board import Step
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.plans import Band, Waves
 
 if TYPE_CHECKING:
     from pecli.encodings.shared.lessons import Exercise, Pair

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from pecli.declare.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
 from pecli.numbers.decimals import digits, number_text, shortest
+from pecli.spec.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
 
 MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
 EQUAL_AXES = 1.0

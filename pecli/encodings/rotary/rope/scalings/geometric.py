@@ -11,10 +11,6 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pecli.declare.board import short
-from pecli.declare.changes import Change
-from pecli.declare.encoding import Param
-from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.scaling import (
     ONE,
     ZERO,
@@ -31,6 +27,9 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
+from pecli.spec.board import short
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Change, Slowed
 
 
 def _plain_frequencies(series: PlainSeries) -> Frequencies:

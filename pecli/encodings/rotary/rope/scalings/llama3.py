@@ -9,10 +9,6 @@ from decimal import Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any
 
-from pecli.declare.board import short
-from pecli.declare.changes import Change, other_values
-from pecli.declare.encoding import Param
-from pecli.declare.plan import Waves
 from pecli.encodings.rotary.rope.scaling import (
     ONE,
     Factor,
@@ -27,6 +23,10 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.encodings.rotary.rope.scalings.yarn import least_blend
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
+from pecli.spec.board import short
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Change, other_values
+from pecli.spec.plans import Waves
 
 
 def _frequencies(

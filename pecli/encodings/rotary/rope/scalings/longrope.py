@@ -6,9 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from typing import Annotated, Any
 
-from pecli.declare.board import short
-from pecli.declare.changes import Change
-from pecli.declare.encoding import Param
 from pecli.encodings.rotary.rope.scaling import (
     ONE,
     AttentionFactor,
@@ -27,6 +24,9 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
+from pecli.spec.board import short
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Change
 
 
 def _frequencies(

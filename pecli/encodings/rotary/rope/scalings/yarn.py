@@ -15,11 +15,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pecli.declare.board import short
-from pecli.declare.changes import Change, other_values
-from pecli.declare.encoding import Param
-from pecli.declare.plan import Waves
-from pecli.declare.rescaling import Slowed
 from pecli.encodings.rotary.rope.scaling import (
     ONE,
     ZERO,
@@ -37,6 +32,10 @@ from pecli.encodings.rotary.rope.scaling import (
 )
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
+from pecli.spec.board import short
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Change, Slowed, other_values
+from pecli.spec.plans import Waves
 
 Ramp = Literal["index", "rotations"]
 

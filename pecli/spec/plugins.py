@@ -8,8 +8,8 @@ import traceback
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-from pecli.declare.encoding import REGISTRY
 from pecli.errors import BadFile
+from pecli.spec.declaration import REGISTRY
 
 VARIABLE = "PECLI_PLUGIN"
 GROUP = "pecli.encodings"
@@ -73,7 +73,7 @@ def load_file(path: str) -> None:
 
 def _is_free(name: str) -> bool:
     """Whether no module of the catalogue has this name; it may not have been imported yet."""
-    catalogue = Path(__file__).parent
+    catalogue = Path(__file__).parents[1] / "encodings"
     word = name.replace("-", "_")
     return not any([*catalogue.glob(f"*/{word}.py"), *catalogue.glob(f"*/{word}/__init__.py")])
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from pecli.declare.encoding import Encoding, Value
-from pecli.declare.plan import Domain, Plan
-from pecli.encodings import find
 from pecli.errors import BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.reader import UntrustedText
 from pecli.records import dataclass
+from pecli.spec.catalogue import find
+from pecli.spec.declaration import Encoding, Value
+from pecli.spec.plans import Domain, Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class Recipe:
         BadParameter
             For a value that breaks a rule, alone or beside the others.
         """
-        return cls.over(name, given, {})
+        return cls.with_defaults(name, given, {})
 
     @classmethod
-    def over(cls, name: str, given: Mapping[str, object], beneath: Mapping[str, object]) -> Recipe:
-        """Return the recipe of `given`, with what it leaves out from `beneath`, such as a model's config."""
+    def with_defaults(cls, name: str, given: Mapping[str, object], defaults: Mapping[str, object]) -> Recipe:
+        """Return the recipe of `given`; what it leaves out comes from `defaults`, such as a model's config."""
         encoding = find(name)
-        recipe = cls(encoding, encoding.bind(given, beneath))
+        recipe = cls(encoding, encoding.bind(given, defaults))
         if not recipe.open_parameters:
             _ = recipe.plan  # runs the checks that join several parameters
         return recipe

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pecli.declare.changes import Mistaken
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import join_list, number_text, parse_count, parse_integer, parse_number, split_list
 from pecli.records import dataclass
+from pecli.spec.hooks import Mistaken
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
 Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
@@ -79,7 +79,7 @@ class Param:
     wrong : tuple of (word, rule)
         Words that would mean something else, and what to give instead.
     mistaken : callable, optional
-        What people give instead of the value that is meant: :func:`pecli.declare.changes.other_choices` of a
+        What people give instead of the value that is meant: :func:`pecli.spec.hooks.other_choices` of a
         choice or a flag, or a function of the same kind.
     """
 

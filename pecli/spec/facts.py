@@ -1,4 +1,4 @@
-"""What is said of an encoding beside its formula: its family, where it comes from, and typed facts."""
+"""Facts: the family of an encoding, its source, typed facts, advice, and the words that help and completion need."""
 
 from __future__ import annotations
 
@@ -99,3 +99,35 @@ class Work:
     additions: str = ""
     products: str = ""
     every_layer: bool | None = None
+
+
+@dataclass(frozen=True)
+class Guidance:
+    """Advice to whoever chooses an encoding.
+
+    Parameters
+    ----------
+    when : str
+        What it is a good choice for, as the end of "use it".
+    unless : str
+        What it is no good choice for, as the end of "not".
+    """
+
+    when: str
+    unless: str
+
+
+USUAL_BASES = (
+    "10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000", "150000", "250000",
+    "20000", "8000000", "50000000", "1e8", "200000", "600000", "40000", "20",
+)  # fmt: skip
+"""Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
+
+EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
+"""What inspect --expect checks of a table."""
+
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
+"""What inspect draws of a table."""
+
+REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
+"""What extrapolate draws of its reports; the last three with scalings beside each other."""

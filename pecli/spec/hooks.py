@@ -1,20 +1,197 @@
-"""Changes: what people get instead of what was meant, each as something that can be done to the expected table."""
+"""Types of what hooks give: effects on tensors, reach past the trained length, rescalings, and changes by mistake.
+
+A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
+a recipe, gives an `Effect` with what there is beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
+A `Change` is something that people get instead of what was meant, as it can be done to the expected table.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
-    from pecli.declare.plan import Band, Waves
+    from pecli.spec.plans import Band, Waves
+
+    Integers = NDArray[np.int64]
+
+
+Map = Callable[["Integers"], "Integers"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """One inner product of a score.
+
+    Attributes
+    ----------
+    content : str
+        "query" or "key", or an array (heads, d) of the table, whose row is the head.
+    against : str
+        "key", or an array of vectors of the table, (rows, d) or (rows, heads d).
+    index : str
+        The array (q, k) that says which vector belongs to a query and a key.
+    rows : callable, optional
+        Of its integers, gives the rows of the vectors.
+    queries, keys : callable, optional
+        Of queries and keys, numbered, give its rows and columns: those of one axis of a grid.
+    scaled : bool
+        Whether the term is divided as the product of query and key is.
+    projection : str, optional
+        The array (rows, d) of the table that projects the vectors first; one named NAME_bias is added.
+    """
+
+    content: str
+    against: str
+    index: str = "index"
+    rows: Map | None = None
+    queries: Map | None = None
+    keys: Map | None = None
+    scaled: bool = True
+    projection: str | None = None
+
+
+PLAIN = (Term("query", "key"),)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a table does beyond its family.
+
+    Attributes
+    ----------
+    factor : str, optional
+        Array of the table, (n, 1) or (n, pairs), that multiplies queries.
+    opposed : bool
+        Whether keys are divided by it; otherwise they stay as they are.
+    logits : {"add", "multiply"}
+        What a bias does to logits.
+    decay : str, optional
+        Array of a rotary table that weighs scores: (heads, n) by distance, or (heads, n, n).
+    decay_added : bool
+        Whether it is a logarithm, which is added.
+    terms : tuple of Term
+        What a score is the sum of.
+    divisor : int
+        Scores are divided by sqrt(divisor d).
+    scale : float, optional
+        What multiplies the products instead: 1 for T5, which does not divide.
+    unscored : str
+        Why queries and keys alone do not give its scores; nothing where they do.
+    values : str, optional
+        The array of vectors that values take beside their own, by the same index.
+    content : {"replaces", "adds"}, optional
+        Of a table that needs content: whether its rows, made of the input, take the input's place or are added to it.
+    note : str
+        What to say of it.
+    """
+
+    factor: str | None = None
+    opposed: bool = False
+    logits: Literal["add", "multiply"] = "add"
+    decay: str | None = None
+    decay_added: bool = False
+    terms: tuple[Term, ...] = PLAIN
+    divisor: int = 1
+    scale: float | None = None
+    unscored: str = ""
+    values: str | None = None
+    content: Literal["replaces", "adds"] | None = None
+    note: str = ""
+
+    def factor_of(self, width: int) -> float:
+        """Return what multiplies products of vectors of this width."""
+        return 1 / math.sqrt(self.divisor * width) if self.scale is None else self.scale
+
+
+New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content", "nothing"]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What positions past the trained length bring, as an encoding's declaration says it.
+
+    Parameters
+    ----------
+    new : str
+        What new positions meet, and so what is held against training.
+    longer : str
+        What a longer table is made of.
+    remedy : str
+        What reaches further where values end.
+    multiplies : bool
+        Whether a bias is a factor of the weight itself; else a key weighs its exponential.
+    measured : str
+        Recipe whose values stand for this one's, where they are those of another.
+    """
+
+    new: New
+    longer: str
+    remedy: str = ""
+    multiplies: bool = False
+    measured: str = ""
+
+
+Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
+"""Of the trained length, the length to reach and a factor (default: their ratio), the recipe's parameters and the
+factor that they amount to, None for no scaling.  It raises BadParameter where that does not make one."""
+
+
+@dataclass(frozen=True)
+class Slowed:
+    """What a scaling did to the frequencies of a model.
+
+    Attributes
+    ----------
+    frequencies : sequence of Decimal
+        Unscaled, radians per position.
+    ratios : sequence of float
+        Scaled over unscaled.
+    binding : sequence of int
+        Indices of pairs that made no whole turn in training: they must slow down by `growth`.
+    factor, growth : float
+        The scaling's, and the length to reach over the trained one.
+    """
+
+    frequencies: Sequence[Decimal]
+    ratios: Sequence[float]
+    binding: Sequence[int]
+    factor: float
+    growth: float
+
+
+Least = Callable[[Slowed], float | None]
+"""The least factor with which a scaling leaves no pair a phase that training did not show; None where none does."""
+
+
+@dataclass(frozen=True)
+class Rescaling:
+    """One way to scale an encoding with its parameters.
+
+    Attributes
+    ----------
+    made : callable
+        Gives the parameters, from lengths.
+    least : callable, optional
+        Gives the least factor that suffices; None where it is not known.
+    by_base : bool
+        Whether it stands for a larger base.
+    """
+
+    made: Made
+    least: Least | None = None
+    by_base: bool = False
+
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
 """Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""

@@ -1,9 +1,14 @@
-"""What a declaration is: parameters, facts, sources, and the decorator that joins them to a function.
+"""Declarations: an encoding's function with parameters, facts, sources and hooks, and the decorator that joins them.
 
 An encoding is declared once, as a function whose keyword-only parameters are
 annotated with :class:`Param`.  The sub-command and its options, recipes, the
 metadata in files, ``pecli list``, the man pages, the README's catalogue, the
 facts that ``pecli compare`` prints and the contract tests all derive from it.
+
+A declaration names its hooks, which are what the toolkit knows of an encoding beyond its values.  Each is a function,
+or the text "module:function" of one whose module is imported when the hook is first asked for; one that begins with a
+dot lies in the declaration's package, and without a module the function stands in the declaration's own module.
+Asking for a hook that nobody declared is an error; `Encoding.declares` says whether there is one.
 """
 
 from __future__ import annotations
@@ -12,15 +17,47 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal
 
-from pecli.declare.facts import Facts, Family, Source, Work
-from pecli.declare.guidance import Guidance
-from pecli.declare.hooks import HookName, Hooks, load
-from pecli.declare.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
-from pecli.declare.plan import Plan
 from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, UnknownName
 from pecli.records import dataclass
+from pecli.spec.facts import Facts, Family, Guidance, Source, Work
+from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
+from pecli.spec.plans import Plan
+
+HookName = Literal[
+    "lesson", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
+    "emulate", "scale", "extend", "apply", "code",
+]  # fmt: skip
+Hook = Callable[..., Any] | str
+Hooks = Mapping[HookName, Hook]
+
+
+def load(hook: Hook, home: str) -> Callable[..., Any]:
+    """Return the function of a hook.
+
+    Parameters
+    ----------
+    hook : callable or str
+        The function itself, or "module:function".
+    home : str
+        The module of the declaration, beside which a relative one lies.
+
+    Raises
+    ------
+    TypeError
+        If the text names no function: a fault of the declaration.
+    """
+    if not isinstance(hook, str):
+        return hook
+    module, _, name = hook.partition(":")
+    package = import_module(home).__package__ if module.startswith(".") else None
+    found: Callable[..., Any] | None = getattr(import_module(module or home, package), name, None)
+    if found is None:
+        raise TypeError(f"{home} declares the hook '{hook}', which is not there")
+    return found
+
 
 __all__ = [
     "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value",
@@ -99,10 +136,10 @@ class Encoding:
         others = [p for p in self.parameters.values() if not p.required]
         return (*required, *(preset.parameter for preset in self.presets), *others)
 
-    def bind(self, given: Mapping[str, object], beneath: Mapping[str, object] | None = None) -> dict[str, Value]:
+    def bind(self, given: Mapping[str, object], defaults: Mapping[str, object] | None = None) -> dict[str, Value]:
         """Return all parameters, checked and with defaults filled in, by the names of the function.
 
-        What `given` leaves out comes from `beneath` (a model's config) before
+        What `given` leaves out comes from `defaults` (a model's config) before
         the defaults; what of that has no effect beside `given` is dropped.
 
         Raises
@@ -118,7 +155,7 @@ class Encoding:
         for name, value in self._expand(given).items():
             typed[name] = self._parsed(name, value, given)
         explicit = list(typed)
-        for name, value in self._expand(beneath or {}).items():
+        for name, value in self._expand(defaults or {}).items():
             typed.setdefault(name, self.parameters[name].parse(value))
         for parameter in self.parameters.values():
             if parameter.name not in typed:
@@ -127,7 +164,7 @@ class Encoding:
                 typed[parameter.name] = parameter.default
         for name in explicit:
             self._check_effect(self.parameters[name], typed)
-        for name in beneath or {}:
+        for name in defaults or {}:
             idle = self.parameters.get(name.replace("-", "_"))
             if idle and not self.applies(idle, typed) and not idle.required:
                 typed[idle.name] = idle.default
@@ -234,7 +271,7 @@ def encoding(
     worked examples, `users` says who uses it.  Formula lines are separated by
     newlines.  `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
-    `pecli.declare.hooks`; `use_when` and `not_when` are advice to whoever chooses,
+    `pecli.spec.declaration`; `use_when` and `not_when` are advice to whoever chooses,
     as the ends of "use it" and "not"; `unrecognised` says why its tables cannot be
     recognised from their values, where they cannot.
     """

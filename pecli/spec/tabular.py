@@ -12,13 +12,31 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pecli.declare.html import html_table
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table with a caption above it, whose lines stay.
+
+    Examples
+    --------
+    >>> html_table("a < b", ["n"], [[1]])
+    '<pre>a &lt; b</pre><table><tr><th>n</th></tr><tr><td>1</td></tr></table>'
+    """
+    from html import escape
+
+    lines = [heads, *rows]
+    made = "".join(
+        "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in line) + "</tr>"
+        for tag, line in zip(["th", *["td"] * (len(lines) - 1)], lines, strict=True)
+    )
+    return f"<pre>{escape(caption)}</pre><table>{made}</table>"
+
 
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
