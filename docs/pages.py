@@ -15,8 +15,8 @@ import numpy as np
 
 import pecli
 from pecli import CATALOGUE, Recipe, Table
-from pecli.cli.generate.options import option_help
-from pecli.cli.inspect.lesson_view import text_of
+from pecli.cli.generate import option_help
+from pecli.cli.inspect_report import text_of
 from pecli.encodings.questions import questions
 from pecli.errors import PecliError
 from pecli.plots.images import Picture

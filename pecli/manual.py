@@ -26,7 +26,7 @@ import typer
 
 from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
-from pecli.cli.generate.options import TableOptions, option_help
+from pecli.cli.generate import TableOptions, option_help
 from pecli.cli.options import Runner, parameters_of
 from pecli.cli.run import run
 from pecli.spec.catalogue import CATALOGUE

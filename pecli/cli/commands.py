@@ -44,7 +44,7 @@ class CommandEntry:
 
 COMMANDS = {
     "generate": CommandEntry(
-        "generate.command",
+        "generate",
         "write the table of a positional encoding",
         "Write the table of an encoding to a file, or print it.",
         (
@@ -56,7 +56,7 @@ COMMANDS = {
         ("create", "make", "new", "write", "build", "gen", "table"),
     ),
     "inspect": CommandEntry(
-        "inspect.command",
+        "inspect",
         "say what is in a table, or what a recipe means",
         "Say what a table holds; identify it, verify it, measure it, draw it.",
         (
@@ -67,7 +67,7 @@ COMMANDS = {
         meant=("show", "info", "cat", "view", "print", "describe", "check", "verify", "validate", "identify", "plot"),
     ),
     "compare": CommandEntry(
-        "compare.command",
+        "compare",
         "say whether tables agree, and where they do not",
         "Compare tables: how far they are apart, where, and why; status 1 where they differ.",
         (
@@ -78,7 +78,7 @@ COMMANDS = {
         meant=("diff", "cmp", "test", "versus"),
     ),
     "extrapolate": CommandEntry(
-        "extrapolate.command",
+        "extrapolate",
         "say what happens past the training length",
         "Measure what an encoding does beyond the length it was trained on, and write longer tables.",
         (
@@ -89,7 +89,7 @@ COMMANDS = {
         ("extend", "resize", "scale", "interpolate"),
     ),
     "apply": CommandEntry(
-        "apply.command",
+        "apply",
         "say what a table does to tensors, exactly",
         "Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores.",
         (

@@ -1,8 +1,9 @@
-"""``pecli list``: the catalogue, and one encoding in full."""
+"""``pecli list``: the catalogue, the questions of --choose, and answers about one encoding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,44 @@ from pecli.records import dataclass
 from pecli.spec.catalogue import find
 
 if TYPE_CHECKING:
+    from pecli.encodings.questions import Question
     from pecli.spec.declaration import Encoding
+    from pecli.teach.choosing import Branch
+
+
+def tree_text(root: Branch) -> str:
+    """Return the questions and answers, one below the other, with what is left at each leaf and when it is right."""
+    return "\n".join([root.question, *_below(root, "")])
+
+
+def _below(branch: Branch, lead: str) -> Iterator[str]:
+    for number, one in enumerate(branch.branches, 1):
+        last = number == len(branch.branches)
+        further = lead + ("   " if last else "│  ")
+        yield from _wrapped(one.answer, lead + ("└─ " if last else "├─ "), further)
+        if one.question:
+            yield from _wrapped(one.question, further, further)
+        for encoding in one.encodings:
+            advice = f": {encoding.guidance.when}" if encoding.guidance else ""
+            yield from _wrapped(f"→ {encoding.name}{advice}", further, further + "    ")
+        yield from _below(one, further)
+
+
+def why_text(title: str, reasons: Sequence[Question]) -> str:
+    """Return questions with their answers, and what to run to see it."""
+    lines = [title]
+    for reason in reasons:
+        lines += ["", *_wrapped(reason.question, "", ""), *_wrapped(reason.answer, "  ", "  ")]
+        lines += [f"  $ pecli {reason.see}"] if reason.see else []
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, first: str, then: str) -> list[str]:
+    width = prose_width()
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+    )
+
 
 MOST_LINES = 50  # of one encoding
 
@@ -69,8 +107,6 @@ def command(options: ListOptions) -> int:
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
     if options.choose:
-        from pecli.cli.advice import tree_text
-
         root = tree(shown)
         print_json(root.as_dict()) if options.json else say(tree_text(root))
     elif options.json:
@@ -81,7 +117,6 @@ def command(options: ListOptions) -> int:
 
 
 def _why(encoding: Encoding, *, json: bool) -> int:
-    from pecli.cli.advice import why_text
     from pecli.encodings.questions import questions
 
     found = questions(encoding)
@@ -153,7 +188,7 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
 
 def full_text(encoding: Encoding, *, everything: bool = False) -> str:
     """Return an encoding as plain text: its formula and an example first, its options by name, or all of it."""
-    from pecli.cli.generate.options import option_help
+    from pecli.cli.generate import option_help
 
     width, first, *more = prose_width(), *encoding.description.split("\n\n")
     head = wrapped(f"{encoding.name}: {encoding.title} ({encoding.family.word})", width)
@@ -185,7 +220,7 @@ def _prose(text: str, lead: str = "  ") -> list[str]:
 
 def _example(encoding: Encoding, room: int | None) -> list[str]:
     """Return the declared example, worked through as far as there is room."""
-    from pecli.cli.inspect.lesson_view import text_of
+    from pecli.cli.inspect_report import text_of
     from pecli.spec.recipe import Recipe
     from pecli.teach.examples import work_through
 

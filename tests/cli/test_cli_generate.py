@@ -221,7 +221,7 @@ def test_the_brackets_of_a_formula_survive_rich(pecli):
 
 def test_no_encoding_has_a_parameter_that_a_table_has():
     from pecli import CATALOGUE
-    from pecli.cli.generate.options import TableOptions
+    from pecli.cli.generate import TableOptions
     from pecli.cli.options import parameters_of
 
     for encoding in CATALOGUE.values():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, PecliError
-from pecli.cli.inspect.config_view import brief
+from pecli.cli.inspect_report import brief
 from pecli.cli.list import full_text
 from pecli.cli.terminal.items import grid, size_text
 from pecli.cli.terminal.layout import lines_of

@@ -12,7 +12,7 @@ import pytest
 
 import pecli
 from pecli import PecliError, Recipe, Table
-from pecli.cli.inspect.lesson_view import text_of
+from pecli.cli.inspect_report import text_of
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions

@@ -8,13 +8,13 @@ from pathlib import Path
 from random import Random
 
 from pecli import CATALOGUE
-from pecli.cli.apply.command import ApplyArguments
+from pecli.cli.apply import ApplyArguments
 from pecli.cli.commands import COMMANDS
-from pecli.cli.compare.options import CompareOptions
+from pecli.cli.compare import CompareOptions
 from pecli.cli.convert import ConvertOptions
-from pecli.cli.extrapolate.options import ExtrapolateOptions
-from pecli.cli.generate.options import TableOptions
-from pecli.cli.inspect.options import InspectOptions
+from pecli.cli.extrapolate import ExtrapolateOptions
+from pecli.cli.generate import TableOptions
+from pecli.cli.inspect import InspectOptions
 from pecli.cli.list import ListOptions
 from pecli.cli.options import Option, declared
 from pecli.formats import FORMATS

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.cli.compare.view import details
+from pecli.cli.compare import details
 from pecli.comparison.compare import compare_tables
 from pecli.comparison.figures import Figures
 from pecli.comparison.results import Tolerance

@@ -157,7 +157,7 @@ def command(options: ApplyArguments) -> int:
 
 def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
-    from pecli.cli.inspect.lesson_view import text_of
+    from pecli.cli.inspect_report import text_of
     from pecli.cli.terminal.output import print_json, prose_width, say
     from pecli.sources.sources import read_source
     from pecli.teach.vectors import work_through_vector

@@ -1,4 +1,4 @@
-"""The options of ``extrapolate``, and what they may not be together."""
+"""``pecli extrapolate SOURCE...``: options, and which of them exclude each other."""
 
 from __future__ import annotations
 
@@ -151,3 +151,20 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
     if options.scaling is None:
         refuse("needs --scaling all, or a list of scalings", options, "factor")
+
+
+def command(options: ExtrapolateOptions) -> int:
+    """Measure what an encoding does beyond the length it was trained on, and write longer tables.
+
+    Training saw positions 0 to N-1; positions N to M-1 are new.
+    """
+    check_together(options)
+    if options.plot is not None:
+        from pecli.plots.charts import check_words
+        from pecli.plots.images import check_picture
+
+        check_picture(options.plot)  # before any work
+        check_words(options.pictures, REACHES)
+    from pecli.cli.extrapolate_report import run
+
+    return run(options)

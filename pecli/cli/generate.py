@@ -1,0 +1,461 @@
+"""``pecli generate ENCODING``: one sub-command per encoding, derived from its declaration.
+
+A recipe or a model's config stands where a name does: it is the command of its
+encoding, and gives what the options leave out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os.path
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
+from pecli.cli.options import (
+    OUTPUT,
+    SCREEN,
+    TABLE,
+    Compress,
+    Json,
+    Limit,
+    NoClobber,
+    Option,
+    Precision,
+    Quiet,
+    Runner,
+    Start,
+    Step,
+    Threads,
+    Wide,
+    checked,
+    parameters_of,
+    refuse,
+    whole,
+)  # fmt: skip
+from pecli.cli.terminal.items import preview_grid, shapes_text
+from pecli.cli.terminal.output import clean, print_json, tell
+from pecli.cli.terminal.screen import show
+from pecli.cli.terminal.writing import Writing, deliver, describe, report
+from pecli.errors import BadFile, BadParameter
+from pecli.formats import WRITTEN
+from pecli.models.stacks import STACKS
+from pecli.numbers.decimals import shorten
+from pecli.numbers.dtypes import DTYPES
+from pecli.records import dataclass
+from pecli.spec.declaration import Encoding, Family, Parameter
+from pecli.tables.guise import COMPANIONS
+from pecli.tables.layouts import LAYOUTS
+from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
+
+if TYPE_CHECKING:
+    from pecli.models.reading import LayerReading
+    from pecli.spec.recipe import Recipe
+    from pecli.spec.tabular import Tabular
+    from pecli.tables.table import Table
+
+MODEL, OWN = "Model", "Parameters"
+MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
+ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Writing):
+    """What every encoding may be given beside its own parameters."""
+
+    len: Annotated[str | None, Option("Number of rows.", "N", TABLE)] = None
+    start: Start = None
+    step: Step = None
+    positions: Annotated[
+        str | None,
+        Option("Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE),
+    ] = None
+    dtype: Annotated[
+        str | None, Option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
+    ] = None
+    layout: Annotated[
+        str | None,
+        Option(
+            f"Arrays: {', '.join(LAYOUTS)} (default split), or model with --config.", "WORD", TABLE,
+            (*LAYOUTS, "model"), families=ROTARY,
+        ),
+    ] = None  # fmt: skip
+    arithmetic: Annotated[
+        str | None,
+        Option(
+            f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.", "WORD", TABLE,
+            ARITHMETICS, families=ROTARY,
+        ),
+    ] = None  # fmt: skip
+    form: Annotated[
+        str | None,
+        Option(f"Form: {', '.join(FORMS)} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS),
+    ] = None
+    queries: Annotated[
+        str | None,
+        Option(
+            "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE,
+            families=PAIRS,
+        ),
+    ] = None  # fmt: skip
+    keys: Annotated[
+        str | None, Option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
+    ] = None  # fmt: skip
+    align: Annotated[
+        str | None,
+        Option(
+            "Whether the queries are the last or the first of the positions (default last).", "WORD", TABLE,
+            ALIGNMENTS, families=PAIRS,
+        ),
+    ] = None  # fmt: skip
+    config: Annotated[
+        str | None, Option("A model's config.json: its parameters, beneath those given here.", "FILE", MODEL)
+    ] = None
+    layer_type: Annotated[
+        str | None,
+        Option("Kind of layer, where a model's layers differ; all for every one as a group.", "NAME", MODEL),
+    ] = None
+    stack: Annotated[
+        str | None,
+        Option(f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS),
+    ] = None
+    name: Annotated[
+        str | None, Option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
+    ] = None
+    lead: Annotated[str | None, Option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)] = None
+    beside: Annotated[
+        str | None,
+        Option(
+            f"A further array: {', '.join(COMPANIONS)}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY,
+            names=("--with",),
+        ),
+    ] = None  # fmt: skip
+    shard: Annotated[str | None, Option("Part K of N of the rows, K from 0.", "K/N", TABLE)] = None
+    threads: Threads = None
+    output: Annotated[
+        str | None,
+        Option(
+            "File to write, - for standard output. The suffix of the file chooses the format.", "PATH", OUTPUT,
+            names=("--output", "-o"),
+        ),
+    ] = None  # fmt: skip
+    format: Annotated[
+        str | None, Option(f"Format, whatever the suffix: {', '.join(WRITTEN)}.", "WORD", OUTPUT, tuple(WRITTEN))
+    ] = None
+    compress: Compress = False
+    wide: Wide = False
+    no_clobber: NoClobber = False
+    workers: Annotated[
+        int | None, Option("Have so many processes of this machine write a .zarr.", "N", OUTPUT, check=whole(1, 1024))
+    ] = None
+    scheduler: Annotated[
+        str | None, Option("Have the workers of a Dask scheduler write it: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+    ] = None
+    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
+    rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
+    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None
+    precision: Precision = None
+    limit: Limit = None
+    json: Json = False
+    quiet: Quiet = False
+
+
+def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:
+    """Return the part of the help in which each parameter stands: where there are many, by what they go with."""
+    if len(parameters) < MANY:
+        return {}
+    return {parameter.name: _panel(parameter, {p.name: p for p in parameters}) for parameter in parameters}
+
+
+def _panel(parameter: Parameter, known: Mapping[str, Parameter]) -> str:
+    name, values = parameter.param.when or ("", ())
+    above = known.get(name)
+    if above is None or not (above.choices and isinstance(values, tuple) and all(isinstance(v, str) for v in values)):
+        return OWN
+    panel = _panel(above, known)  # of a parameter that is itself one of a choice
+    if panel != OWN:
+        return panel
+    return f"With --{above.option} {', '.join(map(str, values)) if len(values) < SEVERAL else 'of several kinds'}"
+
+
+def own_parameter(parameter: Parameter, panel: str | None = None) -> inspect.Parameter:
+    """Return what Typer makes the option of an encoding's parameter from."""
+    names = (f"--{parameter.option}",)
+    if parameter.kind == "flag":
+        names = (f"{names[0]}/--{parameter.param.off or f'no-{parameter.option}'}",)
+    mark = parameter.metavar or None
+    option = Option(option_help(parameter), mark, panel or OWN, parameter.choices, names)
+    return option.parameter(parameter.name, str | None if mark else bool | None, None)
+
+
+def other_word(word: str) -> inspect.Parameter:
+    """Return what Typer makes of a word that the help leaves out: the encoding says what it means."""
+    info = typer.Option(f"--{word}", hidden=True, show_default=False)
+    name = word.replace("-", "_")
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, info])
+
+
+def option_help(parameter: Parameter) -> str:
+    """Return the help of a parameter: what it is, its choices or range, its default, when it applies."""
+    notes = []
+    if parameter.choices:
+        notes.append("one of " + ", ".join(parameter.choices))
+    if parameter.param.range_text:
+        notes.append(parameter.param.range_text)
+    if parameter.required:
+        notes.append("required")
+    elif parameter.default is not None and parameter.default is not False:
+        notes.append(f"default {parameter.text(parameter.default)}")
+    when = parameter.param.when
+    if when is not None:
+        name = when[0].replace("_", "-")
+        values = "" if not isinstance(when[1], tuple) else " " + " or ".join(_condition(v) for v in when[1])
+        notes.append(f"with --{name}{values}" if values != " none" else f"without --{name}")
+    return parameter.param.help + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def _condition(value: object) -> str:
+    return "none" if value is None else "off" if value is False else str(value)
+
+
+LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
+
+
+def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
+    """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
+    table, label = _tables(encoding, own, options)
+    if options.output is None and options.format is None:
+        refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
+        return _on_screen(table, label, options)
+    refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
+    return deliver(table, label, options)
+
+
+def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
+    """Return the table (of a config with several kinds of layers, all of them) and what to call it."""
+    from pecli.spec.recipe import Recipe
+
+    if options.config is None:
+        refuse("has no effect without --config", options, "layer_type", "stack")
+        table = _table(Recipe.bind(encoding.name, **own), options, None)
+        return table, shorten(table.label, LONGEST_LABEL)
+    from pecli.models.stacks import STACKS
+    from pecli.sources.configs import configured, every_layer
+    from pecli.tables.grouped import Grouped
+
+    stack = options.stack or STACKS[0]
+    if options.layer_type == "all":
+        found = every_layer(options.config, encoding.name, own, stack)
+        reading = next(iter(found.values())).reading
+        made: Tabular = Grouped({name: _table(one.recipe, options, one.layer) for name, one in found.items()})
+        label = options.config
+    else:
+        one = configured(
+            options.config, encoding=encoding.name, given=own, layer_type=options.layer_type, stack=stack
+        )  # fmt: skip
+        reading = one.reading
+        table = _table(one.recipe, options, one.layer)
+        made, label = table, table.label
+        if one.layer.chosen and not options.silent:
+            tell(f"pecli: {one.layer.chosen}")
+    if not options.silent:
+        for warning in reading.warnings:
+            if warning in reading.misspelled:
+                continue
+            tell(clean(f"pecli: warning: {warning}"))
+    return made, label
+
+
+def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) -> Table:
+    """Return the table of a recipe at the positions and in the form that the options give."""
+    from pecli.tables.table import Table
+
+    length: Any = options.len
+    if length is None and layer is not None and options.positions is None and recipe.rows is None:
+        length = layer.length
+    layout = options.layout
+    if layout == "model":
+        if layer is None or not layer.layout:
+            raise BadParameter(
+                "layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known"
+            )
+        layout = layer.layout
+    return Table.make(
+        recipe,
+        length=length,
+        start=options.start,
+        step=options.step,
+        positions=options.positions,
+        dtype=options.dtype or "float32",
+        layout=layout,
+        form=options.form,
+        shard=options.shard,
+        arithmetic=options.arithmetic or "exact",
+        queries=options.queries,
+        keys=options.keys,
+        align=options.align,
+        name=options.name,
+        lead=options.lead,
+        beside=options.beside,
+    )
+
+
+def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
+    """Print the table for a person, or as JSON its rounded head and tail."""
+    from pecli.inspect.statistics import preview
+
+    if options.dry_run:
+        return describe(table, label, options)
+    seen = preview(table, rows=options.rows or 12, columns=options.columns or 8)
+    if options.json:
+        print_json(report(table, [part.as_dict() for part in seen]))
+    else:
+        show(f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, seen))
+    return 0
+
+
+OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
+
+
+def make_group(mode: Any, text: str, epilog: str) -> typer.Typer:
+    """Return the ``generate`` group, with this help and epilog; its commands are made when they are asked for."""
+    group = typer.Typer(
+        cls=GenerateGroup,
+        name="generate",
+        add_completion=False,
+        rich_markup_mode=mode,
+        context_settings=HELP_NAMES,
+        no_args_is_help=True,
+        subcommand_metavar="ENCODING [OPTIONS]...",
+        options_metavar="",
+        help=text,
+        epilog=epilog,
+    )
+    group.callback()(lambda: None)
+    return group
+
+
+class GenerateGroup(TyperGroup):
+    """A group whose commands are the catalogue."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the encodings, by family."""
+        from pecli.spec.catalogue import CATALOGUE
+
+        return list(CATALOGUE)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of an encoding, of a recipe or of a config.
+
+        Raises
+        ------
+        UnknownName
+            If there is no such encoding, with the nearest name.
+        """
+        self._add(cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help: with rich where Typer does, else line by line."""
+        if self.rich_markup_mode is not None:
+            super().format_help(ctx, formatter)
+            return
+        from pecli.spec.catalogue import CATALOGUE
+
+        sections = option_sections(self, ctx)
+        for family in Family:
+            rows = [(e.name, e.description.splitlines()[0]) for e in CATALOGUE.values() if e.family is family]
+            sections += [(family.title, rows)] if rows else []
+        formatter.write(help_text(self, ctx, sections))
+
+    def _add(self, word: str) -> None:
+        from pecli.spec.catalogue import CATALOGUE
+
+        if word not in self.commands:
+            name, own, table = _meaning(word)
+            encoding, mode = CATALOGUE[name], self.rich_markup_mode
+            app = typer.Typer(rich_markup_mode=mode, add_completion=False)
+            app.command(
+                name,
+                cls=PlainCommand,
+                help=described(encoding).replace("[", r"\[") if mode else described(encoding),
+                epilog=examples_text(examples(encoding), mode),
+                rich_help_panel=encoding.family.title,
+                context_settings=HELP_NAMES,
+            )(_runner(encoding, own, table, word))
+            self.commands[word] = typer.main.get_command(app)
+
+
+def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
+    from pecli.spec.catalogue import CATALOGUE, unknown_encoding
+
+    if word in CATALOGUE:
+        return word, {}, {}
+    from pecli.formats import FORMATS
+    from pecli.sources.kinds import Kind, kind_of
+    from pecli.spec.recipe import split_recipe
+    from pecli.tables.request import take_table_keys
+
+    kind = kind_of(word)
+    if kind is Kind.RECIPE:
+        name, own = split_recipe(word)
+        table = take_table_keys(name, own)
+        return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
+    if kind is Kind.CONFIG:
+        from pecli.models.config import load_config
+        from pecli.models.reader import read_data
+
+        return next(iter(read_data(load_config(word), word).layers.values())).encoding, {}, {"config": word}
+    if os.path.exists(word):
+        raise BadFile(clean(word), "is a file, and generate makes tables: pecli convert or pecli inspect reads it")
+    if any(word.endswith(suffix) for form in FORMATS.values() for suffix in form.suffixes):
+        raise BadFile(clean(word), "does not exist: check the name")
+    raise unknown_encoding(clean(word.partition(":")[0]))
+
+
+def described(encoding: Encoding) -> str:
+    """Return the help of an encoding's command: its description, formula and source."""
+    sources = "; ".join(str(source) for source in encoding.source)
+    formula = "\n".join(f"  {line}" for line in encoding.formula)  # after a \b, line breaks stay
+    return f"{encoding.description}\n\n\b\nFormula:\n{formula}\n\nSource: {sources}."
+
+
+def examples(encoding: Encoding) -> list[str]:
+    """Return command lines about an encoding that run as they stand."""
+    length = "" if "grid=" in encoding.example else " --len 8"  # a grid says how many rows there are
+    made = f"pecli generate {shlex.quote(encoding.example)}{length} -o table.npz"
+    return [made, f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
+
+
+def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
+    """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
+    own = {parameter.name: parameter.option for parameter in encoding.options}
+    own |= {word.replace("-", "_"): word for word in encoding.other_words}
+    panels = own_panels(encoding.options)
+    parameters = [own_parameter(parameter, panels.get(parameter.name)) for parameter in encoding.options]
+    parameters += map(other_word, encoding.other_words)
+
+    def run(given: dict[str, Any]) -> int:
+
+        mine = {option: given.pop(name) for name, option in own.items()}
+        options = checked(TableOptions, _together(given, table))
+        return produce(encoding, {**beneath, **{k: v for k, v in mine.items() if v is not None}}, options)
+
+    keys = [parameter.option for parameter in encoding.options] if ":" in word else []
+    return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)], [*keys, *table])
+
+
+def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:
+    """Return what is given of a table, above what a recipe says; a list of positions excludes a length."""
+    found = {key.replace("-", "_"): text for key, text in table.items()}
+    said = {name for name, value in given.items() if value is not None}
+    if "positions" in said:
+        found = {name: text for name, text in found.items() if name not in ("len", "start", "step")}
+    elif said & {"len", "start", "step"}:
+        found.pop("positions", None)
+    return {**given, **{name: text for name, text in found.items() if name not in said}}
