@@ -103,7 +103,7 @@ class Runner:
         try:
             return self._run(dict(given))
         except PecliError as error:
-            from pecli.cli.usage import respell, spellings
+            from pecli.cli.speech import respell, spellings
 
             respell(error, spellings(self.__signature__.parameters.values(), given, self._keys))
             raise

@@ -456,9 +456,7 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     take_table_keys(name, keys)
     full = Recipe.bind(name, **keys).keys()
     plain: dict[str, str | None] = {key: None for key in keys if key not in PLAIN}
-    unscaled = Recipe.bind(name, **{key: value for key, value in keys.items() if key in PLAIN}).keys()
-    scaling = full.get("scaling")
-    changed = [(f"scaling {scaling} is missing", plain)] if scaling != unscaled.get("scaling") else []
+    changed = [(f"scaling {keys['scaling']} is missing", plain)] if "scaling" in keys else []
     if "base" in full:
         changed += [(f"base {base} where {full['base']} was expected", {"base": base}) for base in PUBLISHED_BASES
                     if float(base) != float(full["base"])]  # fmt: skip

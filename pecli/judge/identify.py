@@ -229,6 +229,7 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     notes = list(structure_notes(name))
     determined = name.cost <= MAX_FITTED and magnitude_of(measured, name.named) == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
+    determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
         determined &= name.cost <= 1.0 and not measured.reading.is_angles
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"

@@ -127,7 +127,7 @@ class ArrayPair:
     @cached_property
     def sides(self) -> tuple[int, ...]:
         """Length of each axis, all columns being one."""
-        return (*self.mine.shape[: self.mine.lead], self.width)
+        return (*(self.mine.shape[: self.mine.lead] or (1,)), self.width)
 
     @cached_property
     def places(self) -> Integers:
@@ -271,7 +271,7 @@ class Differences:
 
     def index(self, pair: ArrayPair, near: float = 0.0) -> list[Integers]:
         """Return for each axis the indices at which values differ by more than a distance."""
-        leading = np.unravel_index(np.flatnonzero(self.rows > near), pair.sides[:-1] or (1,))
+        leading = np.unravel_index(np.flatnonzero(self.rows > near), pair.sides[:-1])
         return [*(np.unique(at) for at in leading), np.flatnonzero(self.columns > near)]
 
 
@@ -488,7 +488,7 @@ def _restricted(pair: ArrayPair, near: float, chosen: int) -> tuple[Mask | None,
               for axis, (at, side) in enumerate(zip(index, sides, strict=True))]  # fmt: skip
 
     def mask(rows: Integers) -> NDArray[np.bool_]:
-        leading = np.unravel_index(rows, sides[:-1] or (1,))
+        leading = np.unravel_index(rows, sides[:-1])
         good = np.logical_and.reduce([one[at] for one, at in zip(inside[:-1], leading, strict=True)])
         return np.asarray(good[:, None] & inside[-1])
 
@@ -739,7 +739,7 @@ def _cropped(differing: list[ArrayPair]) -> Changes:
         others
         or len(small) != len(large)
         or any(a > b for a, b in zip(small, large, strict=True))
-        or len(small) > lead + 1
+        or not 0 < lead < len(small) + 1 <= lead + 2
     ):
         return
     for begin in product(*({0, b - a} for a, b in zip(small, large, strict=True))):

@@ -143,7 +143,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
-    whole = list(array.shape)
+    whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
     stacked = len(whole) > 2 and whole[0] == 2 and whole[-1] != 2  # cosines and sines

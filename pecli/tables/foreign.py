@@ -74,7 +74,7 @@ def to_numpy(value: Any) -> NDArray[Any]:
     if "bfloat16" in str(getattr(value, "dtype", "")) and not isinstance(value, np.ndarray):
         value = _bits(value)
     found = np.asarray(value)  # by __array__, by a buffer, or of lists of numbers
-    if found.dtype.kind == "O" and hasattr(value, "__dlpack__"):
+    if found.dtype.kind == "O" and not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         found = np.from_dlpack(value)
     if found.dtype.name == "bfloat16":
         found = found.view(np.uint16)

@@ -80,8 +80,13 @@ family("signed distance", lambda n: np.subtract.outer(np.arange(n), np.arange(n)
 family("distance in float32", lambda n: -np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(F32))
 family("geometric", lambda n: (2.0 ** -np.arange(n * 3)).reshape(n, 3).astype(F32))
 family("powers of ten", lambda n: (10.0 ** -np.arange(n * 2)).reshape(2, n))
-family("slopes alone", lambda n: slopes(n).astype(F32))
-family("slopes as a column", lambda n: slopes(n).astype(F64)[:, None])
+for n in SIZES:
+    small(f"slopes alone {n}", lambda n=n: slopes(n).astype(F32), (f"alibi:heads={n},form=slopes", "unknown"))
+    small(
+        f"slopes as a column {n}",
+        lambda n=n: slopes(n).astype(F64)[:, None],
+        (f"alibi:heads={n},form=slopes", "unknown"),
+    )
 family("noise", lambda n: np.random.default_rng(n).normal(size=(n, 6)).astype(F32))
 family("noise in one axis", lambda n: np.random.default_rng(n).normal(size=n))
 family("noise uniform", lambda n: np.random.default_rng(n).uniform(size=(n, n)))
@@ -99,7 +104,8 @@ family(
     lambda n: (lambda e: e / e.sum(1, keepdims=True))(np.exp(np.random.default_rng(n).normal(size=(n, n)))),
 )
 family("cumulative", lambda n: np.cumsum(np.ones((n, 4)), 0))
-family("shaw index", lambda n: shaw_index(n, 2), (2, 3, 4))
+for n in (2, 3, 4):
+    small(f"shaw index {n}", lambda n=n: shaw_index(n, 2), (f"shaw:dim=1,clip=2,len={n},form=index", "unknown"))
 family("t5 index", lambda n: t5_index(n), (2, 3, 5))
 family("three axes of zeros", lambda n: np.zeros((n, n, n), F32), (1, 2, 3))
 family("four axes of ones", lambda n: np.ones((1, n, n, 4)), (1, 2, 3))

@@ -35,7 +35,8 @@ def identify(rows: CodeRows) -> Iterator[Candidate]:
         step = float(rise[0])
         if step == 1 and start == round(start):
             table = rows.table | ({"start": f"{start:.0f}"} if start else {})
-            yield Candidate("integer", {"dim": str(width), "raw": "true"}, table)
+            doubt = "these are counted numbers, which may be positions and no encoding of them"
+            yield Candidate("integer", {"dim": str(width), "raw": "true"}, table, doubts=(doubt,))
         elif 0 < step < 1:
             last = _last(values[:, 0], rows.count, precision)
             if last:
