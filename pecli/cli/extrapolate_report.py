@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pecli.cli.extrapolate import ExtrapolateOptions
+from pecli.cli.extrapolate_options import ExtrapolateOptions
 from pecli.cli.options import refuse
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid, size_text
 from pecli.cli.terminal.output import line, print_json, tell

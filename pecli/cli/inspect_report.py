@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.inspect import InspectOptions, refuse_table
+from pecli.cli.inspect_options import InspectOptions, refuse_table
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, grid, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.layout import lines_of, wrapped
 from pecli.cli.terminal.output import WIDE, clean, print_json, screen_width

@@ -20,7 +20,7 @@ from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Floats, Inte
 from pecli.spec.tabular import Tabular
 
 MAX_SURE_ULP = 8.0
-"""Units in the last place within which values are those of an arithmetic; of more, nothing is sure."""
+"""Units in the last place within which narrow values are those of an arithmetic; of more, nothing is sure."""
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
 FEW_HEADS = 3
@@ -291,8 +291,9 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if found.explained < MIN_SHARE_LIKELY or candidate.fitted > MAX_DIGITS_CHOSEN:
         said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         return Identification(None, "unknown", measured=(*candidate.notes, said, *found.places))
-    loose = bool(candidate.fitted and found.max_ulp) and found.arithmetic in ("float16", "bfloat16")
-    sure = not (found.unexplained or candidate.doubts or loose or found.max_ulp > MAX_SURE_ULP)
+    narrow = found.arithmetic in ("float16", "bfloat16")
+    loose = narrow and (bool(candidate.fitted and found.max_ulp) or found.max_ulp > MAX_SURE_ULP)
+    sure = not (found.unexplained or candidate.doubts or loose)
     equal = None if candidate.trained else found.equal
     return Identification(recipe, "sure" if sure else "likely", found.residual, equal, found.arithmetic,
                           tuple(notes), (), found.count, found.arrays)  # fmt: skip

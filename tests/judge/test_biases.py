@@ -195,7 +195,6 @@ TABLES = {
     "binary": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,msb=true,len=32,dtype=float64"),
     "binary signed": (2.0 * bits(20, 6, 5) - 1, "binary:dim=6,signed=true,len=20,start=5,dtype=float64"),
     "integer": (np.tile(np.arange(50.0)[:, None] / 49, (1, 4)).astype("f4"), "integer:dim=4,max-len=50,len=50"),
-    "integer raw": (np.tile(np.arange(50)[:, None], (1, 4)), "integer:dim=4,raw=true,len=50"),
     "query scale": ((1 + 0.1 * np.log1p((np.arange(100) + 1) // 16))[:, None], "query-scale:length=16,len=100,dtype=float64"),
     "log-n": (np.maximum(1, np.log(np.arange(100) + 1) / np.log(30))[:, None].astype("f4"),
               "query-scale:kind=log-n,length=30,len=100"),
@@ -361,3 +360,9 @@ def test_its_own_tables_are_sure(text, dtype):
     name, _ = found.recipe.split(":", 1)
     assert name == text.split(":")[0]
     assert found.arrays[0] in table
+
+
+def test_counted_numbers_are_likely_positions():
+    found = identify_bias(table_of(np.tile(np.arange(50)[:, None], (1, 4))))
+    assert (found.confidence, found.recipe) == ("likely", "integer:dim=4,raw=true,len=50")
+    assert "may be positions" in str(found)
