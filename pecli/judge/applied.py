@@ -30,6 +30,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import narrow
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
@@ -55,7 +56,7 @@ MAX_NAMED = 3  # indices that a place lists
 UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
 UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
-PLAIN = ("dim", "base", "rotary-dim")  # keys that are no part of a scaling
+PLAIN = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # keys that are no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -456,7 +457,9 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     take_table_keys(name, keys)
     full = Recipe.bind(name, **keys).keys()
     plain: dict[str, str | None] = {key: None for key in keys if key not in PLAIN}
-    changed = [(f"scaling {keys['scaling']} is missing", plain)] if "scaling" in keys else []
+    scaling, declared = full.get("scaling"), CATALOGUE[name].parameters.get("scaling")
+    scaled = declared is not None and scaling != str(declared.default)
+    changed = [(f"scaling {scaling} is missing", plain)] if scaled else []
     if "base" in full:
         changed += [(f"base {base} where {full['base']} was expected", {"base": base}) for base in PUBLISHED_BASES
                     if float(base) != float(full["base"])]  # fmt: skip
