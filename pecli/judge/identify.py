@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.judge.alone import lone_readings
+from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
 from pecli.judge.grids import identify_grid
@@ -253,7 +254,9 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
     """Say how close the values are to what the arithmetic gives."""
     way, total = name.score.way, max(1, found.count)
     if found.equal == found.count:
-        return f"all {found.count:,} values are equal to {'the exact ones' if way.name == 'exact' else way.words()}"
+        made = "the exact ones" if way.name == "exact" else way.words()
+        low = name.measured.dtype if name.measured.dtype in LOW_TYPES else ""
+        return f"all {found.count:,} values are equal to {made}{f' rounded to {low}' if low else ''}"
     share = f"{100 * found.equal / total:.4g} % equal"
     if way.name == "float64":
         return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"
