@@ -53,11 +53,11 @@ def test_without_the_plugin_nobody_knows_it(refuses):
 def test_its_values_are_the_formulas(alone):
     plugins.load_file(str(EXAMPLE))
     table = Table.parse(f"{NAME}:dim=8,len=40", dtype="float64")
-    mpmath.mp.dps = 30
-    for i in range(4):
-        n = mpmath.nint(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 8))
-        for p in (1, 7, 39):
-            assert table["cos"][p, i] == float(mpmath.cos(2 * mpmath.pi * p / n))
+    with mpmath.workdps(30):
+        for i in range(4):
+            n = mpmath.nint(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2 * i) / 8))
+            for p in (1, 7, 39):
+                assert table["cos"][p, i] == float(mpmath.cos(2 * mpmath.pi * p / n))
     assert_table((table["cos"], table["sin"]), f"{NAME}:dim=8")
     check_encoding(NAME)
     assert NAME in CATALOGUE

@@ -11,8 +11,14 @@ from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import PI, geometric, power
 from pecli.spec.recipe import Recipe
 
-mpmath.mp.dps = 130
+mpmath.mp.dps = 130  # for the cases that are computed where they are listed
 M = mpmath.mpf
+
+
+@pytest.fixture(autouse=True)
+def _precision():
+    with mpmath.workdps(130):
+        yield
 
 
 def real(value):
