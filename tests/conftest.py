@@ -70,9 +70,10 @@ def pecli(tmp_path):
 def process(tmp_path):
     """Run the command in a process of its own, in an empty folder; returns the completed process."""
 
-    def run(*arguments, stdin=None, env=None, cwd=tmp_path):
+    def run(*arguments, stdin=None, env=None, cwd=tmp_path, preexec_fn=None):
         return subprocess.run(
             [sys.executable, "-m", "pecli", *map(str, arguments)],
+            preexec_fn=preexec_fn,
             capture_output=True,
             text=True,
             input=stdin,

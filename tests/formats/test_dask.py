@@ -198,10 +198,10 @@ def small_files():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of that kind")
-def test_a_disk_that_is_full_for_a_worker_is_one_sentence_and_nothing_is_left(pecli, tmp_path):
+def test_a_disk_that_is_full_for_a_worker_is_one_sentence_and_nothing_is_left(process, tmp_path):
     need("zarr")
     need("distributed")
-    done = pecli(
+    done = process(
         "generate", "sinusoidal", "--dim", 256, "--len", 40000, "-o", "pe.zarr", "--workers", 2, preexec_fn=small_files
     )
     assert done.returncode == 2
