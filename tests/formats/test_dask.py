@@ -148,10 +148,10 @@ def test_a_failure_at_a_worker_leaves_nothing(scheduler, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_processes_from_the_shell(pecli, tmp_path):
+def test_two_processes_from_the_shell(pecli, process, tmp_path):
     need("zarr")
     need("distributed")
-    done = pecli("generate", "rope", "--dim", 64, "--len", 40000, "-o", "pe.zarr", "--workers", 2)
+    done = process("generate", "rope", "--dim", 64, "--len", 40000, "-o", "pe.zarr", "--workers", 2)
     assert done.returncode == 0, done.stderr
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert pecli("inspect", "pe.zarr", "--verify").returncode == 0
@@ -180,13 +180,13 @@ def test_an_interrupt_from_the_keyboard_leaves_nothing_and_no_word(tmp_path):
 OWN = os.path.join(os.getcwd(), "examples", "own_encoding.py")
 
 
-def test_workers_know_an_encoding_of_ones_own(pecli, scheduler, tmp_path):
+def test_workers_know_an_encoding_of_ones_own(pecli, process, scheduler, tmp_path):
     need("zarr")
     address, worker = scheduler
     worker()
     words = ("--plugin", OWN, "generate", "resonance-rope", "--dim", 16, "--len", 100, "-q", "-o")
     for name, more in (("a.zarr", ("--scheduler", address)), ("b.zarr", ("--workers", 1))):
-        done = pecli(*words, name, *more)
+        done = process(*words, name, *more)
         assert (done.returncode, done.stderr) == (0, "")
         assert pecli("--plugin", OWN, "inspect", name, "--verify").returncode == 0
 
