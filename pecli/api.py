@@ -12,22 +12,22 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter
+from pecli.formats.paths import CONFIG_KEYS
 from pecli.numbers.decimals import parse_number
 from pecli.numbers.dtypes import known_dtype
 from pecli.numbers.reader import shown
-from pecli.sources.kinds import CONFIG_KEYS
-from pecli.sources.sources import NamedSource, config_source, read_source
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import NamedSource, config_source, read_source
 
 if TYPE_CHECKING:
     from pecli.apply.options import ApplyResult
-    from pecli.comparison.results import Comparison
     from pecli.extrapolate.report import Extrapolation
     from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
     from pecli.plots.images import Picture
+    from pecli.tables.comparison import Comparison
 
 ROWS = 128
 """Of a recipe that says no length, where nothing beside it does."""
@@ -102,9 +102,9 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     False
     """
     from pecli.apply.faults import explained
-    from pecli.comparison.results import Tolerance
     from pecli.judge.compare import compare as compared
-    from pecli.sources.alignment import open_beside
+    from pecli.tables.alignment import open_beside
+    from pecli.tables.figures import Tolerance
 
     a, b = open_beside(source_of(first), source_of(second), ROWS)
     return explained(compared(a, b, Tolerance(atol, rtol, ulp)), a, b)
@@ -127,7 +127,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     """
     from pecli.judge.identify import identify as identified
     from pecli.numbers.positions import Positions
-    from pecli.sources.alignment import take_type
+    from pecli.tables.alignment import take_type
 
     if positions is not None:
         given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
@@ -296,6 +296,6 @@ def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
 
 
 def _open(subject: Any) -> Tabular:
-    from pecli.sources.alignment import open_alone
+    from pecli.tables.alignment import open_alone
 
     return open_alone(source_of(subject), ROWS)

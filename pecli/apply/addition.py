@@ -39,12 +39,12 @@ from pecli.numbers.decimals import parse_integer, shorten
 from pecli.numbers.double_double import DoubleDouble, add
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow
-from pecli.sources.sources import NamedSource
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
 from pecli.tables.content import base_of
 from pecli.tables.fill.rounding import minus_infinity, round_into
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
 BLOCK_VALUES = 1 << 15

@@ -19,13 +19,13 @@ from pecli.apply.tensors import Tensor
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import COMPLEX
-from pecli.sources.sources import NamedSource, exact_source
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
+from pecli.tables.sources import NamedSource, exact_source
 from pecli.tables.table import Table
 
 VALUES = ("v", "value", "values")

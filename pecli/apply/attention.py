@@ -32,11 +32,11 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
-from pecli.sources.sources import NamedSource
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect, Term
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array, Tabular
+from pecli.tables.sources import NamedSource
 
 
 class Products:

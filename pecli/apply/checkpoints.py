@@ -28,8 +28,7 @@ from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
 from pecli.formats.stored import plain
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
-from pecli.spec.tabular import Array, Tabular
-from pecli.tables.selection import View
+from pecli.spec.tabular import Array, Tabular, View
 
 Integers = NDArray[np.int64]
 
@@ -204,7 +203,7 @@ def facts_beside(path: str) -> dict[str, int | str]:
     config = folder / "config.json"
     if not config.is_file():
         return {}
-    from pecli.sources.sources import read_source
+    from pecli.tables.sources import read_source
 
     keys = json.loads(config.read_text())
     keys = keys.get("text_config", keys)

@@ -8,13 +8,12 @@ from pecli.apply.checkpoints import HeadRows, PermutedRows
 from pecli.apply.cosines import PAIRINGS, HeadPairs
 from pecli.apply.exact import Floats
 from pecli.apply.tensors import BY_RANK
-from pecli.comparison.compare import compare_tables
-from pecli.comparison.results import Comparison, Finding
 from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Comparison, Finding, compare_tables
 
 MAX_BYTES = 1 << 26  # of an array that is rotated anew in memory, several times as float64
 MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat16 may be apart

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pecli.apply.cosines import HeadPairs, members
 from pecli.apply.exact import Floats
 from pecli.apply.tensors import Tensor
-from pecli.comparison.ulps import last_place, pair_norms
 from pecli.numbers.rounding import narrow, widen
 from pecli.spec.tabular import Tabular
+from pecli.tables.figures import last_place, pair_norms
 
 Integers = NDArray[np.int64]
 

@@ -14,8 +14,8 @@ from pecli.apply.tensors import Tensor
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.positions import Positions
-from pecli.sources.sources import NamedSource
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import NamedSource
 
 WAYS = ("forward", "inverse", "gradient")
 LEAST_SCALE = Decimal("1e-30")

@@ -51,13 +51,12 @@ from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, widen
-from pecli.sources.sources import NamedSource
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.conversion import convert
-from pecli.tables.selection import InMemory
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
 CACHE_BYTES = 1 << 25

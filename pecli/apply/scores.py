@@ -28,11 +28,11 @@ from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
-from pecli.sources.sources import NamedSource
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Bias
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.bias import BiasFiller
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 from pecli.tables.views import regrouped, view_of
 

@@ -22,8 +22,7 @@ from pecli.errors import BadParameter
 from pecli.numbers import random as draws
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.rounding import narrow, widen
-from pecli.spec.tabular import Array, Tabular
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.views import ArrayView, view_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")

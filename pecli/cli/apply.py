@@ -123,7 +123,7 @@ def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.apply.apply import apply
     from pecli.cli.terminal.output import clean, tell
-    from pecli.sources.sources import read_source
+    from pecli.tables.sources import read_source
 
     if options.steps:
         return _worked_through(options)
@@ -159,7 +159,7 @@ def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.inspect_report import text_of
     from pecli.cli.terminal.output import print_json, prose_width, say
-    from pecli.sources.sources import read_source
+    from pecli.tables.sources import read_source
     from pecli.teach.vectors import work_through_vector
 
     if options.vector is None:
@@ -229,7 +229,7 @@ def _positions(text: str | None) -> Any:
 def _tensors(text: str, axes: str | None) -> list[Tensor]:
     """Return the tensors of a file, named by it where it holds one."""
     from pecli.apply.tensors import tensor_of
-    from pecli.sources.parts import open_path
+    from pecli.tables.parts import open_path
 
     table = open_path(text)
     path, _, inner = text.partition("::")
@@ -268,7 +268,7 @@ def _golden(drawn: list[Tensor], made: ApplyResult) -> Tabular:
     import numpy as np
 
     from pecli.apply.tensors import ConcatTable
-    from pecli.tables.selection import InMemory
+    from pecli.spec.tabular import InMemory
 
     parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
     if made.companion is not None:

@@ -34,11 +34,11 @@ from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
 
 if TYPE_CHECKING:
-    from pecli.comparison.figures import Figures, OddValues, Place
-    from pecli.comparison.results import ArrayComparison, Comparison, Tolerance
     from pecli.inspect.configs import StackRow
-    from pecli.sources.sources import NamedSource
     from pecli.spec.tabular import Tabular
+    from pecli.tables.comparison import ArrayComparison, Comparison
+    from pecli.tables.figures import Figures, OddValues, Place, Tolerance
+    from pecli.tables.sources import NamedSource
 
 OF_COST = ("len", "dim", "layers", "dtype")
 TOLERANCES = ("atol", "rtol", "ulp", "digits")
@@ -213,11 +213,11 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
     A bare name stands for its encoding; only a recipe with parameters is measured.
     """
-    from pecli.sources.alignment import open_alone
-    from pecli.sources.kinds import Kind, kind_of
-    from pecli.sources.sources import read_source
+    from pecli.formats.paths import Kind, kind_of
     from pecli.spec.catalogue import CATALOGUE
+    from pecli.tables.alignment import open_alone
     from pecli.tables.request import take_table_keys
+    from pecli.tables.sources import read_source
 
     found: list[tuple[Encoding, Recipe | None]] = []
     for text in sources:
@@ -419,9 +419,9 @@ def _sources(options: CompareOptions) -> list[str]:
 
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
-    from pecli.comparison.results import Tolerance
-    from pecli.sources.alignment import joined_components
-    from pecli.sources.sources import read_source
+    from pecli.tables.alignment import joined_components
+    from pecli.tables.figures import Tolerance
+    from pecli.tables.sources import read_source
 
     if len(texts) < 2:
         raise BadParameter("SOURCE", texts[0], "needs another one to be compared with: give two sources or more")
@@ -438,7 +438,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
 
 def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
-    from pecli.sources.alignment import open_beside
+    from pecli.tables.alignment import open_beside
 
     first, second = sources
     a, b = open_beside(first, second, DEFAULT_ROWS)
@@ -461,7 +461,7 @@ def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOpti
 
 def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
     """Compare every pair; recipes take their shape from the first file."""
-    from pecli.sources.alignment import open_alone, table_like, take_types
+    from pecli.tables.alignment import open_alone, table_like, take_types
     from pecli.tables.table import Table
 
     model = next((s for s in sources if not s.is_recipe), next((s for s in sources if s.says_length), sources[0]))

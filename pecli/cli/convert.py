@@ -70,9 +70,9 @@ class ConvertOptions(Writing):
 
 def command(options: ConvertOptions) -> int:
     """Change format, type or layout of a table, block by block."""
-    from pecli.sources.alignment import take_type
-    from pecli.sources.sources import open_source
+    from pecli.tables.alignment import take_type
     from pecli.tables.conversion import convert
+    from pecli.tables.sources import open_source
 
     if options.output is None and options.format is None:
         raise BadRecipe("convert needs -o PATH, or --format for standard output")

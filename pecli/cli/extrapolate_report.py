@@ -31,8 +31,8 @@ from pecli.extrapolate.resize import Extension, Resized, extension_reach, traine
 from pecli.extrapolate.scalings import Scaled, chosen, scaled_recipe
 from pecli.numbers.printing import at_least, figure, padded, percent
 from pecli.numbers.reader import shown
-from pecli.sources.sources import make_table
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import make_table
 
 if TYPE_CHECKING:
     from pecli.extrapolate.coverage import Coverage, WaveReach

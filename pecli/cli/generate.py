@@ -243,8 +243,8 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         refuse("has no effect without --config", options, "layer_type", "stack")
         table = _table(Recipe.bind(encoding.name, **own), options, None)
         return table, shorten(table.label, LONGEST_LABEL)
+    from pecli.models.reader import configured, every_layer
     from pecli.models.stacks import STACKS
-    from pecli.sources.configs import configured, every_layer
     from pecli.tables.grouped import Grouped
 
     stack = options.stack or STACKS[0]
@@ -397,7 +397,7 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     if word in CATALOGUE:
         return word, {}, {}
     from pecli.formats import FORMATS
-    from pecli.sources.kinds import Kind, kind_of
+    from pecli.formats.paths import Kind, kind_of
     from pecli.spec.recipe import split_recipe
     from pecli.tables.request import take_table_keys
 

@@ -20,8 +20,8 @@ from pecli.spec.facts import PICTURES
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
     from pecli.plots.charts import Chart
-    from pecli.sources.sources import NamedSource
     from pecli.spec.tabular import Tabular
+    from pecli.tables.sources import NamedSource
 from pecli.cli.inspect_options import InspectOptions, refuse_table
 
 DEFAULT_ROWS = 128
@@ -36,8 +36,8 @@ VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
 
 def command(options: InspectOptions) -> int:
     """Say what a table holds; identify it, verify it, measure it, draw it."""
-    from pecli.sources.kinds import Kind, is_checkpoint, kind_of
-    from pecli.sources.sources import read_source
+    from pecli.formats.paths import Kind, is_checkpoint, kind_of
+    from pecli.tables.sources import read_source
 
     text, table, kind = options.source, options.table, kind_of(options.source)
     if kind is Kind.CONFIG and not table and not any(getattr(options, name) for name in (*QUESTIONS, *VIEW)):
@@ -174,7 +174,7 @@ def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | 
 
 def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
     """Open a source; a recipe that does not say its length gets a short one."""
-    from pecli.sources.alignment import open_alone
+    from pecli.tables.alignment import open_alone
 
     table = options.table
     if not source.is_recipe:
@@ -197,7 +197,7 @@ def _look(source: NamedSource, options: InspectOptions) -> int:
     more: dict[str, Any] = {}
     if options.identify:
         from pecli.judge.identify import identify
-        from pecli.sources.alignment import take_type
+        from pecli.tables.alignment import take_type
 
         take_type(table, "float32")
         more["identity"] = identify(table, _given_positions(source, options))

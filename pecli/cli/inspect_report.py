@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pecli.inspect.statistics import Excerpt, Inspection, Statistics
     from pecli.inspect.verification import Folder, Verified
     from pecli.judge.description import Identification
-    from pecli.sources.sources import NamedSource
     from pecli.spec.board import Equation, Matrix, SmallTable, Step
     from pecli.spec.tabular import Tabular
+    from pecli.tables.sources import NamedSource
     from pecli.teach.examples import Example
 
 MOST_LINES, MOST_ARRAYS, MOST_SLOPES = 30, 6, 16  # of a short answer
@@ -458,8 +458,8 @@ def show_matrix(table: Tabular, options: InspectOptions) -> int:
 
 def verify_sources(options: InspectOptions) -> int:
     """Verify one source after the other; return 0 if every value of each is right, else 1."""
-    from pecli.sources.kinds import Kind, kind_of
-    from pecli.sources.parts import is_dataset
+    from pecli.formats.paths import Kind, kind_of
+    from pecli.tables.parts import is_dataset
 
     if any(kind_of(text) is Kind.FOLDER for text in options.sources):
         for name, word in {**options.table, **options.choice}.items():
@@ -481,7 +481,7 @@ def verify_sources(options: InspectOptions) -> int:
 
 def _file(text: str, options: InspectOptions) -> tuple[dict[str, Any], list[Item]]:
     from pecli.inspect.verification import verify
-    from pecli.sources.sources import read_source
+    from pecli.tables.sources import read_source
 
     source = read_source(text, **options.choice)
     if source.is_recipe:

@@ -12,17 +12,17 @@ from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reac
 from pecli.extrapolate.resize import trained_rows
 from pecli.extrapolate.scalings import RULES as TREATMENTS
 from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
+from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure, percent
 from pecli.records import dataclass
-from pecli.sources.kinds import Kind, kind_of
-from pecli.sources.sources import NamedSource, read_source
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Reach
 from pecli.spec.plans import Bias, Plan, Relative, Values, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular, html_table
 from pecli.tables.request import take_table_keys
+from pecli.tables.sources import NamedSource, read_source
 
 RULES = {
     "inside": "all phases, values and biases of the new positions lie where training showed some, and all rows that "
@@ -318,8 +318,10 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
         if layer_type is not None:
             raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
         return [subject_of(read_source(text))]
-    from pecli.models.reader import read_config  # for configs alone: it is much to load
-    from pecli.sources.configs import of_layer
+    from pecli.models.reader import (
+        of_layer,
+        read_config,  # for configs alone: it is much to load
+    )
 
     reading = read_config(text)
     try:

@@ -18,8 +18,8 @@ from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
 from pecli.numbers.dtypes import storage
 from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.table import Table
 
 ARCHITECTURE = "pecli"  # a table is no model: its keys stand where a model of this name would have them
 IN_KEYS = ("linear", "yarn")  # scalings that runtimes compute from keys; others take the factors of a tensor
@@ -67,10 +67,11 @@ def _header(writer: Any) -> bytes:
 
 def _rotary(table: Tabular, keys: Any) -> Iterator[tuple[str, str | int | float]]:
     """Yield the keys of a rotary table."""
-    values: Mapping[str, Any] = table.source.values if isinstance(table, Table) else {}
-    if "base" not in values or not isinstance(table, Table) or not isinstance(table.plan, Waves):
+    recipe = _recipe(table)
+    if recipe is None or "base" not in recipe.values or not isinstance(recipe.plan, Waves):
         return
-    yield keys.DIMENSION_COUNT, 2 * table.plan.width
+    values: Mapping[str, Any] = recipe.values
+    yield keys.DIMENSION_COUNT, 2 * recipe.plan.width
     yield keys.FREQ_BASE, float(values["base"])
     scaling = values.get("scaling")
     if scaling not in IN_KEYS:
@@ -82,15 +83,21 @@ def _rotary(table: Tabular, keys: Any) -> Iterator[tuple[str, str | int | float]
             yield getattr(keys, f"SCALING_{key}"), int(value) if name == "original_max" else float(value)
 
 
+def _recipe(table: Tabular) -> Recipe | None:
+    """Return the recipe of a computed table."""
+    source = getattr(table, "source", None)
+    return source if isinstance(source, Recipe) else None
+
+
 def _factors(table: Tabular) -> np.ndarray[Any, Any] | None:
     """Return what runtimes divide each frequency by; None where a key says the scaling, or there is none."""
-    if not isinstance(table, Table) or table.source.values.get("scaling", "none") in ("none", *IN_KEYS):
+    recipe = _recipe(table)
+    if recipe is None or recipe.values.get("scaling", "none") in ("none", *IN_KEYS):
         return None
-    from pecli.spec.recipe import Recipe
-
-    plain = {key: table.source.values[key] for key in ("dim", "rotary_dim", "partial", "base")}
+    values: Mapping[str, Any] = recipe.values
+    plain = {key: values[key] for key in ("dim", "rotary_dim", "partial", "base")}
     given = {key.replace("_", "-"): str(value) for key, value in plain.items() if value is not None}
-    plans = Recipe.bind(table.source.encoding.name, **given).plan, table.plan
+    plans = Recipe.bind(recipe.encoding.name, **given).plan, recipe.plan
     bands = [plan.bands[0] for plan in plans if isinstance(plan, Waves) and len(plan.bands) == 1]
     if len(bands) != 2 or any(band.turns for band in bands):
         return None

@@ -12,8 +12,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.dtypes import raw_bytes
 from pecli.records import dataclass
-from pecli.spec.tabular import Array, Tabular
-from pecli.tables.selection import View
+from pecli.spec.tabular import Array, Tabular, View
 
 if TYPE_CHECKING:
     from pecli.formats.io.output import Output

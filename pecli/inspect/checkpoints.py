@@ -14,11 +14,10 @@ from pecli.errors import PecliError
 from pecli.formats import open_table
 from pecli.formats.stored import StoredTable
 from pecli.inspect.configs import ConfigReport, compare_stacks, report
-from pecli.models.reader import read_config
+from pecli.models.reader import of_layer, read_config
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
-from pecli.sources.configs import of_layer
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe

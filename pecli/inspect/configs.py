@@ -11,14 +11,13 @@ import numpy as np
 
 from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.models.config import load_config
-from pecli.models.reader import read_for
+from pecli.models.reader import of_layer, read_for
 from pecli.models.reading import VERSION, ConfigReading, Key, LayerReading
 from pecli.models.stack import TRANSFORMERS, Remedy
 from pecli.models.stack_differences import StackReading, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
 from pecli.process import notice
-from pecli.sources.configs import of_layer
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table

@@ -10,15 +10,14 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pecli.comparison.compare import Progress
-from pecli.comparison.results import Comparison
 from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.formats.paths import files_of
 from pecli.judge.compare import compare
 from pecli.numbers.positions import Positions
-from pecli.sources.listing import files_of
-from pecli.sources.parts import shard_of
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Comparison, Progress
+from pecli.tables.parts import shard_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 
@@ -115,8 +114,8 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
 
 def table_of(text: str, table: Tabular, *, given: bool) -> Table:
     """Return the computed table of a recipe; what a given one does not say is taken from the file."""
-    from pecli.sources.alignment import table_like
-    from pecli.sources.sources import read_source
+    from pecli.tables.alignment import table_like
+    from pecli.tables.sources import read_source
 
     if given:
         source = read_source(text)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.comparison.results import Finding
 from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
@@ -33,9 +32,9 @@ from pecli.numbers.rounding import narrow
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import InMemory, Tabular
+from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
-from pecli.tables.selection import InMemory
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.comparison.compare import compare_tables
-from pecli.comparison.results import Comparison, Finding
 from pecli.errors import PecliError
 from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, readings_of
 from pecli.judge.codes import measured_of, visible
@@ -21,6 +19,7 @@ from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate, Floats, Integers, median, units
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.table import Table
 
 MAX_ULP = 4.0

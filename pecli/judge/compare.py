@@ -6,8 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from pecli.comparison.compare import Progress, compare_tables
-from pecli.comparison.results import Comparison, Finding, Tolerance
 from pecli.errors import PecliError
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.difference import wave_differences
@@ -15,9 +13,10 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify
 from pecli.judge.located import located
 from pecli.judge.planes import planes_of
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Renamed, Tabular
+from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
+from pecli.tables.figures import Tolerance
 from pecli.tables.guise import Guise
-from pecli.tables.selection import Renamed
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views, same_layout
 

@@ -16,7 +16,6 @@ from itertools import takewhile
 
 import numpy as np
 
-from pecli.comparison.results import Comparison, Finding
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
@@ -43,6 +42,7 @@ from pecli.spec.measured import Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97

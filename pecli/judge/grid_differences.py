@@ -14,7 +14,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.comparison.results import Finding
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
 from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
@@ -25,6 +24,7 @@ from pecli.spec.measured import Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 
 Integers = NDArray[np.int64]

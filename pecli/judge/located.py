@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.comparison.results import Finding
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
+from pecli.tables.comparison import Finding
 from pecli.tables.foreign import table_of
 from pecli.tables.views import ArrayView, view_of
 

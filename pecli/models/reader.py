@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from pecli.models.rotary import rotary_layers
 from pecli.models.stack_differences import as_stack, renamed, split
 from pecli.models.stacks import STACKS, stack_of
 from pecli.process import notice
+from pecli.spec.recipe import Recipe
 
 ABOUT_POSITIONS = (
     "rope", "rotary", "alibi", "yarn", "ntk", "theta", "position_embedding_type", "mscale",
@@ -257,3 +258,77 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
     kinds = keys.data.get("layer_types")
     if kinds is not None and not isinstance(kinds, list):
         notes.ignore("layer_types", f"{shown(kinds)} is no list of kinds of layers")
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A recipe that came from a config, and what else the config said.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        The encoding with the config's parameters, and the user's over them.
+    layer : LayerReading
+        What the config says of this kind of layer: layout, length, first position.
+    reading : ConfigReading
+        Everything the config says: keys used and ignored, warnings.
+    """
+
+    recipe: Recipe
+    layer: LayerReading
+    reading: ConfigReading
+
+
+def configured(
+    path: str | Mapping[str, Any],
+    *,
+    encoding: str | None = None,
+    given: Mapping[str, object] | None = None,
+    layer_type: str | None = None,
+    stack: str = "transformers",
+) -> Configured:
+    """Return the recipe of a model's config.
+
+    Parameters
+    ----------
+    path : str or mapping
+        The config.json, or what it holds.
+    encoding : str, optional
+        The encoding wanted; an error names the config's own where it is another.
+    given : mapping, optional
+        Parameters that win over the config's.
+    layer_type : str, optional
+        Which kind of layer, where they differ.
+    stack : str
+        Whose reading of the config.
+
+    Raises
+    ------
+    BadFile, UnknownName, BadParameter
+        If it is no config, is of a model without positions, or a value breaks a rule.
+    """
+    reading = read_config(path, stack=stack)
+    return of_layer(reading, reading.select(layer_type, encoding), given or {})
+
+
+def of_layer(reading: ConfigReading, layer: LayerReading, given: Mapping[str, object]) -> Configured:
+    """Return the recipe of one kind of layer."""
+    return Configured(Recipe.with_defaults(layer.encoding, given, layer.params), layer, reading)
+
+
+def every_layer(
+    path: str, encoding: str, given: Mapping[str, object], stack: str = "transformers"
+) -> dict[str, Configured]:
+    """Return the recipe of every kind of layer that has this encoding, by its name.
+
+    Raises
+    ------
+    BadFile
+        If no kind of layer has it.
+    """
+    reading = read_config(path, stack=stack)
+    found = {name: layer.of(encoding) for name, layer in reading.layers.items()}
+    made = {name: of_layer(reading, layer, given) for name, layer in found.items() if layer is not None}
+    if not made:
+        raise BadFile(path, f"has no {encoding} table in any kind of layer ({', '.join(reading.layers)})")
+    return made

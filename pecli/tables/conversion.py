@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.dtypes import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
 from pecli.spec.recipe import join_recipe, split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Tabular, View
 from pecli.tables.layouts import check_layout, layout_arrays, layout_views
-from pecli.tables.selection import View
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:

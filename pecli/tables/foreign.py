@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import TYPES
 from pecli.numbers.positions import Positions
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,12 +20,12 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
-from pecli.sources.sources import NamedSource
 from pecli.spec.board import Item, SmallTable, Step, joined, short, three
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
+from pecli.tables.sources import NamedSource
 from pecli.teach.examples import MAX_POSITIONS, Example, table_at
 
 Floats = NDArray[np.float64]

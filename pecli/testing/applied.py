@@ -19,10 +19,10 @@ from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import allowance, floats
-from pecli.sources.sources import NamedSource
 from pecli.spec.recipe import split_recipe
+from pecli.spec.tabular import InMemory
 from pecli.tables.foreign import table_of
-from pecli.tables.selection import InMemory
+from pecli.tables.sources import NamedSource
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 
 from pecli import api
-from pecli.comparison.results import Comparison
 from pecli.errors import PecliError
 from pecli.numbers.rounding import allowance
-from pecli.sources.sources import NamedSource
 from pecli.spec.declaration import Family
+from pecli.tables.comparison import Comparison
+from pecli.tables.sources import NamedSource
 from pecli.torch.modules import BiasModule, RotaryModule, TableModule, name_of, tensor
 
 FREQUENCIES = "inv_freq"

@@ -16,8 +16,8 @@ from pecli.apply.tensors import tensor_of
 from pecli.engine.angles import round_ratio
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen
-from pecli.sources.sources import read_source
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
+from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 
 RNG = np.random.default_rng(7)

@@ -9,9 +9,9 @@ from pecli import CATALOGUE, PecliError, Recipe
 from pecli.apply.apply import apply
 from pecli.apply.options import ApplyOptions
 from pecli.apply.tensors import tensor_of
-from pecli.sources.sources import read_source
 from pecli.spec.declaration import Family
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
+from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 from tests.support import plain
 

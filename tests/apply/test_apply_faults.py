@@ -6,10 +6,10 @@ import pytest
 from pecli import Recipe
 from pecli import compare as compare_subjects
 from pecli.apply.faults import rotation_faults
-from pecli.comparison.results import Tolerance
 from pecli.formats import open_table
 from pecli.judge.compare import compare
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
+from pecli.tables.figures import Tolerance
 from tests.support.commands import command
 
 RNG = np.random.default_rng(3)

@@ -9,8 +9,8 @@ import pytest
 from pecli.apply.apply import apply
 from pecli.apply.options import ApplyOptions
 from pecli.apply.tensors import tensor_of
-from pecli.sources.sources import read_source
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
+from pecli.tables.sources import read_source
 from tests.conftest import DATA
 
 REFERENCE = json.loads((DATA / "reference" / "applied.json").read_text())

@@ -8,7 +8,7 @@ import pytest
 
 import pecli
 from pecli.formats import FORMATS
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda table: pickle.loads(pickle.dumps(table)), "copy": copy.copy}
 

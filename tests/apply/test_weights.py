@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli.formats import open_table, write_table
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 from pecli.tables.table import Table
 
 RNG = np.random.default_rng(5)

@@ -11,10 +11,10 @@ from pecli.cli.commands import COMMANDS
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats import FORMATS
 from pecli.numbers.decimals import parse_number
-from pecli.sources.sources import read_source
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Family
 from pecli.spec.recipe import Recipe
+from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 
 LLAMA = {

@@ -14,7 +14,7 @@ from pecli.cli.run import run
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import open_table, write_table
 from pecli.formats.stored import MOST_ARRAYS
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 
 FORMULAS = ["=HYPERLINK(1)", "@SUM(1)", "+1x", "-1x", "=", "'=x"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import write_table
-from pecli.sources.parts import open_path
+from pecli.tables.parts import open_path
 from pecli.tables.table import Table
 
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from pecli import process, table
-from pecli.comparison.compare import COMPUTED_BYTES
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.io.remote import HELD, LONGEST, ReadAhead, RemoteFile, put
 from pecli.inspect.verification import verify, verify_folder
+from pecli.tables.comparison import COMPUTED_BYTES
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
 ROPE = "rope:dim=64,len=3000"

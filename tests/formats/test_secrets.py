@@ -88,7 +88,7 @@ def test_keys_before_a_bucket_are_refused_at_once(url, words, capfd):
 @pytest.mark.parametrize(("url", "_"), PLAIN + WITH_SPACES)
 def test_titles_and_data_of_pictures_and_pages_lose_them(url, _, monkeypatch, tmp_path):
     """As the command draws them, with a source that is read from elsewhere."""
-    from pecli.sources import parts
+    from pecli.tables import parts
 
     table = Table.parse("sinusoidal:dim=8,len=16")
     monkeypatch.setattr(parts, "open_path", lambda *_: table)
@@ -100,7 +100,7 @@ def test_titles_and_data_of_pictures_and_pages_lose_them(url, _, monkeypatch, tm
 
 
 def test_json_loses_them_before_it_escapes_them(monkeypatch, capfd):
-    from pecli.sources import parts
+    from pecli.tables import parts
 
     monkeypatch.setattr(parts, "open_path", lambda *_: Table.parse("sinusoidal:dim=8,len=16"))
     assert run(["inspect", "https://host/a.npy?s=1\"hush'hush hush", "--json"]) == 0

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from pecli.sources.kinds import Kind, kind_of
-from pecli.sources.sources import read_source
+from pecli.formats.paths import Kind, kind_of
+from pecli.tables.sources import read_source
 from tests.conftest import clean_environment
 
 
@@ -42,7 +42,7 @@ def test_a_config_is_read_as_its_recipe(tmp_path):
 
 def test_asking_of_a_files_name_loads_no_encoding_and_no_numpy():
     code = (
-        "import sys; from pecli.sources.kinds import kind_of\n"
+        "import sys; from pecli.formats.paths import kind_of\n"
         "for text in ('table', 'pe.h5', './rope', 'x.npz::cos', '-'): kind_of(text)\n"
         "from pecli.spec.declaration import REGISTRY\n"
         "assert not REGISTRY and 'numpy' not in sys.modules, (list(REGISTRY), 'numpy' in sys.modules)"

@@ -14,7 +14,7 @@ from pecli import table
 from pecli.errors import BadFile, BadParameter, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.inspect.verification import verify, verify_folder
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 
 SHAPES = [(5,), (700, 3), (2, 300, 5), (3, 2, 700, 11), (3, 700_000), (2, 1_500_000), (5000, 700), (2, 2, 2, 600_000)]
 
@@ -119,7 +119,7 @@ def test_stores_are_parts_like_files(tmp_path):
     for part in range(3):
         write_table(table(f"sinusoidal:dim=8,len=100,shard={part}/3"), tmp_path / f"{part}.zarr")
     assert verify_folder(str(tmp_path)).good
-    from pecli.sources.parts import open_path
+    from pecli.tables.parts import open_path
 
     joined = open_path(str(tmp_path))
     np.testing.assert_array_equal(joined.read("pe"), whole.read("pe"))

@@ -13,7 +13,7 @@ import pecli
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.held import Held
 from pecli.spec.declaration import Family
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 from tests.conftest import ROOT, clean_environment
 
 
@@ -169,7 +169,7 @@ def test_a_users_program_passes_a_strict_type_check(tmp_path):
         cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert child.returncode == 0, child.stdout
-    assert 'Revealed type is "pecli.comparison.results.Comparison"' in child.stdout
+    assert 'Revealed type is "pecli.tables.comparison.Comparison"' in child.stdout
 
 
 def test_a_position_before_a_held_table_is_refused_and_not_counted_from_its_end():

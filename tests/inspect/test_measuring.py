@@ -13,7 +13,7 @@ from pecli.inspect.expectations import expect
 from pecli.inspect.facts import example_table
 from pecli.inspect.properties import measure_properties
 from pecli.inspect.rows import ShiftMatrix, Similarity, nearest_rows
-from pecli.tables.selection import InMemory
+from pecli.spec.tabular import InMemory
 
 
 def holds(table, *words):

@@ -11,10 +11,8 @@ import pytest
 
 from pecli import Table, open_table, write_table
 from pecli.cli.compare import details
-from pecli.comparison.compare import compare_tables
-from pecli.comparison.figures import Figures
-from pecli.comparison.results import Tolerance
-from pecli.comparison.ulps import BINS, distance, histogram
+from pecli.tables.comparison import compare_tables
+from pecli.tables.figures import BINS, Figures, Tolerance, distance, histogram
 
 
 def compared(tmp_path, a, b, **tolerance):

@@ -8,8 +8,7 @@ import pytest
 
 from pecli.errors import PecliError
 from pecli.inspect.configs import report
-from pecli.models.reader import read_data
-from pecli.sources.configs import of_layer
+from pecli.models.reader import of_layer, read_data
 from pecli.spec.recipe import Recipe
 from tests.conftest import DATA
 

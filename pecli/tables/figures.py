@@ -1,8 +1,9 @@
-"""What one block of two arrays shows: compared by a worker thread, it comes back as figures."""
+"""What a comparison counts in each block of rows: how many values differ, by how much, in units in the last place."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import field, fields, replace
 from functools import cached_property
 from threading import local
 from typing import Any
@@ -10,13 +11,295 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.comparison.figures import Figures, OddValues, Place
-from pecli.comparison.results import Tolerance
-from pecli.comparison.ulps import BINS, coarser, distance, histogram, last_place, pair_norms
-from pecli.numbers.dtypes import storage
+from pecli.numbers.dtypes import GRIDS, REAL, real_type, storage
 from pecli.numbers.rounding import floats
 from pecli.records import dataclass
 from pecli.tables.views import ArrayView, RowOverlap
+
+PRECISION = {name: GRIDS[real_type(name)].precision for name in (*GRIDS, *REAL)}
+_SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def coarser(a: str, b: str) -> str | None:
+    """Return the one of two types in whose units a distance is counted; None where one has no such units."""
+    if a not in PRECISION or b not in PRECISION:
+        return None
+    return min(real_type(a), real_type(b), key=PRECISION.__getitem__)
+
+
+def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return the distance of values of one floating type, as unsigned integers.
+
+    Parameters
+    ----------
+    a, b : ndarray
+        Of equal shape and floating type; for bfloat16 the uint16 bits.
+    work : ndarray, optional
+        Memory for the result: of the same shape, signed integers of the same size.
+
+    Notes
+    -----
+    The bits of a floating number, taken as an integer with the sign mirrored,
+    are in the order of the numbers, and both zeros are 0.  The difference is
+    taken in unsigned integers, which wrap: the larger minus the smaller always fits.
+    """
+    kind = _SIGNED[a.itemsize]
+    x, y = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
+    if x.size and np.bitwise_xor(x, y, out=work).min() >= 0:  # equal signs everywhere, as mostly: nothing to mirror
+        apart = np.subtract(x, y, out=work)
+        near: NDArray[Any] = np.abs(apart, out=apart).view(f"u{x.itemsize}")
+        return near
+    x, y = _ordered(x), _ordered(y)
+    low, high = np.minimum(x, y), np.maximum(x, y)
+    found: NDArray[Any] = high.view(f"u{x.itemsize}") - low.view(f"u{x.itemsize}")
+    return found
+
+
+def _ordered(bits: NDArray[Any]) -> NDArray[Any]:
+    return np.where(bits < 0, -(bits & np.iinfo(bits.dtype).max), bits)
+
+
+BINS = ("0", "1", "2", *(f"{(1 << k) + 1}..{2 << k}" for k in range(1, 63)), "more")
+
+
+def histogram(units: NDArray[Any]) -> NDArray[np.int64]:
+    """Count distances in bins 0, 1, 2, 3..4, 5..8 and so on, (66,)."""
+    counts = np.zeros(len(BINS), np.int64)
+    most = int(units.max(initial=0))
+    below = int(np.count_nonzero(units == 0))
+    counts[0] = below
+    if most.bit_length() > 12:
+        # the exponent of 2u - 1 is the number of doublings from 1 to u, rounded up
+        some = 2.0 * units[units > 0].astype(np.float64) - 1.0
+        found = np.bincount((some.view(np.int64) >> 52) - 1023)
+        counts[1 : 1 + len(found)] = found
+        return counts
+    for k in range((most - 1).bit_length() + 1 if most else 0):
+        upto = int(np.count_nonzero(units <= (1 << k)))
+        counts[1 + k], below = upto - below, upto
+    return counts
+
+
+def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
+    """Return a unit in the last place of numbers of these sizes, in a floating type."""
+    grid = GRIDS[real_type(dtype)]
+    exponent = np.frexp(sizes)[1] - 1
+    return np.asarray(np.ldexp(1.0, np.maximum(exponent, grid.lowest) - grid.precision + 1))
+
+
+def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> NDArray[np.float64]:
+    """Return, for each value, the norm of its pair in the first `width` columns, and the size of any other.
+
+    A turned pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
+    """
+    found = np.abs(values)
+    for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
+        found[..., columns] = np.hypot(values[..., 0:width:2], values[..., 1:width:2])
+    half = width // 2
+    for columns in () if interleaved else (slice(0, half), slice(half, width)):
+        found[..., columns] = np.hypot(values[..., :half], values[..., half:width])
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """One value: where it stands, and what both sides have there."""
+
+    array: str
+    index: tuple[int, ...]
+    left: float
+    right: float
+    difference: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what --json prints."""
+        return {"array": self.array, "index": self.index, "values": [self.left, self.right], "abs": self.difference}
+
+
+@dataclass(frozen=True)
+class OddValues:
+    """Values that are no finite numbers: on one side, on both, and the first row that has one on one side only."""
+
+    left: int = 0
+    right: int = 0
+    both: int = 0
+    first_row: tuple[int, ...] | None = None
+
+    @property
+    def alone(self) -> bool:
+        """Whether one side has some where the other has a number."""
+        return bool(self.left or self.right)
+
+    def __add__(self, later: OddValues) -> OddValues:
+        """Return the counts of both."""
+        first = later.first_row if self.first_row is None else self.first_row
+        return OddValues(self.left + later.left, self.right + later.right, self.both + later.both, first)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return counts by side; empty where there are none."""
+        if not (self.left or self.right or self.both):
+            return {}
+        found: dict[str, Any] = {"left": self.left, "right": self.right, "both": self.both}
+        return found if self.first_row is None else {**found, "first_row": self.first_row}
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How far values are apart that stand for each other.
+
+    ``a + b`` are the figures of two blocks of which `b` comes later;
+    ``Figures()`` are those of no values.
+
+    Attributes
+    ----------
+    compared, finite : int
+        Values, and those of them whose difference is finite: of complex ones their parts.
+    unequal, beyond : int
+        How many differ at all, and by more than the tolerance.
+    other_bits : int
+        How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
+    unequal_rows : int
+        Rows that have a value that differs.
+    largest : float
+        Largest finite difference; where NaN or infinity stands, there is none.
+    total : float
+        Sum of the finite absolute differences.
+    max_ulp : int
+        Largest distance in units in the last place, of finite values.
+    histogram : (66,) int64 or None
+        How many values are 0, 1, 2, 3..4 .. units apart (`ulps.BINS`).
+    directed : int
+        Rows of two values or more, which have a direction.
+    cosine_min, cosine_sum : float
+        Cosine similarity of the two sides' rows.
+    nan, infinite : OddValues
+    worst, first, last : Place or None
+        Where the difference is largest; the first and the last one beyond the tolerance.
+    columns : (columns,) float64 or None
+        Largest difference in each column; None where nothing differs or there are more than 65536.
+    profile : (stretches,) float64 or None
+        Largest difference in each stretch of rows; None where nothing differs.
+    """
+
+    compared: int = 0
+    finite: int = 0
+    unequal: int = 0
+    beyond: int = 0
+    other_bits: int = 0
+    unequal_rows: int = 0
+    largest: float = 0.0
+    total: float = 0.0
+    max_ulp: int = 0
+    histogram: NDArray[np.int64] | None = None
+    directed: int = 0
+    cosine_min: float = 1.0
+    cosine_sum: float = 0.0
+    nan: OddValues = field(default_factory=OddValues)
+    infinite: OddValues = field(default_factory=OddValues)
+    worst: Place | None = None
+    first: Place | None = None
+    last: Place | None = None
+    columns: NDArray[np.float64] | None = None
+    profile: NDArray[np.float64] | None = None
+
+    def __add__(self, later: Figures) -> Figures:
+        """Return the figures of both."""
+        both = {name: (getattr(self, name), getattr(later, name)) for name in FIELDS}
+        return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
+
+    def reversed(self, array: str) -> Figures:
+        """Return the same with the sides exchanged, and places in an array of this name."""
+
+        def other(place: Place | None) -> Place | None:
+            return None if place is None else replace(place, array=array, left=place.right, right=place.left)
+
+        nan, infinite = (replace(odd, left=odd.right, right=odd.left) for odd in (self.nan, self.infinite))
+        worst, first, last = map(other, (self.worst, self.first, self.last))
+        return replace(self, nan=nan, infinite=infinite, worst=worst, first=first, last=last)
+
+    @property
+    def max_abs(self) -> float:
+        """Largest absolute difference."""
+        return 0.0 if self.worst is None else self.worst.difference
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean absolute difference, over finite ones."""
+        return self.total / self.finite if self.finite else 0.0
+
+    @property
+    def cosine_mean(self) -> float | None:
+        """Mean cosine similarity of the rows; None where they have one value."""
+        return self.cosine_sum / self.directed if self.directed else None
+
+
+FIELDS = tuple(one.name for one in fields(Figures))
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _counts(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    return b if a is None else a if b is None else a + b
+
+
+def _largest(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Return the larger of each pair; None for arrays of two shapes, whose columns are not the same."""
+    if a is None or b is None:
+        return b if a is None else a
+    return np.maximum(a, b) if a.shape == b.shape else None
+
+
+def _worse(a: Place | None, b: Place | None) -> Place | None:
+    return b if a is None or (b is not None and b.difference > a.difference) else a
+
+
+_JOINED: dict[str, Any] = {
+    "max_ulp": max,
+    "largest": max,
+    "cosine_min": min,
+    "histogram": _counts,
+    "worst": _worse,
+    "first": lambda a, b: b if a is None else a,
+    "last": lambda a, b: a if b is None else b,
+    "columns": _largest,
+    "profile": _largest,
+}
+"""How each figure of two blocks becomes that of both; those that are not named are added."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
+
+    `decimals` are those with which one side was printed, if it was: its values are brought back to them.
+    """
+
+    atol: float = 0.0
+    rtol: float = 0.0
+    ulp: int = 0
+    decimals: int | None = None
+
+    @classmethod
+    def printed(cls, decimals: int) -> Tolerance:
+        """Return what values that were printed with so many decimals may be off by: half a unit of the last one.
+
+        2^-50 of a value is what its rounding to decimals and the difference may be off by in float64.
+        """
+        return cls(atol=0.5 * 10.0**-decimals, rtol=2.0**-50, decimals=decimals)
+
+    @property
+    def exact(self) -> bool:
+        """Whether only equal values pass."""
+        return not (self.atol or self.rtol or self.ulp)
+
+    def __str__(self) -> str:
+        if self.decimals is not None:
+            return f"as printed with {self.decimals} decimals"
+        parts = {"atol": self.atol, "rtol": self.rtol, "ulp": self.ulp}
+        return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
+
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MOST_COLUMNS = 1 << 16

@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from pecli.errors import BadParameter
+from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import shorten
 from pecli.records import dataclass
-from pecli.sources.kinds import Kind, kind_of
 from pecli.spec.catalogue import unknown_encoding
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Tabular, View
 from pecli.tables.request import take_table_keys
-from pecli.tables.selection import View
 from pecli.tables.table import Table
 
 _RECIPE = re.compile(r"[\w-]+:[\w-]+=")  # how a recipe begins
@@ -81,7 +80,7 @@ class NamedSource:
         if self.table is not None:
             return self.table
         if self.recipe is None:
-            from pecli.sources.parts import open_path
+            from pecli.tables.parts import open_path
 
             return open_path(self.text)
         keys = self.given
@@ -171,7 +170,7 @@ def config_source(
     ``layer-type`` and ``stack`` choose what is read of it.  Without a length
     the table has the positions that the model declares.
     """
-    from pecli.sources.configs import configured
+    from pecli.models.reader import configured
 
     choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
     own = take_table_keys(encoding or "", keys)

@@ -15,12 +15,12 @@ from pecli.errors import PecliError
 from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
-from pecli.sources.parts import component_names, components_of
-from pecli.sources.sources import NamedSource
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
+from pecli.tables.parts import component_names, components_of
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import pair_views, same_layout
 

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
-from pecli.sources.kinds import Kind, kind_of
-from pecli.sources.listing import files_of
 from pecli.spec.recipe import join_recipe, split_recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.layouts import cosines_and_sines
-from pecli.tables.selection import View
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

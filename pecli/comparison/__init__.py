@@ -1,1 +1,0 @@
-"""Is it the same? The differences of two tables, block by block."""
