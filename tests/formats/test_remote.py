@@ -62,6 +62,9 @@ def fresh():
     """Forget the connections of an earlier server."""
     import fsspec
 
+    from pecli.formats.io import remote
+
+    remote._client.cache_clear()
     for kind in ("s3", "http"):
         fsspec.get_filesystem_class(kind).clear_instance_cache()
 
@@ -394,6 +397,7 @@ def test_a_server_that_is_silent_or_gone_is_told(tmp_path, monkeypatch):
     need("fsspec")
     monkeypatch.setattr("pecli.formats.io.remote.PAUSE", 0.01)
     monkeypatch.setattr("pecli.formats.io.remote.SILENCE", 0.2)
+    fresh()
     silent = socket.create_server(("127.0.0.1", 0))
     with pytest.raises(BadFile, match="does not answer"):
         open_table(f"http://127.0.0.1:{silent.getsockname()[1]}/pe.npy")
@@ -401,12 +405,13 @@ def test_a_server_that_is_silent_or_gone_is_told(tmp_path, monkeypatch):
     silent.close()
     with pytest.raises(BadFile, match="cannot be reached"):
         open_table(f"http://127.0.0.1:{port}/pe.npy")
+    fresh()
 
 
 def test_a_store_that_is_silent_is_told_and_waited_for_no_longer_than_is_said(s3, monkeypatch):
     import socket
 
-    monkeypatch.setattr("pecli.formats.io.remote.ENOUGH", 0.0)
+    monkeypatch.setattr("pecli.formats.io.remote.MAX_WAIT", 0.0)
     monkeypatch.setattr("pecli.formats.io.remote.SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
