@@ -27,21 +27,8 @@ FRAME_WORDS = 1 << 15  # asked for by a thread's first call: CPython makes it 51
 PATIENCE = 2.0  # seconds that cleaning up may take before a further signal is obeyed at once
 
 _is_command = False
-_listener: Callable[[str], None] | None = None
 _received: list[int] = []  # the signal that ends the process, once there is one
 _since = 0.0
-
-
-def listen(told: Callable[[str], None] | None) -> None:
-    """Have `told` called with whatever is worth a word while work goes on; None for nobody."""
-    global _listener
-    _listener = told
-
-
-def notice(text: str) -> None:
-    """Tell whoever listens; a program that imports pecli hears nothing."""
-    if _listener is not None:
-        _listener(text)
 
 
 class Interrupted(BaseException):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
+from contextlib import AbstractContextManager
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
@@ -20,10 +21,8 @@ from pecli.errors import BadParameter, PecliError
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
 from pecli.numbers.dtypes import DTYPES, known_dtype
-from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import raise_limits, trust_recipes
-from pecli.process import listen
 from pecli.records import dataclass
+from pecli.settings import settings, using
 from pecli.tables.layouts import LAYOUTS
 
 if TYPE_CHECKING:
@@ -101,7 +100,8 @@ class Runner:
     def __call__(self, **given: Any) -> int:
         """Run with what was given; return the exit status.  An error says keys as this command takes them."""
         try:
-            return self._run(dict(given))
+            with with_settings(given):
+                return self._run(dict(given))
         except PecliError as error:
             from pecli.cli.speech import respell, spellings
 
@@ -193,42 +193,34 @@ def refuse(rule: str, options: object, *names: str) -> None:
             raise BadParameter(name.replace("_", "-"), "true" if text is True else text, rule)
 
 
-def _trusting(name: str, given: bool) -> bool:
-    if given:
-        trust_recipes()
-    return given
-
-
-def _quieting(_name: str, given: bool) -> bool:
-    if given:
-        listen(None)
-    return given
-
-
-def _precise(name: str, given: str) -> int:
-    decimals = whole(0, 17)(name, given)
-    ask_precision(decimals)
-    return decimals
-
-
-def _limiting(name: str, given: str) -> int:
+def _limit(name: str, given: str) -> int:
     unit = {"k": 10, "m": 20, "g": 30}.get(given[-1:].lower(), 0)
     try:
         size = whole(1)(name, given[:-1] if unit else given) << unit
     except BadParameter as error:
         raise BadParameter(name, given, error.rule) from None
-    raise_limits(size)
     return size
 
 
+DECIMALS = whole(0, 17)
+
+
+def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
+    """Let the settings that a command's options make hold inside."""
+    chosen = replace(settings(), trusts_recipes=bool(given.get("trust_recipe")))
+    if given.get("precision") is not None:
+        chosen = replace(chosen, decimals=DECIMALS("precision", given["precision"]))
+    if given.get("limit") is not None:
+        chosen = replace(chosen, limit=_limit("limit", given["limit"]))
+    return using(replace(chosen, tell=None) if given.get("quiet") else chosen)
+
+
 Limit = Annotated[
-    int | None, Option("Read this much of a file at once where less is allowed: 2G.", "SIZE", check=_limiting)
+    int | None, Option("Read this much of a file at once where less is allowed: 2G.", "SIZE", check=_limit)
 ]
-TrustRecipe = Annotated[
-    bool, Option("Let a recipe that stands in a file name other files (weights, content).", check=_trusting)
-]
+TrustRecipe = Annotated[bool, Option("Let a recipe that stands in a file name other files (weights, content).")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
-Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"), check=_quieting)]
+Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
 LayerType = Annotated[str | None, Option("Kind of layer, where a config's differ.", "NAME")]
 Stack = Annotated[
     str | None, Option(f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", words=STACKS)
@@ -248,4 +240,4 @@ Threads = Annotated[int | None, Option("Threads (default: all cores up to eight)
 Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)]
 Wide = Annotated[bool, Option("Parquet: one column per channel.", panel=OUTPUT)]
 NoClobber = Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT)]
-Precision = Annotated[int | None, Option("Decimals to print (default: what suits).", "N", SCREEN, check=_precise)]
+Precision = Annotated[int | None, Option("Decimals to print (default: what suits).", "N", SCREEN, check=DECIMALS)]

@@ -17,9 +17,9 @@ from typer import Abort, TyperException
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
 from pecli.numbers.decimals import shorten
-from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import raise_limits, trust_recipes, url_name
-from pecli.process import die, listen, was_interrupted
+from pecli.numbers.reader import url_name
+from pecli.process import die, was_interrupted
+from pecli.settings import Settings, using
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
 LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message; a path may take 400
@@ -34,10 +34,6 @@ def run(arguments: Sequence[str]) -> int:
     as ``cat`` does: a shell then sees 141, or 130, 143 and 129.
     """
     _open_streams()
-    ask_precision(None)  # and not what an earlier run in this process asked for
-    raise_limits(0)
-    trust_recipes(False)
-    listen(lambda text: tell(clean(f"pecli: {text}")))
     for word in arguments:
         url_name(word)
     try:
@@ -47,7 +43,8 @@ def run(arguments: Sequence[str]) -> int:
             raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app
 
-        result = make_app()(words, prog_name="pecli", standalone_mode=False)
+        with using(Settings(tell=lambda text: tell(clean(f"pecli: {text}")))):
+            result = make_app()(words, prog_name="pecli", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else OK
     except BaseException as error:

@@ -13,6 +13,8 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -128,7 +130,7 @@ def scratch() -> Iterator[Scratch]:
 
 
 class Helper:
-    """A thread whose end can be waited for after an interrupt.
+    """A thread with the settings of whoever starts it, whose end can be waited for after an interrupt.
 
     ``Thread.join`` of Python 3.11 and 3.12, once a signal's handler has raised
     within it, takes the thread for ended while it still runs; then its file
@@ -142,7 +144,7 @@ class Helper:
 
     def __init__(self, run: Callable[[], object]) -> None:
         self._run, self._ended = run, threading.Event()
-        self._thread = threading.Thread(target=with_room(self._work), daemon=True)
+        self._thread = threading.Thread(target=with_room(partial(copy_context().run, self._work)), daemon=True)
 
     def _work(self) -> None:
         try:

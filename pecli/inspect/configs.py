@@ -17,7 +17,7 @@ from pecli.models.stack import TRANSFORMERS, Remedy
 from pecli.models.stack_differences import StackReading, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
 from pecli.numbers.printing import figure
-from pecli.process import notice
+from pecli.settings import notice
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table

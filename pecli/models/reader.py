@@ -16,7 +16,7 @@ from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
 from pecli.models.stack_differences import as_stack, renamed, split
 from pecli.models.stacks import STACKS, stack_of
-from pecli.process import notice
+from pecli.settings import notice
 from pecli.spec.recipe import Recipe
 
 ABOUT_POSITIONS = (

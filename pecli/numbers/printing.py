@@ -6,23 +6,13 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from pecli.settings import settings
+
 FULL = 8  # decimals up to which a number is printed in full: 1/256 is 0.00390625
 DECIMALS = 4  # of values that have more
 DIGITS = 6  # of figures
 MANY = 1e7  # from here on a rounded number is written with its power of ten
 DECADES = 3  # that figures may span and still share their decimals
-_asked: int | None = None
-
-
-def ask_precision(decimals: int | None) -> None:
-    """Print so many decimals from now on, everywhere; None for what suits each number."""
-    global _asked
-    _asked = decimals
-
-
-def asked_precision() -> int | None:
-    """Return how many decimals were asked for."""
-    return _asked
 
 
 def column(
@@ -51,8 +41,9 @@ def column(
     """
     items = list(values)
     parts = [part for item in items for part in _parts(item) if math.isfinite(part) and abs(part) >= noise]
-    if _asked is not None:
-        decimals = _asked
+    asked = settings().decimals
+    if asked is not None:
+        decimals = asked
     elif None not in (needed := [places(part, digits) for part in parts]):
         decimals = max((count for count in needed if count is not None), default=0)
     elif digits is None:
@@ -67,8 +58,9 @@ def column(
 
 def padded(value: float, decimals: int, noise: float = 0.0) -> str:
     """Return one number with so many decimals, or those asked for; one more where it would look like 1."""
-    if _asked is not None:
-        return fixed(value, _asked, noise)
+    asked = settings().decimals
+    if asked is not None:
+        return fixed(value, asked, noise)
     return fixed(value, decimals + _like_one(value, decimals), noise)
 
 
@@ -81,11 +73,12 @@ def figure(value: float, digits: int = DIGITS) -> str:
     ('0.00390625', '0.333', '20861', '3.07e-07')
     """
     value = float(value) + 0.0  # without the sign of a zero
+    asked = settings().decimals
     count = places(value, max(digits, FULL)) if math.isfinite(value) else 0
-    if count is not None and (_asked is None or count <= _asked):
+    if count is not None and (asked is None or count <= asked):
         return f"{value:.{count}f}"
-    if _asked is not None:
-        return fixed(value, _asked)
+    if asked is not None:
+        return fixed(value, asked)
     power = _power(value, digits)
     if -DECIMALS <= power < math.log10(MANY):
         text = f"{value:.{max(0, digits - 1 - power)}f}"

@@ -19,24 +19,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_number, shorten
+from pecli.settings import settings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-_least = 0
-
-
-def raise_limits(size: int) -> None:
-    """Let no limit be below so many bytes from now on."""
-    global _least
-    _least = size
-
-
 def limit(size: int) -> int:
-    """Return a limit of so many bytes, or what it was raised to."""
-    return max(size, _least)
+    """Return a limit of so many bytes, or what the user raised it to."""
+    return max(size, settings().limit)
 
 
 def size_text(size: int) -> str:
@@ -213,15 +205,6 @@ class UntrustedText(str):
     __slots__ = ()
 
 
-_trusts_recipes = False
-
-
-def trust_recipes(trusted: bool = True) -> None:
-    """Let recipes that stand in files name other files from now on, or not."""
-    global _trusts_recipes
-    _trusts_recipes = trusted
-
-
 def open_numbers(path: str) -> NumberFile:
     """Open ``FILE``, ``FILE::NAME`` or ``-`` in any format that pecli reads.
 
@@ -234,7 +217,7 @@ def open_numbers(path: str) -> NumberFile:
     BadFile, UnknownName
         If it cannot be read, or has no array of this name.
     """
-    if isinstance(path, UntrustedText) and not _trusts_recipes:
+    if isinstance(path, UntrustedText) and not settings().trusts_recipes:
         rule = "which a recipe in a file may not do: give --trust-recipe, if you know where it comes from"
         raise BadRecipe(f"the recipe names the file {path!r}, {rule}")
     found: NumberFile = import_module("pecli.formats.number_files").open_numbers(path)

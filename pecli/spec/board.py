@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pecli.numbers.printing import asked_precision, figure, fixed, padded
+from pecli.numbers.printing import figure, fixed, padded
 from pecli.records import dataclass
+from pecli.settings import settings
 
 DECIMALS = 3  # of a number on a board
 NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
@@ -81,7 +82,7 @@ def three(value: float) -> str:
 
 def entry(value: float) -> str:
     """Return an entry of a matrix, all of which have three decimals."""
-    asked = asked_precision()
+    asked = settings().decimals
     return fixed(value, DECIMALS if asked is None else asked, NOISE)
 
 
@@ -108,4 +109,4 @@ def count_text(count: int, word: str) -> str:
 def exact_text(value: Fraction | float) -> str:
     """Return a number in full digits, without needless zeros."""
     text = repr(float(value) + 0.0)
-    return figure(float(value)) if asked_precision() is not None else text.removesuffix(".0")
+    return figure(float(value)) if settings().decimals is not None else text.removesuffix(".0")

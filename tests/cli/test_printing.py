@@ -16,14 +16,9 @@ from pecli.cli.terminal.layout import lines_of
 from pecli.formats import FORMATS
 from pecli.inspect.configs import report
 from pecli.models.reader import read_config
-from pecli.numbers.printing import ask_precision, column, figure
+from pecli.numbers.printing import column, figure
+from pecli.settings import Settings, using
 from tests.support.golden_cases import cases
-
-
-@pytest.fixture
-def asked():
-    yield ask_precision
-    ask_precision(None)
 
 
 def test_short_numbers_are_printed_in_full_and_a_column_has_one_precision():
@@ -64,11 +59,11 @@ def test_noise_and_signs_and_what_is_no_number():
     assert column([3e-9, 0.123456]) == ["3.00e-09", "0.1235"]
 
 
-def test_a_precision_that_is_asked_for_holds_everywhere(asked):
-    asked(6)
-    assert column([1.0, 1 / 3]) == ["1.000000", "0.333333"]
-    assert column([1.0, 1 / 3], digits=2) == ["1.000000", "0.333333"]
-    assert (figure(1 / 3, 2), figure(0.5)) == ("0.333333", "0.5")
+def test_a_precision_that_is_asked_for_holds_everywhere():
+    with using(Settings(decimals=6)):
+        assert column([1.0, 1 / 3]) == ["1.000000", "0.333333"]
+        assert column([1.0, 1 / 3], digits=2) == ["1.000000", "0.333333"]
+        assert (figure(1 / 3, 2), figure(0.5)) == ("0.333333", "0.5")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from itertools import cycle
 
 import h5py
@@ -11,10 +13,11 @@ import pytest
 
 from pecli import CATALOGUE, open_table
 from pecli.cli.run import run
+from pecli.engine.threads import ordered_map
 from pecli.errors import BadRecipe
 from pecli.formats import number_files
-from pecli.numbers import printing, reader
-from pecli.numbers import reader as limits
+from pecli.numbers import reader
+from pecli.settings import Settings, settings, using
 from tests.conftest import clean_environment
 
 ARRAYS = {"absolute": ("pe",), "rotary": ("cos", "sin"), "bias": ("bias",), "relative": ("vector",)}
@@ -30,7 +33,6 @@ def opened(monkeypatch):
         return real(path)
 
     monkeypatch.setattr(number_files, "open_numbers", record)
-    monkeypatch.setattr(reader, "_trusts_recipes", False)
     return paths
 
 
@@ -91,7 +93,6 @@ def test_the_refusal_names_the_way_out_and_trust_opens_it(tmp_path, monkeypatch,
         reader.open_numbers(type(table.recipe)("w.npy"))
     assert run(["inspect", "t.h5", "--verify", "--trust-recipe"]) == 0
     assert opened
-    monkeypatch.setattr(reader, "_trusts_recipes", False)
 
 
 def test_what_the_user_names_beside_it_is_opened(tmp_path, monkeypatch, opened):
@@ -117,8 +118,22 @@ def test_content_comes_through_a_pipe(pecli, tmp_path):
 def test_trust_ends_with_its_run(capfd):
     """A program that runs several commands trusts in the one that was told to."""
     assert run(["inspect", "rope:dim=4", "--trust-recipe", "--limit", "1G", "--precision", "2"]) == 0
-    assert reader._trusts_recipes
-    assert run(["list", "none"]) == 0
-    assert not reader._trusts_recipes
-    assert limits.limit(5) == 5
-    assert printing.asked_precision() is None
+    assert "0.54" in capfd.readouterr().out
+    assert settings() == Settings()
+
+
+def test_threads_have_the_settings_of_the_one_that_starts_them():
+    """Two threads that run commands share nothing; the threads that work for a command have what it was told."""
+    seen = {}
+
+    def work(limit):
+        with using(Settings(limit=limit)):
+            seen[limit] = list(ordered_map(lambda size: (time.sleep(0.01), reader.limit(size))[1], [1, 2, 30], 2))
+
+    threads = [threading.Thread(target=work, args=(limit,)) for limit in (10, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {10: [10, 10, 30], 20: [20, 20, 30]}
+    assert reader.limit(1) == 1

@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from pecli import process, table
+from pecli import table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.formats.io.remote import HELD, LONGEST, ReadAhead, RemoteFile, put
 from pecli.inspect.verification import verify, verify_folder
+from pecli.settings import Settings, using
 from pecli.tables.comparison import COMPUTED_BYTES
 from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
@@ -351,8 +352,7 @@ def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, mo
     monkeypatch.setattr("pecli.formats.io.remote.PAUSE", 0.01)
     made = table(ROPE)
     said = []
-    process.listen(said.append)
-    try:
+    with using(Settings(tell=said.append)):
         for suffix in EVERY:
             write_table(made, tmp_path / f"pe.{suffix}")
             files.cuts = 2
@@ -360,8 +360,6 @@ def test_reading_goes_on_over_a_line_that_is_cut_with_a_word(files, tmp_path, mo
                 for name in found:
                     np.testing.assert_array_equal(found.read(name), other.read(name))
             assert files.cuts == 0
-    finally:
-        process.listen(None)
     assert len(said) == 2 * len(EVERY)
     assert said[0].startswith(f"{files.url}/pe.npy: ")
     assert said[0].endswith("trying again, 1 of 4")

@@ -13,6 +13,7 @@ ROOMS = (
     "version",
     "process",
     "records",
+    "settings",
     "numbers",
     "spec",
     "engine",

@@ -10,9 +10,6 @@ import warnings
 
 from pecli.cli import commands
 from pecli.cli.run import run
-from pecli.numbers.printing import ask_precision
-from pecli.numbers.reader import raise_limits, trust_recipes
-from pecli.process import listen
 from pecli.spec import plugins
 from pecli.spec.declaration import REGISTRY
 
@@ -28,11 +25,7 @@ commands._built = built  # building the options takes as long as running most co
 
 
 def reset():
-    """Undo what a command leaves set in its process: precision, limits, trust, the listener, encodings of plug-ins."""
-    ask_precision(None)
-    raise_limits(0)
-    trust_recipes(False)
-    listen(None)
+    """Undo what a command leaves set in its process: the encodings of plug-ins."""
     for name in [n for n, e in REGISTRY.items() if e.function.__code__.co_filename in plugins._read.values()]:
         del REGISTRY[name]
     for module in plugins._read:

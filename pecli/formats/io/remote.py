@@ -22,7 +22,8 @@ from pecli.formats.io.atomic import Need, free_space
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import HEAD_BYTES, InputFile
 from pecli.numbers.reader import shown, url_name
-from pecli.process import keep_connections, notice
+from pecli.process import keep_connections
+from pecli.settings import notice
 
 TRIES = 5
 PAUSE = 0.5  # seconds before the second try, doubled for each further one
