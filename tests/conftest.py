@@ -14,7 +14,7 @@ ROOT = HERE.parent
 DATA = HERE / "data"
 
 
-CHILDREN = {"pecli", "refuses"}  # fixtures that run the command in a process of its own
+CHILDREN = {"process"}  # fixtures that run the command in a process of its own
 LONG = (
     "test_cli",
     "test_exhaustive",

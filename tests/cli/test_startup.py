@@ -9,49 +9,36 @@ from tests.conftest import clean_environment
 
 PROBE = """
 import sys
+import pecli
+pecli.__version__
+heavy = ("numpy", "h5py", "pyarrow", "rich", "pydantic", "click")
+print("import pecli:", *(m for m in heavy if m in sys.modules), file=sys.stderr)
 from pecli.cli.run import run
-status = run({arguments!r})
-loaded = [m for m in ("numpy", "h5py", "pyarrow", "rich", "pydantic", "click") if m in sys.modules]
-sys.stderr.write(",".join(loaded))
+for line in {lines!r}:
+    assert run(line.split()) == 0
+    print(line + ":", *(m for m in heavy if m in sys.modules), file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["list"], ["list", "rope", "--json"], ["generate", "sinusoidal", "--help"], ["compare", "--help"]],
-    ids=" ".join,
-)  # fmt: skip
-def test_help_and_listing_load_nothing_heavy(arguments):
+def loaded(*lines):
+    """What one process has printed, and after each of its commands which heavy packages it has loaded."""
     child = subprocess.run(
-        [sys.executable, "-c", PROBE.format(arguments=arguments)],
+        [sys.executable, "-c", PROBE.format(lines=lines)],
         capture_output=True, text=True, env=clean_environment(), check=True, timeout=60,
     )  # fmt: skip
-    assert child.stdout
-    assert child.stderr == ""
+    return child.stdout, child.stderr.splitlines()
 
 
-def test_listing_one_encoding_loads_numpy_for_its_example_and_nothing_else():
-    child = subprocess.run(
-        [sys.executable, "-c", PROBE.format(arguments=["list", "rope"])],
-        capture_output=True, text=True, env=clean_environment(), check=True, timeout=60,
-    )  # fmt: skip
-    assert "3 x 0.01 = 0.03" in child.stdout
-    assert child.stderr == "numpy"
-
-
-def test_importing_the_package_loads_no_numpy():
-    code = "import sys, pecli; pecli.__version__; assert 'numpy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], env=clean_environment(), check=True, timeout=60)
+def test_help_and_listing_load_nothing_heavy_and_an_example_numpy_alone():
+    light = ("--help", "list", "list rope --json", "generate sinusoidal --help", "compare --help")
+    printed, after = loaded(*light, "list rope")
+    assert after == ["import pecli:", *(f"{line}:" for line in light), "list rope: numpy"]
+    assert "3 x 0.01 = 0.03" in printed
 
 
 def test_writing_a_table_loads_only_the_format_it_writes(tmp_path):
-    code = PROBE.format(
-        arguments=["generate", "sinusoidal", "--len", "4", "--dim", "4", "-q", "-o", str(tmp_path / "a.npy")]
-    )
-    child = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=clean_environment(), check=True, timeout=60
-    )
-    assert child.stderr == "numpy"
+    line = f"generate sinusoidal --len 4 --dim 4 -q -o {tmp_path / 'a.npy'}"
+    assert loaded(line)[1][-1] == f"{line}: numpy"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs programs that are scripts")

@@ -20,13 +20,25 @@ PAGES = sorted(ROOT.glob("man/*.[17]"))
 
 
 def here(script, *, cwd, env, **options):
-    """Run a document's command in this process, and what a pipe leads to in a shell; others in a shell altogether."""
+    """Run a document's line: what is pecli's in this process, the rest of a pipe and of a loop in a shell."""
     line = script.split("; ", 2)[-1]
-    first, pipe, after = line.partition(" | ")
-    if not first.startswith("pecli ") or re.search(r"[|<>&;$*`]", first) or "pecli" in after:
-        return subprocess.run(script, cwd=cwd, env=env, **options)
-    done = command(shlex.split(first)[1:], cwd=cwd, env=env)
-    return subprocess.run(after, cwd=cwd, env=env, input=done.stdout, **options) if pipe else done
+    loop = re.fullmatch(r"for (\w) in ([^;]*); do ([^;]*); done", line)
+    lines = [loop[3].replace(f"${loop[1]}", word) for word in loop[2].split()] if loop else [line]
+    printed = b""
+    for line in lines:
+        read = b""
+        for stage in line.split(" | "):
+            words = stage.removesuffix(" 2>&1 || true")
+            if words.startswith("pecli ") and not re.search(r"[<>&;$*`]", words):
+                done = command(shlex.split(words)[1:], stdin=read, text=False, cwd=cwd, env=env)
+                read = done.stdout + (done.stderr if words != stage else b"")
+                status = done.returncode if words == stage else 0
+            else:
+                own = script if "pecli" in stage else stage
+                done = subprocess.run(own, cwd=cwd, env=env, input=read, shell=True, capture_output=True, check=False)
+                read, status = done.stdout, done.returncode
+        printed += read
+    return SimpleNamespace(returncode=status, stdout=printed.decode(), stderr=done.stderr.decode())
 
 
 def test_generated_files_are_what_the_declarations_make(monkeypatch):

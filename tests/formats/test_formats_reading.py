@@ -260,7 +260,9 @@ def test_a_stored_table_can_be_written_again_in_any_format(tmp_path):
         np.testing.assert_array_equal(stored.read("bias"), table.values["bias"])
 
 
-@pytest.mark.parametrize("name", sampled("npy", "npz", "hdf5", "parquet", "arrow", "safetensors", "csv"))
+@pytest.mark.parametrize(
+    "name", sampled("npy", "npz", "hdf5", "parquet", "arrow", "safetensors", "csv", often=("hdf5", "parquet", "csv"))
+)
 def test_reading_takes_little_memory(name, tmp_path):
     size = 8_000_000 if name == "csv" else 300_000_000
     path = tmp_path / f"pe{SUFFIX[name]}"

@@ -104,7 +104,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(name, compress, threads,
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize(("name", "compress"), sampled(*WAYS))
+@pytest.mark.parametrize(("name", "compress"), sampled(*WAYS, often=("npy", "hdf5")))
 def test_an_interrupt_leaves_the_old_file_and_nothing_else(name, compress, tmp_path):
     number, status = (signal.SIGINT, 130) if name == "npy" else (signal.SIGTERM, 143)
     path = tmp_path / f"pe{SUFFIX[name]}"
@@ -149,7 +149,7 @@ def test_an_interrupt_at_any_moment_does_not_end_a_stream_as_if_it_were_whole(na
             open_table(path)
 
 
-@pytest.mark.parametrize("name", ["npy", "hdf5", "parquet"])
+@pytest.mark.parametrize("name", sampled("npy", "hdf5", "parquet", often=("hdf5",)))
 def test_a_kill_leaves_the_old_file(name, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"
     path.write_bytes(b"old")
@@ -352,7 +352,7 @@ def test_a_pipe_gets_a_file_that_reads_the_same(name, compress, tmp_path, capfdb
         assert path.read_bytes() == whole.read_bytes()
 
 
-@pytest.mark.parametrize("name", sampled(*FORMATS))
+@pytest.mark.parametrize("name", sampled(*FORMATS, often=("npy", "parquet")))
 def test_a_reader_that_leaves_is_reported_as_a_broken_pipe(name):
     with child("-", name, stdout=subprocess.PIPE) as process:
         process.stdout.read(1000)
@@ -362,7 +362,7 @@ def test_a_reader_that_leaves_is_reported_as_a_broken_pipe(name):
     assert message == b""
 
 
-@pytest.mark.parametrize("name", ["parquet", "npz", "arrow"])
+@pytest.mark.parametrize("name", sampled("parquet", "npz", "arrow", often=("npz",)))
 def test_an_interrupt_does_not_end_a_stream_as_if_it_were_whole(name, tmp_path):
     process = child("-", name, wait="wait", stdout=subprocess.PIPE)
     process.stderr.readline()
@@ -468,7 +468,7 @@ def test_what_a_system_lacks_is_done_otherwise(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells the peak of this program alone")
 @pytest.mark.parametrize("width", [64, pytest.param(16_384, marks=pytest.mark.exhaustive)])
-@pytest.mark.parametrize(("name", "compress"), sampled(*WAYS))
+@pytest.mark.parametrize(("name", "compress"), sampled(*WAYS, often=("hdf5", "parquet")))
 def test_memory_stays_bounded(name, compress, width, tmp_path):
     """A table of 400 MB (text: 10 MB) with sixteen threads takes the same memory as a short one."""
     size = 10_000_000 if name in ("csv", "json") else 30_000_000 if compress else 400_000_000

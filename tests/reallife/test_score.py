@@ -20,8 +20,8 @@ MISSES = {
 """Cases that are not answered right, by "set/name", with what goes wrong."""
 SHARE = 5
 """One case in so many runs by default, the others with the marker exhaustive. Raising it leaves more to the latter."""
-SLOW = "131072"
-"""Part of the names of cases that take seconds each."""
+SLOW = ("131072", "ramp of a row 5", "bfloat16 noise 1")
+"""Parts of the names of cases that take more than five seconds each."""
 
 
 def key(case: Case) -> str:
@@ -34,7 +34,7 @@ def parameters():
         marks = []
         if key(case) in MISSES:
             marks.append(pytest.mark.xfail(strict=True, reason=MISSES[key(case)] or "a known miss"))
-        if number % SHARE or SLOW in case.name:
+        if number % SHARE or any(part in case.name for part in SLOW):
             marks.append(pytest.mark.exhaustive)
         yield pytest.param(case, id=key(case), marks=marks)
 

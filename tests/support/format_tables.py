@@ -143,8 +143,8 @@ OFTEN = ("npy", "hdf5", "parquet", "csv")
 """Formats that write in different manners; with the others, tests in a process of its own are exhaustive."""
 
 
-def sampled(*cases):
-    """The cases of these formats, and those of the others with the marker exhaustive."""
+def sampled(*cases, often=OFTEN):
+    """The cases of the formats that are named, and those of the others with the marker exhaustive."""
     split = [getattr(case, "values", (case,)) for case in cases]
-    often = [name in OFTEN and not any(more) for name, *more in split]
-    return [pytest.param(*v, marks=() if o else pytest.mark.exhaustive) for v, o in zip(split, often, strict=True)]
+    chosen = [name in often and not any(more) for name, *more in split]
+    return [pytest.param(*v, marks=() if c else pytest.mark.exhaustive) for v, c in zip(split, chosen, strict=True)]

@@ -43,10 +43,13 @@ def here() -> dict[str, str]:
     return digests()
 
 
-def masks() -> list[list[str]]:
-    """Ever more of the processor's features, from the newest down to NumPy's baseline."""
+def masks() -> list[Any]:
+    """Ever more of the processor's features, from the newest down to NumPy's baseline; the last by default."""
     every = features()
-    return [every[-count:] for count in range(1, len(every) + 1)]
+    return [
+        pytest.param(every[-count:], marks=() if count == len(every) else pytest.mark.exhaustive)
+        for count in range(1, len(every) + 1)
+    ]
 
 
 @pytest.mark.parametrize("mask", masks(), ids=lambda mask: "-".join(mask))
