@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pecli.comparison.results import Finding
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
-from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
+from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
 from pecli.numbers.decimals import digits, number_text, shortest
@@ -90,17 +90,17 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     if name is None:
         return None
-    name, tally = compared(name)
+    tally = compare_all(name)
     if tally.odd:
         return None
     said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
     if said:
         return said
-    way, dtype = name.score.way, grid.view.dtype
-    if way.name == "exact" and tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+    dtype = grid.view.dtype
+    if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
-    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
-    words = "rounding" if way.name == "exact" else f"rounding of {way.words()}"
+    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.exact else f"{tally.residual:.1g}"
+    words = "rounding" if tally.exact else f"rounding of {name.arithmetic(tally)}"
     return [Finding("rounding", f"{words} alone, at most {units}: harmless")]
 
 
@@ -119,7 +119,7 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in names_of(grid) if name.score.close > MIN_SHARE_SAMPLED and compare_all(name).odd <= odd]
+    names = [name for name in names_of(grid) if compare_all(name).odd <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
@@ -291,7 +291,7 @@ def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) 
         if not inside.any():
             continue
         at, body = pairs.coordinates(index[inside] + plan.prefix), z[inside]
-        w = pairs.frequencies * pairs.turning
+        w = pairs.frequencies
         line = np.multiply.outer(index[inside], w[held])
         if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(body[:, held], line, view.dtype):
             return [*said, _as_line(len(line), names, expected)]
@@ -376,17 +376,10 @@ def _followed(z: Complex, at: Integers, own: int, w: Floats, pairs: PlannedPairs
     for a in [own, *(a for a in moving if a != own)]:
         _, first, level = np.unique(at[:, a], return_index=True, return_inverse=True)
         if (z == z[first][level.reshape(-1)]).mean() >= MIN_SHARE_EXPLAINED:
-            if _near(z[first], np.multiply.outer(_places(pairs, a)[at[first, a]], w), dtype):
+            if _near(z[first], np.multiply.outer(pairs.values(a)[at[first, a]], w), dtype):
                 return a
             found.append(a)
     return found[0] if found else None
-
-
-def _places(pairs: PlannedPairs, a: int) -> Floats:
-    """Return the coordinates of an axis."""
-    axis = pairs.plan.axes[a]
-    count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), np.float64)
-    return count * float(axis.unit)
 
 
 def _exchanged(follows: Mapping[int, int], at: Integers, names: Sequence[str]) -> list[Finding]:
@@ -421,7 +414,7 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
     view : AxisView
     expected : Table
     """
-    c, w = _places(pairs, b)[places], (pairs.frequencies * pairs.turning)[own]
+    c, w = pairs.values(b)[places], pairs.frequencies[own]
     found: list[Finding] = []
     size = float(np.median(np.abs(z) / pairs.magnitude[own]))
     if abs(size - 1) > 0.01:
@@ -440,10 +433,11 @@ def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs:
         return found
     if len(c) < 2:
         return None
-    measured, _ = measured_axis(z.real, z.imag, view.dtype, np.arange(len(own)))
+    measured, _ = measured_axis(z, view.dtype, np.arange(len(own)))
     step, origin, sign = float(np.median(np.diff(c))), measured.origin, 1
     steps = measured.pairs.steps
-    turn = float(pairs.turning[own[0]])
+    band = next(b for b in pairs.plan.bands if b.axis == a)
+    turn = 2 * np.pi if band.turns else 1.0
     text, values = _scaled(measured.pairs.at(2.0**-21), w, step, turn, expected, a)
     found += [Finding("frequencies", text)] if text else []
     if measured.backward and abs(origin + len(c) - 1) < 0.1:
