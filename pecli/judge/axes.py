@@ -81,6 +81,12 @@ class AxisView:
         """Rows of the table."""
         return self.planes[0].rows
 
+    def few(self, most: int) -> AxisView:
+        """Return the view with fewer rows in its sample: the first ones and others spread over the table."""
+        last = len(self.rows) - 1
+        some = np.unique(np.r_[0 : min(most // 2, last + 1), np.linspace(0, last, most // 2).astype(np.int64)])
+        return replace(self, rows=self.rows[some], values=tuple(values[some] for values in self.values))
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -92,11 +98,6 @@ class Grid:
     view: AxisView
     reading: Reading | None
     axes: Axes
-
-    def pairs_of(self, rows: Integers | None = None) -> Complex:
-        """Return the pairs of some rows of the table; of those of the sample if none are given."""
-        assert self.reading is not None
-        return pairs_of(self.view, self.reading, np.arange(self.reading.pairs), rows)
 
 
 def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers | None = None) -> Complex:
@@ -187,7 +188,8 @@ def _blocks(values: Floats) -> Iterator[Reading]:
     splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
     good = values[usable_rows([values])]
     for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
-        sines, cosines = [], []
+        sines: list[int] = []
+        cosines: list[int] = []
         for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
             count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
             sines += range(start, start + count)

@@ -224,13 +224,10 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     width = view.planes[0].width if grid.axes.absolute else grid.axes.count
     if pairs is None or (pairs.plan.rows, pairs.plan.width) != (view.total, width):
         return None
-    count = max(16, SAMPLE_VALUES // view.planes[0].width)
-    some = np.unique(np.r_[0 : min(count // 2, len(view.rows)), np.linspace(0, len(view.rows) - 1, count // 2)])
-    some = some.astype(np.int64)
-    sample = [(view.rows[some], [values[some] for values in view.values])]
+    few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     for kind in ("float64", *LOW_TYPES):
         own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
-        tally = _compared(grid, own, sample)
+        tally = _compared(grid, own, [(few.rows, few.values)])
         if tally.share >= MIN_RESEMBLANCE:
             return GridName(encoding, named.keys, named.table, named.fitted, own, kind, tally, grid)
     return None
@@ -280,7 +277,7 @@ def compare_all(name: GridName) -> Tally:
     return _compared(name.grid, name.pairs, blocks)
 
 
-def _compared(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], list[Floats]]]) -> Tally:
+def _compared(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]) -> Tally:
     """Compare some rows of a table with the exact values of a plan.
 
     A value may be off by its own rounding, and by what the roundings of coordinate, frequency and angle make.
