@@ -6,90 +6,86 @@ The levels of an axis are its different values, in the order in which they first
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, permutations
-from typing import Any, NamedTuple
+from itertools import pairwise, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
-from pecli.judge.planes import EPSILON, Plane, effective_dtype
-from pecli.judge.signal import Signal, measure, positions_in_steps, wrapped
+from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
+from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
+from pecli.judge.waves import origin_of
 from pecli.spec.measured import Axes, Floats, GridAxis, Pairs
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
+Complex = NDArray[np.complex128]
 
-MAX_WHOLE = 1 << 22
-"""Values of a table that is measured whole (4096 x 1024 takes 0.5 s); of a longer one, rows from the beginning and
-blocks of the others are taken."""
-STRUCTURE_ROWS = 512
-"""Rows by which columns are paired."""
-WINDOW = 64
-MAX_AXES = 6
+MAX_EXCHANGED = 1 << 22
+"""Values of an array whose channels stand first that is held in memory with its axes exchanged."""
+BLOCK_VALUES = 1 << 20
+"""Values read at once."""
+MAX_AXES = 4
 """Axes beyond which nothing is looked for; noise has as many as columns."""
 MIN_SHARE = 0.95
 """Share of the values in which the halves of a block must agree."""
 MIN_CLEAR = 2
 """Roundings that a pair must turn by from row to row for every change of its axis to show."""
-MIN_PAIRS = 3
-"""Pairs of an axis beside which a lone pair that hardly differs is taken for a spoiled one."""
-MAX_SPOILED = 4
-"""Rows in which a spoiled pair may change otherwise: two spoiled values."""
-SAME_LEVELS = (0.995, 0.8)
-"""Share of the rows in which a slow pair must be the same on each level of its axis; the second where another of the
-axis is too slow for its roundings to tell all levels apart, as in bfloat16."""
-EVEN = 0.05
-"""Difference of unit vectors that turn alike; bfloat16 leaves 0.02."""
+MIN_SAME = 0.8
+"""Share of the rows in which a slow pair must be the same on each level of its axis: where the others of the axis are
+slow as well, roundings do not tell all levels apart."""
 LINE_PAIRS = 24
 """Pairs that must all change from every row to the next for a table to be a line."""
-SIZED_ROWS = 64
-"""Rows by which it is measured how far a pair turns from row to row."""
-MAX_KEYS = 12
-"""Pairs by which rows are told apart."""
+MAX_KEYS = 3
+"""Pairs by which rows are told apart; two may be back where they began, more meet more spoiled values."""
 JUMP = 0.4
 """Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
+JOINED = (
+    "rotation matrices of 2 x 2",
+    "cosines, then sines in one array, each value twice",
+    "sines, then cosines in one array, each value twice",
+)
+"""How cosines and sines may stand in one array otherwise than a layout says."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
 
 @dataclass(frozen=True)
 class AxisView:
-    """Arrays of a table as rows of columns, measured in some of its rows.
+    """Arrays of a table as rows of columns, with a sample of them.
 
     Attributes
     ----------
     planes : tuple of Plane
         One, or cosines and sines.
     rows : (n,) int64
-        Which rows were read: all, or some of a long table.
+        Which rows are in the sample.
     values : tuple of (n, width) float64
         Of these rows.
     dtype : str
         The effective type.
-    note : str
-        How cosines and sines stand in one array otherwise than a layout says.
     """
 
     planes: tuple[Plane, ...]
     rows: Integers
     values: tuple[Floats, ...] = field(repr=False)
     dtype: str
-    note: str = ""
 
     @property
     def total(self) -> int:
         """Rows of the table."""
         return self.planes[0].rows
 
-    @property
-    def whole(self) -> bool:
-        """Whether all rows were read."""
-        return len(self.rows) == self.total
+    def few(self, most: int) -> AxisView:
+        """Return the view with fewer rows in its sample: the first ones and others spread over the table."""
+        last = len(self.rows) - 1
+        some = np.unique(np.r_[0 : min(most // 2, last + 1), np.linspace(0, last, most // 2).astype(np.int64)])
+        return replace(self, rows=self.rows[some], values=tuple(values[some] for values in self.values))
 
 
 @dataclass(frozen=True)
@@ -104,6 +100,18 @@ class Grid:
     axes: Axes
 
 
+def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers | None = None) -> Complex:
+    """Return some pairs of a reading as cosine + i sine, in some rows, or in those of the sample."""
+    parts = []
+    for places in (reading.cos_at, reading.sin_at):
+        plane = view.planes[places[0].plane]
+        columns = np.arange(plane.width)[places[0].index][which]
+        values = view.values[places[0].plane] if rows is None else plane.at(rows)
+        parts.append(values[:, columns])
+    found: Complex = parts[0] + 1j * parts[1]
+    return found
+
+
 class GridOrder(NamedTuple):
     """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
 
@@ -111,8 +119,6 @@ class GridOrder(NamedTuple):
     sides: tuple[int, ...] = ()
     side_of: tuple[int, ...] = ()
     merge: int = 1
-    prefix: int = 0
-    suffix: int = 0
 
 
 def views(table: Tabular) -> Iterator[AxisView]:
@@ -126,17 +132,10 @@ def views(table: Tabular) -> Iterator[AxisView]:
         if not groups or name not in pair:
             groups += _alone(table, array)
     for planes in groups:
-        rows = _sample(planes[0].rows, planes[0].width * len(planes))
+        rows = sample_rows(planes[0].rows, planes[0].width)
         values = tuple(plane.at(rows) for plane in planes)
-        some = values[0][:: max(1, len(rows) // 64)]
-        dtype = effective_dtype(
-            np.concatenate([some.ravel(), *(v[:64].ravel() for v in values)]), planes[0].array.dtype
-        )
+        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), planes[0].array.dtype)
         yield AxisView(planes, rows, values, dtype)
-    for array in (a for a in arrays.values() if not pair and not a.dtype.startswith("complex")):
-        for note, planes in _parts(_plane(table, array)):
-            values = tuple(plane.read(0, plane.rows) for plane in planes)
-            yield AxisView(planes, np.arange(planes[0].rows), values, effective_dtype(values[0], array.dtype), note)
 
 
 def _real(array: Array) -> bool:
@@ -146,9 +145,8 @@ def _real(array: Array) -> bool:
 
 def _plane(table: Tabular, array: Array, part: str = "") -> Plane:
     shape = [side for side in array.shape if side != 1]
-    if shape[-1] == 2 and len(shape) > 2:
-        shape = [*shape[:-2], 2 * shape[-2]]
-    return Plane(table, array, array.name, math.prod(shape[:-1]), shape[-1], 0, part)
+    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1] == 2 and len(shape) > 2 else 1
+    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
 
 
 def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
@@ -163,56 +161,95 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
         half = whole.rows // 2
         yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
     size = math.prod(shape)
-    if size <= MAX_WHOLE and shape[0] % 4 == 0 and size // shape[0] >= 4 and len(shape) > 2:
+    if size <= MAX_EXCHANGED and shape[0] % 4 == 0 and size // shape[0] >= 4 and len(shape) > 2:
         values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
         yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
 
 
-def _parts(whole: Plane) -> Iterator[tuple[str, tuple[Plane, ...]]]:
-    """Yield cosines and sines that one array holds in halves of doubled columns, or as rotation matrices."""
-    if whole.rows * whole.width > MAX_WHOLE or whole.part:
+# readings -----------------------------------------------------------------------------------------
+
+
+def readings_of(view: AxisView) -> Iterator[Reading]:
+    """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
+    if len(view.values) == 1:
+        yield from _blocks(view.values[0])
+        yield from _joined(view.values[0])
+    for reading in readings(view.planes, view.values):
+        if reading.layout == "split" and reading.sin is not None:
+            yield from _doubled(reading)
+        if reading.sin is not None:
+            yield reading
+
+
+def _blocks(values: Floats) -> Iterator[Reading]:
+    """Yield absolute tables whose columns are blocks, each with its sines before its cosines."""
+    d = values.shape[1]
+    third = 2 * -(-(d // 2) // 3)
+    splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
+    good = values[usable_rows([values])]
+    for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
+        sines: list[int] = []
+        cosines: list[int] = []
+        for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
+            count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
+            sines += range(start, start + count)
+            cosines += range(start + half, start + half + count)
+        sin, cos = np.array(sines), np.array(cosines)
+        apart = np.inf if d % divisor else departure(good[:, cos], good[:, sin])
+        if apart < MAX_DEPARTURE:
+            yield _of_one(values, "blocks" + "+".join(map(str, widths)), [cos], [sin], apart)
+
+
+def _of_one(
+    values: Floats, layout: str, cos: Sequence[Integers], sin: Sequence[Integers], apart: float = 0.0
+) -> Reading:
+    """Return a reading of one array by the columns where each component stands."""
+    at = [tuple(PlaneColumns(0, columns) for columns in places) for places in (cos, sin)]
+    return Reading(layout, values[:, cos[0]], values[:, sin[0]], at[0], at[1], departure=apart)
+
+
+def _joined(values: Floats) -> Iterator[Reading]:
+    """Yield cosines and sines that one array holds as rotation matrices, or in halves of doubled columns."""
+    index, half = np.arange(values.shape[1]), values.shape[1] // 2
+    if len(index) % 4 or half < 3:
         return
-    values = whole.read(0, whole.rows)
-    shape = [side for side in whole.array.shape if side != 1]
-    half = whole.width // 2
-    parts: tuple[Floats, Floats] | None = None
-    note = ""
-    if shape[-2:] == [2, 2] and len(shape) > 3:  # [[cos, -sin], [sin, cos]] for each pair
-        entries = values.reshape(-1, shape[-3], 4)
-        if (entries[..., 0] == entries[..., 3]).all() and (entries[..., 1] == -entries[..., 2]).all():
-            parts, note = (entries[..., 0], entries[..., 2]), "rotation matrices of 2 x 2"
-    elif whole.width % 4 == 0 and half > 2:
-        left, right = values[:, :half], values[:, half:]
-        if next(copies(left), None) and next(copies(right), None):
-            sines_first = np.abs(left).mean() < np.abs(right).mean()  # slow pairs have cosines near 1
-            parts = (right, left) if sines_first else (left, right)
-            note = f"{'sines, then cosines' if sines_first else 'cosines, then sines'} in one array, each value twice"
-    if parts is not None:
-        cos, sin = (np.ascontiguousarray(part) for part in parts)
-        yield note, tuple(replace(whole, rows=len(p), width=p.shape[1], values=p) for p in (cos, sin))
+    a, b, c, d = (values[:, k::4] for k in range(4))  # [[cos, -sin], [sin, cos]] for each pair
+    if (a == d).all() and (b == -c).all():
+        yield _of_one(values, JOINED[0], [index[0::4], index[3::4]], [index[2::4]])
+    places = []
+    for part in (index[:half], index[half:]):
+        places += [[part[first], part[second]] for _, first, second in copies(values[:, part])][:1]
+    if len(places) == 2:
+        sines_first = int(np.abs(values[:, :half]).mean() < np.abs(values[:, half:]).mean())  # slow cosines are near 1
+        yield _of_one(values, JOINED[1 + sines_first], places[sines_first], places[1 - sines_first])
 
 
-def _sample(rows: int, width: int) -> Integers:
-    if rows * width <= MAX_WHOLE:
-        return np.arange(rows)
-    head = max(WINDOW, MAX_WHOLE // (2 * width))
-    starts = np.linspace(head, rows - WINDOW, max(2, head // (2 * WINDOW))).astype(np.int64)
-    return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW)).ravel()]))
+def _doubled(reading: Reading) -> Iterator[Reading]:
+    """Yield a table whose columns are blocks of two equal halves each, as one with each pair once."""
+    assert reading.sin is not None
+    both = (reading.cos, reading.sin)
+    for blocks in (2, 3):
+        if reading.pairs % (2 * blocks):
+            continue
+        index = np.arange(reading.pairs).reshape(blocks, 2, -1)
+        first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
+        if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
+            at = [tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1)]
+            yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
+
+
+# axes of a reading --------------------------------------------------------------------------------
 
 
 def grids_of(view: AxisView) -> Iterator[Grid]:
     """Yield the readings of a view whose pairs follow several axes, or one, the best first."""
-    seen: set[tuple[Any, ...]] = set()
     for reading in readings_of(view):
-        key = (reading.layout, reading.pairs, str(reading.cos_at[0].index))
-        if reading.sin is None or key in seen:
-            continue
-        seen.add(key)
+        assert reading.sin is not None
         some = np.linspace(0, reading.pairs - 1, min(reading.pairs, LINE_PAIRS)).astype(np.int64)
         if (reading.sin[1:, some] != reading.sin[:-1, some]).all():  # a line, and so in other readings
             return
-        found = grid_of(view, reading)
-        if found is not None:
+        groups = _groups(pairs_of(view, reading, np.arange(reading.pairs)), view.rows, view.dtype)
+        if groups and (found := _grid(view, reading, groups)) is not None:
             yield found
 
 
@@ -226,269 +263,169 @@ def columns_of(view: AxisView) -> Grid | None:
                                  values=values))  # fmt: skip
 
 
-def readings_of(view: AxisView) -> Iterator[Reading]:
-    """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
-    if len(view.values) == 1:
-        yield from _blocks(view.values[0])
-    some = np.linspace(0, len(view.rows) - 1, min(len(view.rows), STRUCTURE_ROWS)).astype(np.int64)
-    for found in readings(view.planes, [values[some] for values in view.values]):
-        cos, sin = (view.values[at[0].plane][:, at[0].index] if at else None for at in (found.cos_at, found.sin_at))
-        assert cos is not None
-        reading = replace(found, cos=cos, sin=sin, values=view.values)
-        if reading.layout == "split" and reading.sin is not None:
-            yield from _doubled(reading)
-        yield reading
-
-
-def _blocks(values: Floats) -> Iterator[Reading]:
-    """Yield absolute tables whose columns are blocks, each with its sines before its cosines."""
-    d = values.shape[1]
-    third = 2 * -(-(d // 2) // 3)
-    splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
-    good = values[np.linspace(0, len(values) - 1, min(len(values), STRUCTURE_ROWS)).astype(np.int64)]
-    good = good[usable_rows([good])]
-    for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
-        sines: list[int] = []
-        cosines: list[int] = []
-        for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
-            count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
-            sines += range(start, start + count)
-            cosines += range(start + half, start + half + count)
-        sin, cos = np.array(sines), np.array(cosines)
-        apart = np.inf if d % divisor else departure(good[:, cos], good[:, sin])
-        if apart < MAX_DEPARTURE:
-            at = (PlaneColumns(0, cos),), (PlaneColumns(0, sin),)
-            layout = "blocks" + "+".join(map(str, widths))
-            yield Reading(layout, values[:, cos], values[:, sin], *at, departure=apart)
-
-
-def _doubled(reading: Reading) -> Iterator[Reading]:
-    """Yield a table whose columns are blocks of two equal halves each, as one with each pair once."""
-    assert reading.sin is not None
-    for blocks in (2, 3):
-        if reading.pairs % (2 * blocks):
-            continue
-        shape = (blocks, 2, reading.pairs // (2 * blocks))
-        index = np.arange(reading.pairs).reshape(shape)
-        first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
-        both = (reading.cos, reading.sin)
-        if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
-            at = [tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1)]
-            yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
-
-
-def grid_of(view: AxisView, reading: Reading, inside: tuple[int, int] | None = None) -> Grid | None:
-    """Return the axes of a reading, by the rows inside; None where all rows are different, or none."""
-    assert reading.sin is not None
-    usable = usable_rows([reading.cos, reading.sin])
-    if inside is not None:
-        usable &= (view.rows >= inside[0]) & (view.rows < inside[1])
-    cos, sin, rows = reading.cos[usable], reading.sin[usable], view.rows[usable]
-    groups = _groups(cos, sin, rows, view.dtype) if len(rows) > 1 else []
-    if not groups or (len(groups) == 1 and len(groups[0].first) == len(rows)):
-        return None
-    axes = [measured_axis(*group.levels(cos, sin), view.dtype, group.columns) for group in groups]
-    turned = [axis.backward for axis, _ in axes if axis.size > 2]
-    single, swapped = len(view.planes) == 1, False
-    if single and reading.layout in ("alternate", "concat") and turned and all(turned):  # sines stand first
-        reading, swapped, cos, sin = reading.swapped(), True, sin, cos
-        axes = [measured_axis(*group.levels(cos, sin), view.dtype, group.columns) for group in groups]
-    places = np.stack([levels[group.level] for group, (_, levels) in zip(groups, axes, strict=True)], axis=1)
-    lines = _lattice(places, rows, view.total, cos, sin)
-    prefix, suffix = lines.prefix, lines.suffix
-    if inside is None and (prefix, suffix) != (int(rows[0]), view.total - 1 - int(rows[-1])):
-        return grid_of(view, reading.swapped() if swapped else reading, (prefix, view.total - suffix))
-    owner = np.full(reading.pairs, -1, np.int64)
-    for number, at in enumerate(lines.order):
-        owner[groups[at].columns] = number
-    absolute = swapped or reading.layout.startswith("blocks")
-    layout = {"alternate": "alternate" if absolute else "pairs"}.get(reading.layout, reading.layout)
-    layout = "halves" if absolute and layout in ("concat", "sin-cos") else layout
-    layout = "complex" if view.planes[0].part else "split" if view.note else layout
-    width = view.planes[0].width if single or layout in ("half", "interleaved", "half-axis") else 2 * reading.pairs
-    order = list(lines.order)
-    return Grid(view, reading, Axes(
-        reading.pairs, width, absolute, layout, tuple(axes[at][0] for at in order), lines.sides, lines.side_of, owner,
-        places[:, order], view.total, lines.merge, prefix, suffix))  # fmt: skip
-
-
-class Group(NamedTuple):
-    """Pairs that share an axis, the level of each row, and the first row of each level."""
-
-    columns: Integers
-    level: Integers
-    first: Integers
-
-    def levels(self, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
-        """Return the cosines and sines of the levels."""
-        at = np.ix_(self.first, self.columns)
-        return cos[at], sin[at]
-
-
-def _groups(cos: Floats, sin: Floats, rows: Integers, dtype: str) -> list[Group]:
-    """Return the pairs of each axis; nothing where there are too many for a grid.
+def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
+    """Return the pairs of each axis, those first that tell its levels apart; nothing where there are too many axes.
 
     Pairs of one axis change in the same rows; slow ones of narrow types in some of these.
     """
-    near = np.flatnonzero(np.diff(rows) == 1)
-    changed = np.asfortranarray((cos[1:] != cos[:-1]) | (sin[1:] != sin[:-1]))[near]
-    size = np.zeros(changed.shape[1])
-    for k in np.flatnonzero(changed.any(axis=0)).tolist():
-        at = near[np.flatnonzero(changed[:, k])[:SIZED_ROWS]]
-        turns = np.arctan2(sin[at + 1, k], cos[at + 1, k]) - np.arctan2(sin[at, k], cos[at, k])
-        size[k] = max(np.median(np.abs(wrapped(turns))), 1e-300)
-    by_pattern: dict[bytes, list[int]] = {}
-    for k in np.flatnonzero(size > MIN_CLEAR * EPSILON[dtype]).tolist():
-        by_pattern.setdefault(changed[:, k].tobytes(), []).append(k)
-        if len(by_pattern) > 4 * MAX_AXES:
-            return []
-    groups = sorted(by_pattern.values(), key=len)
-    none = np.empty(0, np.int64)
-    keys = {id(group): group[:MAX_KEYS] for group in groups}
-    most = max(map(len, groups), default=0)
-    left = np.flatnonzero((size > 0) & (size <= MIN_CLEAR * EPSILON[dtype])).tolist()
-    for group in list(groups):
-        own, others = changed[:, group[0]], [other for other in groups if other is not group]
-        spoiled = len(group) == 1 and most >= MIN_PAIRS
-        for other in others:
-            pattern = changed[:, other[0]]
-            if (spoiled and np.count_nonzero(own != pattern) <= MAX_SPOILED) or (
-                not (own & ~pattern).any() and _evenly(cos, sin, group, _levels(cos, sin, other, keys[id(other)]))
-            ):  # a spoiled value, or a fast pair that is back where it began
-                other += group
-                groups.remove(group)
-                break
-    found = [_levels(cos, sin, group, keys[id(group)]) for group in groups]
+    changed, near = np.asfortranarray(z[1:] != z[:-1]), np.diff(rows) == 1
+    turns = np.where(changed, np.abs(np.angle(z[1:] * np.conj(z[:-1]))), 0.0)[near]
+    typical = turns.sum(axis=0) / changed[near].sum(axis=0)  # not a number for what changes in rows far apart alone
+    patterns: dict[bytes, list[int]] = {}
+    moving = np.flatnonzero(changed.any(axis=0) & ~(typical <= MIN_CLEAR * EPSILON[dtype])).tolist()
+    for k in moving:
+        patterns.setdefault(changed[:, k].tobytes(), []).append(k)
+    if len(patterns) > 4 * MAX_AXES:
+        return []
+    groups = [own for own in patterns.values() if len(own) > 1] or list(patterns.values())
+    shown = [levels_of(z[:, own[:MAX_KEYS]]) for own in groups]
+    left = set(np.flatnonzero(changed.any(axis=0)).tolist()) - {k for own in groups for k in own}
     for k in sorted(left, key=lambda k: -int(changed[:, k].sum())):
-        same = np.array([
-            ((cos[:, k] == cos[g.first, k][g.level]) & (sin[:, k] == sin[g.first, k][g.level])).mean() for g in found
-        ])  # fmt: skip
-        fits = next((at for share in SAME_LEVELS if len(at := np.flatnonzero(same >= share))), none)
-        if len(fits) > 1:  # the same in every row that tells axes apart, unless it changes as one axis does
-            fits = np.array([g for g in fits if np.array_equal(changed[:, k], changed[:, groups[g][0]])])[:1]
-        elif not len(fits):
+        same = [float((z[:, k] == z[first, k][level]).mean()) for level, first in shown]
+        best = max(same, default=0.0)
+        if best < MIN_SAME:
             groups.append([k])
-            found.append(_levels(cos, sin, [k], [k]))
-            continue
-        for g in fits.tolist():
-            groups[g].append(k)
-    return [_levels(cos, sin, g, keys.get(id(g), g)) for g in groups] if len(groups) <= MAX_AXES else []
+            shown.append(levels_of(z[:, [k]]))
+        elif same.count(best) == 1:  # otherwise it is the same in every row that tells these axes apart
+            groups[same.index(best)].append(k)
+    return groups if len(groups) <= MAX_AXES else []
 
 
-def _evenly(cos: Floats, sin: Floats, columns: list[int], group: Group) -> bool:
-    """Whether pairs have one value on each level, and turn by one angle each from level to level."""
-    first = group.first
-    if not all(np.array_equal(part[:, k], part[first[group.level], k]) for part in (cos, sin) for k in columns):
-        return False
-    at = np.ix_(first, np.array(columns))
-    z = cos[at] + 1j * sin[at]
-    turns = z[1:] * np.conj(z[:-1])
-    return bool(len(turns) > 1 and (np.abs(turns - turns[0]) < EVEN).all())
-
-
-def _levels(cos: Floats, sin: Floats, columns: list[int], keys: list[int]) -> Group:
+def levels_of(z: Complex) -> tuple[Integers, Integers]:
     """Return the level of each row by some pairs, and the first row of each level, in order of appearance."""
-    found = []
-    for some in (keys, keys[::2], keys[1::2]) if len(keys) > MIN_PAIRS else (keys,):
-        key = np.zeros(len(cos))
-        for k in some[:MAX_KEYS]:  # equal rows have equal sums
-            key = key * 1.6180339887 + cos[:, k] + sin[:, k] * 0.7071067811865
-        found.append(np.unique(key, return_index=True, return_inverse=True)[1:])
-    fewest = min(found, key=lambda one: len(one[0]))  # a spoiled value makes one more
-    first, level = fewest if len(found[0][0]) - len(fewest[0]) <= MAX_SPOILED else found[0]
+    key = np.zeros(len(z))
+    for pair in z.T:  # equal rows have equal sums
+        key = key * 1.6180339887 + pair.real + pair.imag * 0.7071067811865
+    _, first, level = np.unique(key, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    return Group(np.sort(np.array(columns)), rank[level.reshape(-1)], first[order])
+    return rank[level.reshape(-1)], first[order]
 
 
-def measured_axis(cos: Floats, sin: Floats, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
+def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | None:
+    """Return the axes of a reading whose rows follow a grid, or none; None where all rows are different."""
+    keys = [own[:MAX_KEYS] for own in groups]
+    which, step = np.array([k for own in keys for k in own]), max(1, BLOCK_VALUES // view.planes[0].width)
+    shown = np.concatenate([
+        pairs_of(view, reading, which, np.arange(start, min(start + step, view.total)))
+        for start in range(0, view.total, step)
+    ])  # fmt: skip
+    if not np.isfinite(shown).all():
+        return None
+    parts = np.split(shown, np.cumsum([len(own) for own in keys])[:-1], axis=1)
+    found: Grid | None = None
+    for prefix, suffix in _edges(shown):
+        levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
+        if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
+            return None
+        one = _measured_grid(view, reading, groups, levels, prefix, suffix)
+        found = found or one
+        if one.axes.sides:
+            return one
+    return found
+
+
+def _edges(shown: Complex) -> list[tuple[int, int]]:
+    """Return how many rows before and after a grid may have no coordinate: their values are 0, or those of angle 0."""
+    total = len(shown)
+
+    def outer(value: float) -> tuple[int, int]:
+        other = np.flatnonzero((shown != value).any(axis=1))
+        return (int(other[0]), total - 1 - int(other[-1])) if len(other) else (0, 0)
+
+    if any(outer(0.0)):
+        return [outer(0.0)]
+    first, last = outer(1.0)  # the first row of a grid may have angle 0 as well
+    return list(dict.fromkeys(product((0, max(0, first - 1), first), (0, last))))
+
+
+def _measured_grid(
+    view: AxisView, reading: Reading, groups: list[list[int]], levels: Sequence[tuple[Integers, Integers]],
+    prefix: int, suffix: int,
+) -> Grid:  # fmt: skip
+    """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow."""
+    single, swapped = len(view.planes) == 1, False
+    for _ in range(2):
+        axes = []
+        for own, (_, first) in zip(groups, levels, strict=True):
+            columns = np.sort(np.array(own))
+            axes.append(measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
+        turned = [axis.backward for axis, _ in axes if axis.size > 2]
+        if swapped or not (single and reading.layout in ("alternate", "concat") and turned and all(turned)):
+            break
+        reading, swapped = reading.swapped(), True  # sines stand first
+    places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
+    lines = _lattice(places - places.min(axis=0))
+    order = list(lines.order)
+    owner = np.full(reading.pairs, -1, np.int64)
+    for number, at in enumerate(order):
+        owner[groups[at]] = number
+    absolute = swapped or reading.layout.startswith("blocks")
+    layout = {"alternate": "alternate" if absolute else "pairs"}.get(reading.layout, reading.layout)
+    layout = "halves" if absolute and layout in ("concat", "sin-cos") else layout
+    layout = "complex" if view.planes[0].part else "split" if layout in JOINED else layout
+    return Grid(view, reading, Axes(
+        reading.pairs, view.planes[0].width, absolute, layout, tuple(axes[at][0] for at in order), lines.sides,
+        lines.side_of, owner, places[:, order], view.total, lines.merge, prefix, suffix))  # fmt: skip
+
+
+def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
     """Return an axis as its levels show it, and the place of each level, in levels from the first."""
-    signal = _signal(cos, sin, dtype)
+    run = _even_run(z, dtype)
+    reading = Reading("split", z.real[run], z.imag[run], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
+    signal = measure(reading, np.arange(len(z))[run], dtype)
+    assert signal is not None
     backward = signal.backward
     steps = -signal.steps if backward else signal.steps
     steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
-    slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
-    guess = np.unwrap(np.angle(signal.unit[:, slow])) / signal.steps[slow]
-    at = int(np.flatnonzero(signal.rows == signal.reference)[0])
-    places = positions_in_steps(
-        signal, signal.steps, signal.phases, guess - guess[at] if np.isfinite(guess).all() else None
+    start = origin_of(replace(signal, unit=np.conj(signal.unit)) if backward else signal, np.abs(signal.steps), 0.0)
+    every = replace(
+        signal, unit=phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes), rows=np.arange(len(z))
     )
+    slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
+    guess = np.unwrap(np.angle(every.unit[:, slow])) / signal.steps[slow]
+    guess = guess - guess[signal.reference] if np.isfinite(guess).all() else None
+    places = positions_in_steps(every, signal.steps, signal.phases, guess)
     near = np.rint(places)
-    if len(near) != len(cos) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
-        near = np.arange(len(cos), dtype=float) - signal.reference
-    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(cos))))
+    if len(near) != len(z) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
+        near = np.arange(len(z), dtype=float) - signal.reference
+    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(z))))
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
-        errors = errors + 2.0**-23 / len(cos)
-    still = np.zeros(len(columns), bool)
-    pairs = Pairs(steps, errors, still, signal.magnitude, loose, width=2 * len(columns))
-    size = int(np.ptp(near)) + 1  # some levels of a long table are not read
-    return GridAxis(size, columns, pairs, _first_place(signal, backward), backward), near - near[0]
+        errors = errors + 2.0**-23 / len(z)
+    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude, loose, width=2 * len(columns))
+    origin = np.nan if start is None else start + near[0]
+    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin), backward), near - near[0]
 
 
-def _signal(cos: Floats, sin: Floats, dtype: str) -> Signal:
-    """Return the signal of the levels of an axis, measured where they follow one another without a jump."""
-    z = cos + 1j * sin
+def _even_run(z: Complex, dtype: str) -> slice:
+    """Return the longest run of levels of an axis without a jump."""
     turns = np.angle(z[1:] * np.conj(z[:-1]))
     usual = np.median(turns, axis=0)
-    noise = 2 * EPSILON[dtype] * np.minimum(np.abs(cos), np.abs(sin)) + 2.0**-40  # the smaller part is rounded finer
+    noise = 2 * EPSILON[dtype] * np.minimum(np.abs(z.real), np.abs(z.imag)) + 2.0**-40  # the smaller part is finer
     noise = noise[1:] + noise[:-1]
     clear = np.abs(usual) > 2 * noise
     off = clear & (np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + noise)
     jumps = np.flatnonzero(2 * off.sum(axis=1) > clear.sum(axis=1)) + 1
-    edges = [0, *jumps.tolist(), len(z)]
-    start, stop = max(pairwise(edges), key=lambda run: run[1] - run[0])
-    signals = []
-    for part in (slice(start, stop), slice(0, len(z))):
-        reading = Reading("split", cos[part], sin[part], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
-        signal = measure(reading, np.arange(len(z))[part], dtype)
-        assert signal is not None
-        signals.append(signal)
-        if stop - start == len(z):
-            return signal
-    return replace(signals[0], unit=signals[1].unit, rows=signals[1].rows)
+    start, stop = max(pairwise([0, *jumps.tolist(), len(z)]), key=lambda run: run[1] - run[0])
+    return slice(start, stop)
 
 
-def _first_place(signal: Signal, backward: bool) -> float:
-    """Return the coordinate of the first level, in levels; NaN where the phases name none."""
-    w = np.abs(signal.steps)
-    with np.errstate(all="ignore"):
-        unit = signal.unit[:1]
-        one = replace(signal, unit=np.conj(unit) if backward else unit, rows=signal.rows[:1])
-        (place,) = positions_in_steps(one, w, np.zeros(len(w)))
-        rest = np.abs(wrapped(np.angle(one.unit[0]) - w * place))
-    agree = rest <= 0.05 + 6 * signal.noise + np.abs(place) * signal.errors
-    return float(place) if agree.mean() > 0.8 else float("nan")
-
-
-def _lattice(places: Floats, rows: Integers, total: int, cos: Floats, sin: Floats) -> GridOrder:
-    """Return which grid the rows follow: by its edges, the order of its axes, and a side that no axis follows."""
-    lead, tail = int(rows[0]), total - 1 - int(rows[-1])
-    edges = [(lead, tail)]
-    if not lead and not tail:  # rows without a coordinate look like those of coordinate 0
-        plain = ((cos == 1) & (sin == 0)).all(axis=1)
-        first, last = (0, 0) if plain.all() else (int((~plain).argmax()), int((~plain[::-1]).argmax()))
-        lower = max(0, first - 1)
-        edges = list(dict.fromkeys([(0, 0), (first, 0), (lower, 0), (0, last), (first, last), (lower, last)]))
-    for prefix, suffix in edges:
-        inside = (rows >= prefix) & (rows < total - suffix)
-        body, index = places[inside], rows[inside] - prefix
-        count = total - prefix - suffix
-        if len(body) < 2:
-            continue
-        body = body - body.min(axis=0)
-        sizes = body.max(axis=0).astype(np.int64) + 1
-        if count % math.prod(sizes.tolist()) or (sizes < 2).any():
-            continue
-        for order, sides, which, merge in _orders(sizes.tolist(), count):
-            lattice = Lattice(sides, merge)
-            if all((lattice.index(side)(index) == body[:, a]).all() for a, side in zip(order, which, strict=True)):
-                return GridOrder(order, sides, which, merge, prefix, suffix)
+def _lattice(places: Floats) -> GridOrder:
+    """Return which grid rows follow: the order of its axes, and a side that no axis follows."""
+    count, sizes = len(places), places.max(axis=0).astype(np.int64) + 1
+    if not count % math.prod(sizes.tolist()) and (sizes > 1).all():
+        index = np.arange(count)
+        for found in _orders(sizes.tolist(), count):
+            grid = Lattice(found.sides, found.merge)
+            pairs = zip(found.order, found.side_of, strict=True)
+            if all((grid.index(side)(index) == places[:, a]).all() for a, side in pairs):
+                return found
     return GridOrder(tuple(range(places.shape[1])))
 
 
-def _orders(sizes: list[int], rows: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int]]:
+def _orders(sizes: list[int], rows: int) -> Iterator[GridOrder]:
     """Yield orders of axes, with the sides of the grid, which side each axis is, and the side of merged blocks."""
     frames = rows // math.prod(sizes)
     for at in range(len(sizes) + 1) if frames > 1 else (-1,):  # where a side stands that no axis follows
@@ -498,4 +435,4 @@ def _orders(sizes: list[int], rows: int) -> Iterator[tuple[tuple[int, ...], tupl
             sides = tuple(own if at < 0 else [*own[:at], frames, *own[at:]])
             for merge in (1, *MERGES) if len(sizes) > 1 else (1,):
                 if merge == 1 or not any(side % merge for side in sides[-2:]):
-                    yield order, sides, which, merge
+                    yield GridOrder(order, sides, which, merge)

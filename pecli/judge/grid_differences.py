@@ -2,27 +2,27 @@
 
 Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
 that no recipe makes, the expected pairs with what was done to them: the order of rows, the axis that pairs follow,
-signs, and on each axis a base, a factor or a first coordinate.  The shorter one is said.
+signs, and where coordinates start.  The shorter one is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
-from pecli.judge.axes import AxisView, Grid, grids_of, measured_axis, views
-from pecli.judge.grids import PlannedPairs, compare_all, compared, fitted, names_of, planned_grids
+from pecli.judge.axes import AxisView, Grid, grids_of, pairs_of, views
+from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
+from pecli.judge.signal import wrapped
 from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
+from pecli.judge.waves import bound
 from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import Floats, Named, Pairs
+from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
@@ -32,16 +32,15 @@ Complex = NDArray[np.complex128]
 
 MIN_SHARE_EXPLAINED = 0.998
 """Share of the values that a description must give back to be said; spoiled values may be left."""
-MIN_SHARE_SAMPLED = 0.95
-"""The same for the sampled rows of a recipe, a few of which spoiled values may hold; others are not compared whole."""
 MAX_DIGITS = 4
-"""Digits of a base, a scale or a coordinate that a finding says as a number that somebody chose."""
+"""Digits of a coordinate that a finding says as a number that somebody chose."""
 MAX_GAP = 6
 """Roundings by which a value may differ from its description: those of angles and frequencies add to its own."""
+SAMPLE_ROWS = 512
+"""Rows by which pairs are told apart."""
+STILL, LINE = -1, 99
+"""What pairs follow that do not move, or the number of the row."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
-CONSTANTS = {"multiplied by pi/180": np.pi / 180, "divided by 2 pi": 1 / (2 * np.pi), "multiplied by 2 pi": 2 * np.pi,
-             "multiplied by pi": np.pi}  # fmt: skip
-"""Factors that are no decimals, and what they are called."""
 UNDO: dict[str, Callable[[Complex], Complex]] = {
     "": lambda z: z,
     "sin and cos are exchanged": lambda z: 1j * np.conj(z),
@@ -62,13 +61,15 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
         None where the expected table is none over several axes, or where no description gives the values.
     """
     plan = expected.plan
-    if not isinstance(plan, Waves) or not plan.axes or not plan.bands or len({band.axis for band in plan.bands}) < 2:
+    if not isinstance(plan, Waves) or not plan.axes or not plan.bands:
         return None
     pairs = PlannedPairs.of(plan)
+    if len({band.axis for band in plan.bands}) < 2 and not pairs.rises:
+        return None
     found: list[list[Finding]] = []
     with np.errstate(all="ignore"):
         for view in views(actual):
-            planned = list(planned_grids(view, pairs))
+            planned = list(planned_grids(view.few(SAMPLE_ROWS), pairs))
             for grid in planned:
                 said = _same(grid, expected)
                 if said is not None:
@@ -77,8 +78,8 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
             found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, expected))]
             if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
                 continue
-            for said, z in _arranged(view, planned, pairs):
-                own = _by_pairs(z, view, pairs, expected)
+            for said, z in _arranged(planned, pairs):
+                own = _by_pairs(z, planned[0].view, pairs, expected)
                 if own == said == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [[*said, *own]] if own is not None else []
@@ -90,17 +91,17 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     if name is None:
         return None
-    name, tally = compared(name)
+    tally = compare_all(name)
     if tally.odd:
         return None
     said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
     if said:
         return said
-    way, dtype = name.score.way, grid.view.dtype
-    if way.name == "exact" and tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+    dtype = grid.view.dtype
+    if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
-    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.worst < 1e3 else f"{tally.residual:.1g}"
-    words = "rounding" if way.name == "exact" else f"rounding of {way.words()}"
+    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.exact else f"{tally.residual:.1g}"
+    words = "rounding" if tally.exact else f"rounding of {name.arithmetic(tally)}"
     return [Finding("rounding", f"{words} alone, at most {units}: harmless")]
 
 
@@ -119,13 +120,13 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in names_of(grid) if name.score.close > MIN_SHARE_SAMPLED and compare_all(name).odd <= odd]
+    names = [name for name in names_of(grid) if compare_all(name).odd <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
     if name.encoding != own:
         return [Finding("encoding", f"{name.recipe} where {own} was expected")]
-    have, want = dict(_recipe(own, name.keys).keys()), expected.source.keys()
+    have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
     differ = [key for key in have if key in want and have[key] != want[key]]
     for key in differ if len(differ) > 1 else ():  # what makes no difference is not said
@@ -136,10 +137,6 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     return [*_parameters(have, want), *layout]
 
 
-def _recipe(encoding: str, keys: Mapping[str, str]) -> Recipe:
-    return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
-
-
 RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
 """Order in which parameters are said: what changes more rows or columns comes first."""
 
@@ -148,10 +145,6 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
     found: list[Finding] = []
-    grids = differ.get("grid")
-    if grids and "axis-order" in differ and grids[0].split("x") == grids[1].split("x")[::-1]:
-        del differ["grid"], differ["axis-order"]
-        found.append(COLUMN_MAJOR)
     if {"sections", "section-order"} <= set(differ):
         (a, b), (c, d) = differ.pop("sections"), differ.pop("section-order")
         text = f"sections {a} in the order {c} where {b} in the order {d} were expected"
@@ -239,16 +232,16 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
 # by pairs -----------------------------------------------------------------------------------------
 
 
-def _arranged(view: AxisView, planned: Sequence[Grid], pairs: PlannedPairs) -> Iterator[tuple[list[Finding], Complex]]:
+def _arranged(planned: Sequence[Grid], pairs: PlannedPairs) -> Iterator[tuple[list[Finding], Complex]]:
     """Yield the file's pairs in the order of the plan's, and how their columns stand otherwise than expected."""
     for grid in planned:
-        if grid.reading is not None and grid.reading.sin is not None:
-            columns, count = np.argsort(pairs.cos, kind="stable"), grid.reading.pairs
-            whole = np.full((len(grid.reading.cos), len(columns)), complex(np.nan, np.nan))
-            whole[:, columns[:count]] = grid.reading.cos + 1j * grid.reading.sin
+        if grid.reading is not None:
+            count, columns = grid.reading.pairs, np.argsort(pairs.cos, kind="stable")
+            whole = np.full((len(grid.view.rows), len(columns)), complex(np.nan, np.nan))
+            whole[:, columns[:count]] = pairs_of(grid.view, grid.reading, np.arange(count))
             yield _lost(pairs, columns, count), whole
             continue
-        values, m = view.values[0], len(pairs.cos)
+        values, m = grid.view.values[0], len(pairs.cos)
         arrangements = [("", pairs.sin, pairs.cos)]
         if 2 * m == values.shape[1]:
             k, edges = np.arange(m), [*np.flatnonzero(np.diff(pairs.axis, prepend=-1)).tolist(), m]
@@ -284,69 +277,54 @@ def _lost(pairs: PlannedPairs, columns: Integers, count: int) -> list[Finding]:
 
 def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
     """Return how pairs differ from the expected ones; None where these changes do not give the values."""
-    plan, held = pairs.plan, ~np.isnan(z).all(axis=0)
-    names = _names(plan)
-    for said, index in _row_orders(plan, view):
+    held, names = ~np.isnan(z).all(axis=0), _names(pairs.plan)
+    for said, index in _row_orders(pairs.plan, view):
         inside = index >= 0
-        if not inside.any():
-            continue
-        at, body = pairs.coordinates(index[inside] + plan.prefix), z[inside]
-        w = pairs.frequencies * pairs.turning
-        line = np.multiply.outer(index[inside], w[held])
-        if (at[:, pairs.axis[held]] != index[inside][:, None]).any() and _near(body[:, held], line, view.dtype):
-            return [*said, _as_line(len(line), names, expected)]
-        groups = {a: (pairs.axis == a) & held for a in set(pairs.axis.tolist())}
-        follows = {a: _followed(body[:, own], at, a, w[own], pairs, view.dtype)
-                   for a, own in groups.items() if own.any()}  # fmt: skip
-        if None in follows.values():
-            continue
-        found = [*said, *_exchanged({a: b for a, b in follows.items() if b is not None}, at, names)]
-        numbers: dict[Finding, list[int]] = {}
-        for a, b in follows.items():
-            if b is None or b < 0:
-                continue
+        at = pairs.coordinates(index[inside] + pairs.plan.prefix)
+        places = [pairs.values(a)[at[:, a]] for a in range(at.shape[1])]
+        moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
+        follows: dict[int, int] = {}
+        changes: dict[Finding, list[int]] = {}
+        for a in sorted(set(pairs.axis[held].tolist())):
             own = np.flatnonzero((pairs.axis == a) & held)
-            first = np.unique(at[:, b], return_index=True)[1]
-            changes = _numbers(body[np.ix_(first, own)], at[first, b], a, b, own, pairs, view, expected)
-            if changes is None:
+            body, w = z[np.ix_(inside, own)] / pairs.magnitude[own], pairs.frequencies[own]
+            choices = {a: places[a], **{b: places[b] for b in moving}, LINE: index[inside].astype(float)}
+            if (body == body[:1]).mean() >= MIN_SHARE_EXPLAINED:
+                choices = {STILL if a in moving else a: np.full(len(body), places[a][0])}
+            found = {b: one for b, c in choices.items() if (one := _changes(body, c, w, view.dtype)) is not None}
+            if not found:
                 break
-            for change in changes:
-                numbers.setdefault(change, []).append(a)
+            follows[a] = min(found, key=lambda b: len(found[b]))
+            for change in found[follows[a]]:
+                changes.setdefault(change, []).append(a)
         else:
-            many = sum(b is not None and b >= 0 and np.ptp(at[:, b]) > 0 for b in follows.values())
-            for change, where in numbers.items():
-                text = change.text if len(where) >= many else f"{change.text} on the axis {names[where[0]]}"
-                found.append(Finding(change.kind, text))
-            return found
+            told = [*said, *_exchanged(follows, moving, names, expected)]
+            many = sum(b != STILL and a in moving for a, b in follows.items())
+            for change, where in changes.items():
+                on = "" if len(where) >= many else f" on the axis {names[where[0]]}"
+                told.append(Finding(change.kind, change.text + on))
+            return told
     return None
 
 
 def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], Integers]]:
     """Yield which row of the expected grid each row of the file holds (-1: none of it), and the mistake."""
-    rows, total = view.rows, plan.rows or 0
-    count, missing = total - plan.prefix - plan.suffix, total - view.total
-    index = rows - plan.prefix
-    if missing > 0 and missing in (plan.prefix, plan.suffix):
-        before = missing == plan.prefix
-        yield [_outer("prefix" if before else "suffix", 0, missing)], rows if before else index
-    if missing:
+    if view.total != plan.rows:
         return
-    yield [], np.where((index >= 0) & (index < count), index, -1)
-    if plan.prefix and not plan.suffix:
-        text = "the row of the class token stands after the grid, where before it was expected"
-        yield [Finding("prefix", text)], np.where(rows < count, rows, -1)
-    sides = tuple(len(axis.multiples) for axis in plan.axes)
+    count, index = plan.rows - plan.prefix - plan.suffix, view.rows - plan.prefix
     inside = (index >= 0) & (index < count)
+    yield [], np.where(inside, index, -1)
+    sides = tuple(len(axis.multiples) for axis in plan.axes)
     if prod(sides) != count or len(sides) < 2:
         return
-    place = np.clip(index, 0, count - 1)
-    wanted = np.stack([axis.index(place) for axis in plan.axes], axis=1)
-    last = len(sides) - 1  # a transposed image exchanges the last two sides
-    lattice = Lattice((*sides[:-2], sides[-1], sides[-2]))
-    there = [lattice.index({last: last - 1, last - 1: last}.get(a, a))(place) for a in range(len(sides))]
-    back = np.full(count, -1)
-    back[np.ravel_multi_index(tuple(wanted.T), sides)] = place
-    yield [COLUMN_MAJOR], np.where(inside, back[np.ravel_multi_index(there, sides)], -1)
+    order = (*range(len(sides) - 2), len(sides) - 1, len(sides) - 2)  # a transposed image exchanges the last two sides
+    turned = Lattice(tuple(sides[a] for a in order))
+    every = np.arange(count)
+    back = np.empty(count, np.int64)
+    back[np.ravel_multi_index([axis.index(every) for axis in plan.axes], sides)] = every
+    there = back[np.ravel_multi_index([turned.index(order[a])(every) for a in range(len(sides))], sides)]
+    text = "rows are in column-major order where row-major order was expected"
+    yield [Finding("order", text)], np.where(inside, there[np.clip(index, 0, count - 1)], -1)
 
 
 def _near(z: Complex, angles: Floats, dtype: str) -> bool:
@@ -358,42 +336,18 @@ def _near(z: Complex, angles: Floats, dtype: str) -> bool:
     return bool(close.mean() >= MIN_SHARE_EXPLAINED)
 
 
-def _as_line(rows: int, names: Sequence[str], expected: Table) -> Finding:
-    """Return that all pairs follow one position, of a flattened grid or of text."""
-    keys = expected.source.keys()
-    if "sections" in keys:
-        return Finding("sections", "all streams are the position, as in text: sections and grids are ignored")
-    text = f"positions count all {rows} patches in one line where {' and '.join(names)} of a grid were expected"
-    return Finding("grid", text)
-
-
-def _followed(z: Complex, at: Integers, own: int, w: Floats, pairs: PlannedPairs, dtype: str) -> int | None:
-    """Return the axis whose places alone tell the values of pairs, -1 where they do not move, None of none."""
-    moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
-    if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
-        return -1 if own in moving else own
-    found = []
-    for a in [own, *(a for a in moving if a != own)]:
-        _, first, level = np.unique(at[:, a], return_index=True, return_inverse=True)
-        if (z == z[first][level.reshape(-1)]).mean() >= MIN_SHARE_EXPLAINED:
-            if _near(z[first], np.multiply.outer(_places(pairs, a)[at[first, a]], w), dtype):
-                return a
-            found.append(a)
-    return found[0] if found else None
-
-
-def _places(pairs: PlannedPairs, a: int) -> Floats:
-    """Return the coordinates of an axis."""
-    axis = pairs.plan.axes[a]
-    count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), np.float64)
-    return count * float(axis.unit)
-
-
-def _exchanged(follows: Mapping[int, int], at: Integers, names: Sequence[str]) -> list[Finding]:
+def _exchanged(
+    follows: Mapping[int, int], moving: Sequence[int], names: Sequence[str], expected: Table
+) -> list[Finding]:
     """Return which pairs follow another axis than their own, or none."""
-    found = [Finding("still", f"the pairs of the {names[a]} do not move") for a, b in follows.items() if b < 0]
-    other = {a: b for a, b in follows.items() if b not in (a, -1)}
-    moving = [a for a in follows if np.ptp(at[:, a])]
+    if LINE in follows.values():
+        keys = expected.source.keys()
+        if "sections" in keys:
+            return [Finding("sections", "all streams are the position, as in text: sections and grids are ignored")]
+        text = f"positions count all {expected.rows} patches in one line where {' and '.join(names)} of a grid were"
+        return [Finding("grid", f"{text} expected")]
+    found = [Finding("still", f"the pairs of the {names[a]} do not move") for a, b in follows.items() if b == STILL]
+    other = {a: b for a, b in follows.items() if b not in (a, STILL)}
     if len(other) == 2 and {(b, a) for a, b in other.items()} == set(other.items()):
         first, second = (names[a] for a in other)
         half = f": the {first} half holds the {second}" if len(names) == 2 else ""
@@ -404,104 +358,32 @@ def _exchanged(follows: Mapping[int, int], at: Integers, names: Sequence[str]) -
     return [*found, *(Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}") for a, b in other.items())]
 
 
-def _numbers(z: Complex, places: Integers, a: int, b: int, own: Integers, pairs: PlannedPairs, view: AxisView,
-             expected: Table) -> list[Finding] | None:  # fmt: skip
-    """Return what makes the levels of one axis others than expected: magnitude, signs, frequencies, first coordinate.
+def _changes(z: Complex, c: Floats, w: Floats, dtype: str) -> list[Finding] | None:
+    """Return what was done to the pairs of coordinates: magnitude, signs, or another first coordinate; None of others.
 
     Parameters
     ----------
-    z : (levels, k) complex128
-    places : (levels,) int64
-        Place of each level on the axis that is followed.
-    a, b : int
-        The axis that the pairs belong to, and the one that they follow.
-    own : (k,) int64
-        Which pairs these are.
-    pairs : PlannedPairs
-    view : AxisView
-    expected : Table
-    """
-    c, w = _places(pairs, b)[places], (pairs.frequencies * pairs.turning)[own]
-    found: list[Finding] = []
-    size = float(np.median(np.abs(z) / pairs.magnitude[own]))
-    if abs(size - 1) > 0.01:
-        found.append(Finding("magnitude", f"every value is multiplied by {size:.6g}"))
-    z = z / (pairs.magnitude[own] * (size if found else 1.0))
-    angles = np.multiply.outer(c, w)
-    slow = np.abs(c).max() * np.abs(w) < 1.0
-    slow = slow if slow.any() else np.abs(w) <= np.abs(w).min() * 1.01
-    shown = np.exp(1j * angles)[:, slow]
-    share = {text: float((np.abs(undo(z[:, slow]) - shown) < 0.3).mean()) for text, undo in UNDO.items()}
-    text = max(share, key=lambda text: share[text])
-    if text and share[text] > 0.9:
-        z = UNDO[text](z)
-        found.append(Finding("turned", text))
-    if _near(z, angles, view.dtype):
-        return found
-    if len(c) < 2:
-        return None
-    measured, _ = measured_axis(z.real, z.imag, view.dtype, np.arange(len(own)))
-    step, origin, sign = float(np.median(np.diff(c))), measured.origin, 1
-    steps = measured.pairs.steps
-    turn = float(pairs.turning[own[0]])
-    text, values = _scaled(measured.pairs.at(2.0**-21), w, step, turn, expected, a)
-    found += [Finding("frequencies", text)] if text else []
-    if measured.backward and abs(origin + len(c) - 1) < 0.1:
-        found.append(Finding("reversed", "coordinates run backwards"))
-        c, sign = c[::-1], 0
-    first = origin * step * (steps[0] / (values[0] * step))
-    if sign and np.isfinite(first) and abs(first - c[0]) > 0.02 * max(1.0, abs(step)):
-        near = shortest(first - 0.01 * abs(step), first + 0.01 * abs(step))
-        if digits(near) <= MAX_DIGITS:
-            found.append(Finding("first", f"coordinates start at {number_text(near)} where {c[0]:g} was expected"))
-            c = c + float(near) - c[0]
-    fits = _near(z, np.multiply.outer(c, values), view.dtype)
-    return found if found and fits else None
-
-
-def _scaled(measured: Pairs, w: Floats, step: float, turn: float, expected: Table, a: int) -> tuple[str, Floats]:
-    """Return in words how frequencies differ, and the frequencies: a factor of the coordinates, or a base.
-
-    Parameters
-    ----------
-    measured : Pairs
-        In radians a level.
+    z : (n, k) complex128
+    c : (n,) float64
+        Coordinate of each row.
     w : (k,) float64
-        Expected radians a unit of the coordinate.
-    step : float
-        Coordinate from level to level.
-    turn : float
-        1, or 2 pi where frequencies count turns.
-    expected : Table
-    a : int
-        Which of its axes.
+        Frequencies.
+    dtype : str
     """
-    steps = measured.steps
-    ratio, loose = steps / (w * step), measured.slack(steps) / np.maximum(np.abs(steps), 1e-300)
-    clear = loose < 0.02
-    if not clear.any() or (np.abs(ratio - 1) <= loose)[clear].all():
-        return "", w
-    ratio, loose = ratio[clear], loose[clear]
-    low, high = (ratio * (1 - loose)).max(), (ratio * (1 + loose)).min()
-    if low <= high:
-        number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
-        if digits(inverse) < digits(number) and digits(inverse) <= MAX_DIGITS:
-            return f"coordinates divided by {number_text(inverse)} (interpolation scale)", w / float(inverse)
-        for text, factor in CONSTANTS.items():
-            if low <= factor <= high:
-                return f"angles are {text}", w * factor
-        if digits(number) <= MAX_DIGITS:
-            return f"coordinates multiplied by {number_text(number)} (scale)", w * float(number)
-        return "", w
-    values = expected.source.values
-    key = "base" if "base" in values else "temperature"
-    given = values.get(key)
-    base = Decimal(str(given[a if len(given) > 1 else 0] if isinstance(given, tuple) else given or 1))
-    if base in (0, 1):
-        return "", w
-    exponents = -np.log(w / turn) / np.log(float(base))
-    for other in measured.bases(exponents, step * turn):
-        if digits(other) <= MAX_DIGITS:
-            text = f"{key} {number_text(other)} where {number_text(base)} was expected"
-            return text, turn * float(other) ** -exponents
-    return "", w
+    size = float(np.median(np.abs(z)))
+    found = [Finding("magnitude", f"every value is multiplied by {size:.6g}")] if abs(size - 1) > 0.01 else []
+    z = z / size if found else z
+    angles = np.multiply.outer(c, w)
+    for text, undo in UNDO.items():
+        if _near(undo(z), angles, dtype):
+            return [*found, *([Finding("turned", text)] if text else [])]
+    if _near(z, np.multiply.outer(c.max() + c.min() - c, w), dtype):
+        return [*found, Finding("reversed", "coordinates run backwards")]
+    turn, offset = np.angle((z * np.exp(-1j * angles)).mean(axis=0)), 0.0
+    for k in np.argsort(np.abs(w)).tolist():
+        offset += float(wrapped(turn[k] - w[k] * offset)) / w[k]
+    low, step = float(c.min()), float(np.diff(np.unique(c)).min(initial=np.inf))
+    first = shortest(low + offset - 0.01 * step, low + offset + 0.01 * step) if np.isfinite(offset * step) else None
+    if first is None or digits(first) > MAX_DIGITS or not _near(z, angles + (float(first) - low) * w, dtype):
+        return None
+    return [*found, Finding("first", f"coordinates start at {number_text(first)} where {low:g} was expected")]

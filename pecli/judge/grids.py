@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import CLOSE, Score, Shown, Way, best_way, float32_series
-from pecli.judge.arithmetic import score as score_of
-from pecli.judge.axes import AxisView, Grid, columns_of, grids_of, readings_of, views
+from pecli.judge.arithmetic import CLOSE, LOW_TYPES
+from pecli.judge.axes import JOINED, AxisView, Grid, columns_of, grids_of, readings_of, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
+from pecli.judge.waves import bound
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, Floats, Named
-from pecli.spec.plans import Coordinate, Waves
-from pecli.spec.recipe import Recipe, join_recipe
+from pecli.spec.plans import Waves
+from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
 
 LEVELS = (2.0**-40, 2.0**-22, 2.0**-10, 2.0**-7.5)
@@ -32,18 +30,17 @@ MAX_ODD = 8
 """Values that may not fit a table whose parameters are certain; they are located."""
 PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
-MIN_RESEMBLANCE = 0.9
-"""Share of the sampled values that a name's exact table must nearly give for its arithmetic to be looked for."""
-NEIGHBOURS = 2
-"""Units by which one frequency may differ from a simulated one: library powers are off by one, odd bases by two."""
-MIN_NEAR = 0.5
-"""Share of the sampled values that an arithmetic must give for frequencies a unit off to be tried."""
-ROUGH = 0.03
-"""Difference of values that nearly agree; angles computed in bfloat16 leave more in fast pairs, less in slow ones."""
-MAX_TELLING = 512
-"""Rows by which a table of columns is told from others."""
-MAX_ULP = 2.01
-"""Units in the last place that a float32 value may be off by: NumPy's own sine of float32 is, by up to 1.5."""
+MIN_RESEMBLANCE = 0.95
+"""Share of the sampled values that a name must explain to be kept; a few rows may be spoiled."""
+SAMPLE_VALUES = 1 << 19
+"""Values of each plane by which a name is tried."""
+ROUNDINGS = 8
+"""Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
+difference and a product), its frequency's and its own."""
+EXPONENT_ROUNDINGS = 2
+"""The same of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
+MIN_EQUAL = 0.9
+"""Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way."""
 BLOCK_VALUES = 1 << 20
 """Values compared at once."""
 
@@ -56,9 +53,7 @@ class PlannedPairs:
     ----------
     plan : Waves
     frequencies : (m,) float64
-        Radians per unit of the coordinate; where the plan counts turns, without the 2 pi that `turning` holds.
-    turning : (m,) float64
-        1, or 2 pi.
+        Radians per unit of the coordinate.
     axis : (m,) int64
     cos, sin : (m,) int64
         Columns.
@@ -67,7 +62,6 @@ class PlannedPairs:
 
     plan: Waves
     frequencies: Floats
-    turning: Floats
     axis: NDArray[np.int64]
     cos: NDArray[np.int64]
     sin: NDArray[np.int64]
@@ -84,7 +78,7 @@ class PlannedPairs:
                 parts.append((float(w), 2 * np.pi if band.turns else 1.0, band.axis, c, s, float(band.magnitude)))
         table = np.array(parts)
         number = table.astype(np.int64)
-        return cls(plan, table[:, 0], table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
+        return cls(plan, table[:, 0] * table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
     @property
     def rises(self) -> bool:
@@ -95,22 +89,63 @@ class PlannedPairs:
         """Return which coordinate of its axis each row has, (n, axes)."""
         return np.stack([axis.index(rows - self.plan.prefix) for axis in self.plan.axes], axis=1)
 
+    def values(self, number: int) -> Floats:
+        """Return the coordinates that an axis takes."""
+        axis = self.plan.axes[number]
+        found: Floats = np.array(list(axis.multiples), np.float64) * float(axis.unit)
+        return found
+
+
+@dataclass
+class Tally:
+    """What a comparison with the exact values of a named table found.
+
+    Attributes
+    ----------
+    count, equal, odd : int
+        Values; those that are equal; those that no arithmetic explains.
+    worst, residual : float
+        Largest departure of the explained values, in units in the last place and absolute.
+    single : bool
+        Whether some are off by more than double-precision code leaves.
+    places : list of str
+        The first values that are not explained.
+    """
+
+    count: int = 0
+    equal: int = 0
+    odd: int = 0
+    worst: float = 0.0
+    residual: float = 0.0
+    single: bool = False
+    places: list[str] = field(default_factory=list)
+
+    @property
+    def share(self) -> float:
+        """Share of the values that are explained."""
+        return 1 - self.odd / max(1, self.count)
+
+    @property
+    def exact(self) -> bool:
+        """Whether values are the exact ones, rounded once."""
+        return self.worst <= CLOSE and self.equal >= MIN_EQUAL * self.count
+
 
 @dataclass(frozen=True)
 class GridName:
-    """A named table over several axes, with the arithmetic of its values.
+    """A named table over several axes.
 
     Attributes
     ----------
     encoding : str
-    keys : mapping of str to str
-        Parameters as a recipe writes them.
+    keys, table : mapping of str to str
+        Parameters as a recipe writes them, and the table's own keys.
     fitted : float
+        Digits that were fitted to the values.
     pairs : PlannedPairs
-    score : Score
-        Of the sampled values.
-    spacing : str
-        How coordinates were rounded: a key of `coordinate_values`.
+    kind : str
+        Type that the frequencies were rounded to: "float64", or a narrow one.
+    sampled : Tally
     """
 
     encoding: str
@@ -118,8 +153,8 @@ class GridName:
     table: Mapping[str, str]
     fitted: float
     pairs: PlannedPairs
-    score: Score
-    spacing: str
+    kind: str
+    sampled: Tally
     grid: Grid = field(repr=False)
 
     @property
@@ -127,17 +162,13 @@ class GridName:
         """The text that gives its table."""
         return join_recipe(self.encoding, {**self.keys, **self.table})
 
-
-@dataclass
-class Tally:
-    """Counts over all values."""
-
-    count: int = 0
-    equal: int = 0
-    odd: int = 0
-    worst: float = 0.0
-    residual: float = 0.0
-    places: list[str] = field(default_factory=list)
+    def arithmetic(self, tally: Tally) -> str:
+        """Return in words how values came about."""
+        if self.kind != "float64":
+            return f"{self.kind} frequencies"
+        if tally.exact:
+            return "exact values, rounded once"
+        return "float32 phases" if tally.single or self.grid.view.dtype != "float64" else "float64 arithmetic"
 
 
 def identify_grid(table: Tabular) -> Identification | None:
@@ -170,177 +201,36 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
-                    if name.score.close == 1.0 and name.fitted < PLAIN / 2:
+                    if not name.sampled.odd and name.fitted < PLAIN / 2:
                         break
-        found.sort(key=_merit)
-        if found and found[0].score.close > 0.999 and found[0].fitted < PLAIN:
+        found.sort(key=lambda name: (-round(name.sampled.share, 2), name.fitted, -name.sampled.equal))
+        if found and found[0].sampled.share > 0.999 and found[0].fitted < PLAIN:
             break
     return found
 
 
-def _merit(name: GridName) -> tuple[float, float, float]:
-    return (-round(name.score.close, 2), name.fitted, -name.score.equal)
-
-
-def planned(encoding: str, keys: Mapping[str, str]) -> tuple[Recipe, PlannedPairs] | None:
-    """Return a recipe with the pairs of its plan; None where it is no table of waves."""
+def planned(encoding: str, keys: Mapping[str, str]) -> PlannedPairs | None:
+    """Return the pairs of a recipe's plan; None where it is no table of waves over axes."""
     try:
-        recipe = Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
-        plan = recipe.plan
+        plan = bound(encoding, keys).plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or not plan.bands or not plan.axes:
-        return None
-    return recipe, PlannedPairs.of(plan)
+    return PlannedPairs.of(plan) if isinstance(plan, Waves) and plan.bands and plan.axes else None
 
 
 def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
-    """Return a name with its arithmetic; None where its table is another one."""
-    made = planned(encoding, named.keys)
-    if made is None:
+    """Return a name as sampled rows show it; None where its table is another one."""
+    pairs, view = planned(encoding, named.keys), grid.view
+    width = view.planes[0].width if grid.axes.absolute else grid.axes.count
+    if pairs is None or (pairs.plan.rows, pairs.plan.width) != (view.total, width):
         return None
-    recipe, pairs = made
-    plan, view = pairs.plan, grid.view
-    if plan.rows != view.total or plan.width != (view.planes[0].width if grid.axes.absolute else grid.axes.count):
-        return None
-    rows = telling_rows(pairs, view.rows)
-    at = pairs.coordinates(view.rows[rows])
-    cos, sin = _actual(grid, pairs, rows)
-    exact = coordinate_values(plan.axes, "exact", turning=False)
-    angles = _of_rows(exact, at, pairs.axis) * pairs.frequencies * pairs.turning
-    cos = np.where(pairs.cos < 0, rounded(np.cos(angles) * pairs.magnitude, view.dtype), cos)  # columns that were cut
-    sin = np.where(pairs.sin < 0, rounded(np.sin(angles) * pairs.magnitude, view.dtype), sin)
-    near = np.abs(np.cos(angles) * pairs.magnitude - cos) < ROUGH
-    near &= np.abs(np.sin(angles) * pairs.magnitude - sin) < ROUGH
-    if near.mean() < MIN_RESEMBLANCE:
-        return None
-    best: tuple[Score, str] | None = None
-    tried: Floats | None = None
-    turns = bool((pairs.turning != 1).any())
-    series = float32_frequencies(recipe, pairs)
-    for spacing in SPACINGS:
-        positions = _of_rows(coordinate_values(plan.axes, spacing, turning=turns), at, pairs.axis)
-        if tried is not None and np.array_equal(positions, tried):
-            continue
-        tried = positions
-        shown = Shown(positions, cos, sin, view.dtype, strict=True)
-        score = _best(pairs.frequencies, series, shown, pairs.magnitude)
-        if turns and score.close < 1.0:  # a coordinate times a frequency, then times pi
-            plain = _of_rows(coordinate_values(plan.axes, spacing, turning=False), at, pairs.axis)
-            way = HalfTurns("float32", rounded(2 * pairs.frequencies, "float32"), "float32", "float32", "half turns")
-            half = score_of(way, replace(shown, positions=plain), pairs.magnitude)
-            if MIN_NEAR < half.close < 1.0:
-                half = neighbours(way, replace(shown, positions=plain), pairs.magnitude)
-            score = max(score, half, key=lambda s: s.close)
-        if best is None or (score.close, score.equal) > (best[0].close, best[0].equal):
-            best = score, spacing
-        if best[0].close == 1.0 and best[0].equal > 0.9:
-            break
-    assert best is not None
-    return GridName(encoding, named.keys, named.table, named.fitted, pairs, best[0], best[1], grid)
-
-
-def neighbours(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
-    """Return a way with each frequency the number of its type, near the simulated one, that gives most values."""
-    assert shown.cos is not None
-    assert shown.sin is not None
-    values = np.concatenate([shown.cos, shown.sin])
-    kind = "float32" if way.frequency_type == "float64" else way.frequency_type
-    step, good, chosen = unit(way.frequencies, kind), np.full(len(way.frequencies), -1.0), way.frequencies
-    for k in sorted(range(-NEIGHBOURS, NEIGHBOURS + 1), key=abs):
-        other = replace(way, frequencies=way.frequencies + k * step)
-        made = np.concatenate(other.compute(shown.positions, magnitude, shown.dtype))
-        gap = np.abs(made - values)
-        share = (gap <= CLOSE * unit(values, shown.dtype)).mean(axis=0) + 0.1 * (gap == 0).mean(axis=0)
-        better = share > good + 1e-9
-        good, chosen = np.where(better, share, good), np.where(better, other.frequencies, chosen)
-    return score_of(replace(way, frequencies=chosen), shown, magnitude)
-
-
-def _best(frequencies: Floats, series: Mapping[str, Floats], shown: Shown, magnitude: Floats) -> Score:
-    """Return the arithmetic that gives most values; angles may be quotients of a position and a rounded power."""
-    best = best_way(frequencies, series, shown, magnitude)
-    if shown.dtype == "float64" or (best.way.name == "exact" and best.close == 1.0 and best.equal > 0.9):
-        return best
-    if best.way.name == "float32" and not best.way.running:
-        best = max(best, neighbours(best.way, shown, magnitude), key=lambda found: (found.close, found.equal))
-    if best.close == 1.0 and best.equal > 0.9:
-        return best
-    divisors = rounded(1 / frequencies, "float32")
-    found = score_of(Quotient("float32", divisors, "float32", "float32", "quotient"), shown, magnitude)
-    if MIN_NEAR < found.close < 1.0:
-        found = max(found, neighbours(found.way, shown, magnitude), key=lambda s: s.close)
-    return found if (found.close, found.equal) > (best.close, best.equal) else best
-
-
-@dataclass(frozen=True)
-class Quotient(Way):
-    """Angles that are quotients: a position over a float32 power of the base, which stands for the frequency."""
-
-    def angles_at(self, positions: Floats) -> Floats:
-        """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
-        p = rounded(positions, self.positions)
-        return rounded((p[:, None] if p.ndim == 1 else p) / self.frequencies, self.angles)
-
-
-@dataclass(frozen=True)
-class HalfTurns(Way):
-    """Angles that are a coordinate times a frequency, rounded, times pi."""
-
-    def angles_at(self, positions: Floats) -> Floats:
-        """Return the angles of coordinates (n,) or, each pair with its own, (n, m)."""
-        p = rounded(positions, self.positions)
-        product = rounded((p[:, None] if p.ndim == 1 else p) * self.frequencies, "float32")
-        return rounded(product * float(np.float32(np.pi)), "float32")
-
-
-SPACINGS = ("exact", "scaled", "divided", "centred", "stepped")
-"""Ways in which programs compute coordinates in float32; see `coordinate_values`."""
-
-
-def coordinate_values(axes: Sequence[Coordinate], spacing: str, *, turning: bool) -> list[Floats]:
-    """Return the coordinates that each axis takes, times 2 pi if frequencies count turns.
-
-    Parameters
-    ----------
-    axes : sequence of Coordinate
-    spacing : str
-        "exact"; or in float32 "scaled" (2 pi times the rounded coordinate), "divided" (a count over the last one),
-        "centred" (2 (i + 1/2)/n - 1), "stepped" (linspace: first plus i steps, from both ends).
-    turning : bool
-    """
-    found = []
-    for axis in axes:
-        count = np.array(axis.multiples if isinstance(axis.multiples, tuple) else list(axis.multiples), np.float64)
-        exact = count * float(axis.unit)
-        if spacing == "exact":
-            found.append(exact * (2 * np.pi if turning else 1.0))
-            continue
-        values = _f(exact)
-        if spacing == "divided":
-            last = 1 / axis.unit
-            half = last > 2 * Fraction(abs(count).max())
-            values = _f(_f(count / 2 if half else count) / _f(float(last / 2 if half else last)))
-        elif spacing == "centred":
-            values = _f(_f(2 * _f((exact + 1) / 2)) - 1)
-        elif spacing == "stepped" and len(exact) > 1:
-            step = _f(_f(exact[-1] - exact[0]) / (len(exact) - 1))
-            low = _f(exact[0] + _f(step * np.arange(len(exact))))
-            high = _f(exact[-1] - _f(step * np.arange(len(exact))[::-1]))
-            values = np.where(np.arange(len(exact)) < len(exact) // 2, low, high)
-        found.append(_f(_f(2 * np.pi) * values) if turning else values)
-    return found
-
-
-def _f(values: Any) -> Any:
-    return rounded(np.asarray(values, np.float64), "float32")
-
-
-def _of_rows(values: Sequence[Floats], at: NDArray[np.int64], axis: NDArray[np.int64]) -> Floats:
-    """Return the coordinate of each row for each pair, (n, m)."""
-    by_axis = np.stack([own[at[:, number]] for number, own in enumerate(values)], axis=1)
-    found: Floats = by_axis[:, axis]
-    return found
+    few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
+    for kind in ("float64", *LOW_TYPES):
+        own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
+        tally = _compared(grid, own, [(few.rows, few.values)])
+        if tally.share >= MIN_RESEMBLANCE:
+            return GridName(encoding, named.keys, named.table, named.fitted, own, kind, tally, grid)
+    return None
 
 
 def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
@@ -350,7 +240,7 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
         if columns is not None and columns.axes.width == pairs.plan.width:
             yield columns
         return
-    found = [r for r in readings_of(view) if r.sin is not None and not r.layout.startswith("blocks")]
+    found = [reading for reading in readings_of(view) if not reading.layout.startswith("blocks")]
     whole = [reading for reading in found if reading.pairs == pairs.plan.width]
     for reading in whole or [reading for reading in found if reading.pairs < pairs.plan.width]:
         none = np.empty(0, np.int64)
@@ -358,137 +248,65 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
                                        np.empty((0, 0)), view.total))  # fmt: skip
 
 
-def telling_rows(pairs: PlannedPairs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rows, by index, at which a coordinate of an axis first appears, and the first and last ones."""
-    plan = pairs.plan
-    inside = np.flatnonzero((rows >= plan.prefix) & (rows < (plan.rows or 0) - plan.suffix))
-    at = pairs.coordinates(rows[inside])
-    first = [np.unique(places, return_index=True)[1] for places in at.T]
-    found = inside[np.unique(np.concatenate(first))]
-    return found[np.unique(np.linspace(0, len(found) - 1, MAX_TELLING).astype(np.int64))]
-
-
-def _actual(grid: Grid, pairs: PlannedPairs, rows: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return cosines and sines of a view as a plan orders its pairs."""
-    if grid.axes.absolute:
-        values = grid.view.values[0][rows]
-        return values[:, pairs.cos], values[:, pairs.sin]
-    assert grid.reading is not None
-    assert grid.reading.sin is not None
-    return grid.reading.cos[np.ix_(rows, pairs.cos)], grid.reading.sin[np.ix_(rows, pairs.sin)]
-
-
-def float32_frequencies(recipe: Recipe, pairs: PlannedPairs) -> dict[str, Floats]:
-    """Return the frequencies as float32 code computes them, by how it does, where each axis has a geometric series."""
-    given: Any = recipe.values.get("base") or recipe.values.get("temperature")
-    bases = given if isinstance(given, tuple) else (given,)
-    factors: Any = recipe.values.get("ntk") or (1,)
-    found: dict[str, Floats] = {}
-    for number in np.unique(pairs.axis).tolist():
-        own = pairs.axis == number
-        base = bases[number if len(bases) > 1 else 0]
-        if base is None or float(base) <= 0 or float(base) == 1:
-            return {}
-        factor, width = float(factors[number if len(factors) > 1 else 0]), 2 * int(np.count_nonzero(own))
-        if factor != 1 and width > 2:
-            base = float(base) * factor ** (width / (width - 2))
-        exponents = _exponents(pairs.frequencies[own], float(base), len(pairs.axis))
-        for said, w in float32_series(float(base), exponents) if exponents is not None else ():
-            found.setdefault(said, np.full(len(pairs.axis), np.nan))[own] = w
-    return {said: w for said, w in found.items() if not np.isnan(w).any()}
-
-
-def _exponents(frequencies: Floats, base: float, most: int) -> Floats | None:
-    """Return the fractions e of base^-e; None where frequencies are no such powers."""
-    e = -np.log(frequencies) / np.log(base)
-    for below in (len(e), len(e) - 1, *range(1, 2 * most + 2)):
-        if below > 0:
-            whole = np.rint(e * below)
-            if (np.abs(e * below - whole) < 1e-9 * below).all():
-                found: Floats = whole / below
-                return found
-    return None
-
-
 def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return what is said of the best name that explains the table's values."""
-    fits = []
+    fits: list[tuple[GridName, Tally]] = []
     for name in names[:3]:
-        fits.append((*compared(name), name.fitted))
+        fits.append((name, compare_all(name)))
         if not fits[-1][1].odd:
             break
-    name, tally, _ = min(fits, key=lambda fit: (fit[1].odd, fit[2]))
-    odd = tally.odd
-    if odd > (1 - MIN_SHARE_LIKELY) * tally.count:
+    name, tally = min(fits, key=lambda fit: (fit[1].odd, fit[0].fitted))
+    if tally.share < MIN_SHARE_LIKELY:
         return None
-    sure = (not odd and name.fitted <= PLAIN) or (odd <= MAX_ODD and name.fitted <= PLAIN / 2)
-    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.score.close >= name.score.close
+    sure = (not tally.odd and name.fitted <= PLAIN) or (tally.odd <= MAX_ODD and name.fitted <= PLAIN / 2)
+    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.odd <= name.sampled.odd
                    and n.fitted <= PLAIN)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
-    way = name.score.way
-    notes = (*filter(None, [name.grid.view.note]), *tally.places)
+    reading = name.grid.reading
+    notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          way.words(), notes, others, tally.count, arrays)  # fmt: skip
-
-
-def compared(name: GridName) -> tuple[GridName, Tally]:
-    """Return a name with the arithmetic that gives most values, and what all of them say of it."""
-    fits = []
-    for computed in (name, *_in_float32(name)):
-        fits.append((computed, compare_all(computed)))
-        if not fits[-1][1].odd or fits[-1][1].odd > (1 - MIN_SHARE_LIKELY) * fits[-1][1].count:
-            break
-    return min(fits, key=lambda fit: fit[1].odd)
-
-
-def _in_float32(name: GridName) -> Iterator[GridName]:
-    """Yield the same name with its angles computed in float32, which sampled values rounded to fewer bits may hide."""
-    if name.score.way.name == "exact" and name.grid.view.dtype != "float64":
-        recipe = Recipe.bind(name.encoding, **{key.replace("-", "_"): value for key, value in name.keys.items()})
-        for said, w in float32_frequencies(recipe, name.pairs).items():
-            yield replace(name, score=replace(name.score, way=Way("float32", w, "float32", "float32", said)))
+                          name.arithmetic(tally), (*notes, *tally.places), others, tally.count, arrays)  # fmt: skip
 
 
 def compare_all(name: GridName) -> Tally:
-    """Compare every value of a table with a named one in its arithmetic."""
-    grid, pairs, way = name.grid, name.pairs, name.score.way
+    """Compare every value of a table with a named one."""
+    view = name.grid.view
+    step = max(1, BLOCK_VALUES // max(1, 2 * len(name.pairs.axis)))
+    starts = [(start, min(view.total, start + step)) for start in range(0, view.total, step)]
+    blocks = ((np.arange(*ends), [plane.read(*ends) for plane in view.planes]) for ends in starts)
+    return _compared(name.grid, name.pairs, blocks)
+
+
+def _compared(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]) -> Tally:
+    """Compare some rows of a table with the exact values of a plan.
+
+    A value may be off by its own rounding, and by what the roundings of coordinate, frequency and angle make.
+    """
     plan, view, tally = pairs.plan, grid.view, Tally()
-    turns = bool((pairs.turning != 1).any()) and not isinstance(way, HalfTurns)
     tables = []
-    for number, values in enumerate(coordinate_values(plan.axes, name.spacing, turning=turns)):
+    for number in range(len(plan.axes)):
         own = np.flatnonzero(pairs.axis == number)
-        if not len(own):
-            continue
-        made = replace(way, frequencies=way.frequencies[own]).compute(values, pairs.magnitude[own], view.dtype)
-        angles = np.abs(values[:, None] * way.frequencies[own])
-        bound = 2.0**-51 * angles  # what this reference, computed in float64, is off by
-        if way.name == "float64":
-            bound = 2.0**-53 * (5 + angles * (3 + np.abs(np.log(np.maximum(way.frequencies[own], 1e-300)))))
-        tables.append((own, made, bound))
-    step = max(1, BLOCK_VALUES // max(1, 2 * len(pairs.axis)))
-    for start in range(0, view.total, step):
-        stop = min(view.total, start + step)
-        blocks = [plane.read(start, stop) for plane in view.planes]
-        rows = np.arange(start, stop)
+        places, w, size = pairs.values(number), pairs.frequencies[own], pairs.magnitude[own]
+        angles = np.multiply.outer(places, w)
+        parts = [rounded(values * size, view.dtype) for values in (np.cos(angles), np.sin(angles))]
+        growth = ROUNDINGS + EXPONENT_ROUNDINGS * np.maximum(0.0, -np.log(w))
+        tables.append((number, parts, np.abs(angles).max(axis=0) * growth * size))
+    for rows, values in blocks:
         inside = (rows >= plan.prefix) & (rows < view.total - plan.suffix)
         at = pairs.coordinates(np.clip(rows, plan.prefix, view.total - plan.suffix - 1))
-        outside = (0.0, 0.0) if grid.axes.absolute else (1.0, 0.0)
         for ramp in plan.ramps:
-            values = coordinate_values(plan.axes, name.spacing, turning=False)[ramp.axis] * float(ramp.factor)
-            expected = rounded(values, view.dtype)[at[:, ramp.axis]][:, None]
-            column = np.array([ramp.column])
-            slack = np.full_like(expected, 2.0**-53)
-            _count(tally, blocks[0][:, column], expected, slack, view.dtype, view.planes[0].name, column, start)
-        for own, (cos, sin), bound in tables:
-            which = at[:, pairs.axis[own[0]]]
-            for part, values, empty, columns in (
-                ("cos", cos, outside[0], pairs.cos[own]),
-                ("sin", sin, outside[1], pairs.sin[own]),
-            ):
-                expected = np.where(inside[:, None], values[which], empty)
+            column, held = np.array([ramp.column]), pairs.values(ramp.axis) * float(ramp.factor)
+            expected = rounded(held, view.dtype)[at[:, ramp.axis]][:, None]
+            _count(tally, values[0][:, column], expected, np.ones(1), view.dtype, view.planes[0].name, column, rows)
+        for number, parts, slack in tables:
+            own = pairs.axis == number
+            for part, shown in zip(("cos", "sin"), parts, strict=True):
+                outside = float(part == "cos" and not grid.axes.absolute)
+                expected = np.where(inside[:, None], shown[at[:, number]], outside)
+                columns = getattr(pairs, part)[own]
                 held = columns >= 0
-                for label, actual, names in _places_of(grid, part, columns[held], blocks):
-                    _count(tally, actual, expected[:, held], bound[which][:, held], view.dtype, label, names, start)
+                for label, actual, names in _places_of(grid, part, columns[held], values):
+                    _count(tally, actual, expected[:, held], slack[held], view.dtype, label, names, rows)
     return tally
 
 
@@ -506,24 +324,24 @@ def _places_of(grid: Grid, part: str, columns: NDArray[np.int64], blocks: Sequen
         yield names[column.plane], blocks[column.plane][:, where], where
 
 
-def _count(tally: Tally, actual: Floats, expected: Floats, bound: Floats, dtype: str, label: str,
-           columns: NDArray[np.int64], start: int) -> None:  # fmt: skip
+def _count(tally: Tally, actual: Floats, expected: Floats, slack: Floats, dtype: str, label: str,
+           columns: NDArray[np.int64], rows: NDArray[np.int64]) -> None:  # fmt: skip
     tally.count += actual.size
-    same = (actual == expected) | ((actual == 0) & (np.abs(expected) <= bound))  # sines of whole half turns
-    tally.equal += int(same.sum())
-    if same.all():
+    row, column = np.nonzero(actual != expected)
+    tally.equal += actual.size - len(row)
+    if not len(row):
         return
-    row, column = np.nonzero(~same)
-    a, b = actual[row, column], expected[row, column]
-    gap, size = np.abs(a - b), unit(b, dtype)
-    fits = gap <= np.maximum((MAX_ULP if dtype == "float32" else CLOSE) * size, bound[row, column])
-    if fits.any():
-        tally.worst = max(tally.worst, float((gap / size)[fits].max()))
-        tally.residual = max(tally.residual, float(gap[fits].max()))
+    a, b, size = actual[row, column], expected[row, column], slack[column]
+    gap, own = np.abs(a - b), unit(b, dtype)
+    fits = gap <= CLOSE * own + 2.0**-24 * size
+    tally.single |= bool((fits & (gap > CLOSE * own + 2.0**-53 * size)).any())
+    tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
+    tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
     if not fits.all():
         tally.odd += int((~fits).sum())
         for r, c in list(zip(row[~fits], column[~fits], strict=True))[: max(0, 3 - len(tally.places))]:
-            tally.places.append(f"{label}[{start + r}, {columns[c]}] is {actual[r, c]:g}, expected {expected[r, c]:g}")
+            text = f"{label}[{rows[r]}, {columns[c]}] is {actual[r, c]:g}, expected {expected[r, c]:g}"
+            tally.places.append(text)
 
 
 def measured_words(grid: Grid) -> Iterator[str]:

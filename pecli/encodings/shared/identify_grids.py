@@ -1,8 +1,8 @@
-"""The parameters of absolute tables over a grid, from measured axes or from their columns."""
+"""The parameters of tables over a grid, from measured axes or from their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import product
 from math import isqrt
@@ -11,88 +11,143 @@ import numpy as np
 
 from pecli.encodings.absolute.sincos3d import widths_of
 from pecli.encodings.shared.grids import Columns, on_grid
-from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import PUBLISHED_BASES, Axes, Named, plain_digits
+from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
 
 PUBLISHED_SCALES = ("1", "1.875", "2")
 """What published models divide coordinates by, such as CogVideoX."""
 MAX_SCALE_DIGITS = 4
 """Digits of a scale of coordinates that somebody chose."""
-
 MIN_VALUES = 4
 """Different values of some column that features need; all of 0 and 1 fit any."""
+MAX_OFF = 0.1
+"""Levels by which the first coordinate of an axis may seem to be off."""
 
 
-def two_sides(axes: Axes, *, frames: bool = False) -> Iterator[tuple[int, ...]]:
-    """Yield the sides of a grid, of frames too; of a line both as one row and as one column."""
-    if len(axes.sides) == 2 or (frames and len(axes.sides) == 3):
+def two_sides(axes: Axes) -> Iterator[tuple[int, ...]]:
+    """Yield the sides of a grid; of a line both as one row and as one column."""
+    if len(axes.sides) == 2:
         yield axes.sides
-    if frames and len(axes.sides) == 2 and len(axes.axes) == 1:
-        yield (*axes.sides, 1)
     if len(axes.sides) == 1:
         yield 1, axes.sides[0]
         yield axes.sides[0], 1
 
 
-def spaced(axes: Axes, by_side: Mapping[int, int], wanted: Mapping[int, range], sides: tuple[int, ...], *,
-           base_size: bool = False) -> Iterator[tuple[dict[str, str], float]]:  # fmt: skip
-    """Yield base, shift and the scale of the coordinates, which begin at 0.
+def by_base(
+    axes: Axes, exponents: Mapping[int, Floats], coordinates: Iterable[tuple[dict[str, str], dict[int, float], float]],
+    keys: Mapping[str, str], *, name: str = "base", table: Mapping[str, str] | None = None,
+) -> Iterator[Named]:  # fmt: skip
+    """Yield parameters with each base that fits every axis.
 
     Parameters
     ----------
     axes : Axes
-    by_side : mapping of int to int
-        Which axis each side is.
-    wanted : mapping of int to range
-        Pairs of each side.
-    sides : tuple of int
-    base_size : bool
-        Whether coordinates may run up to one size on every side.
+    exponents : mapping of int to (k,) float64
+        Of the pairs of each axis.
+    coordinates : iterable of (dict, dict, float)
+        Their parameters, the coordinate from level to level of each axis, and the digits that were fitted.
+    keys : mapping of str to str
+        Parameters that are known.
+    name : str
+        What the base is called.
+    table : mapping of str to str, optional
+        The table's own keys.
     """
-    counts = {a: len(wanted[side]) for side, a in by_side.items()}
-    blocks = {a: axes.axes[a].columns - wanted[side][0] for side, a in by_side.items()}
-    if any(abs(axes.axes[a].origin) > 0.05 for a in counts) or not counts:
+    for more, steps, cost in coordinates:
+        for base in axes.common_bases(exponents, steps):
+            own = {} if base == 10000 else {name: number_text(base)}
+            cost_of_all = plain_digits(base, PUBLISHED_BASES) + cost
+            yield Named({**keys, **own, **more}, np.empty(0), fitted=cost_of_all, table=table or {})
+
+
+def _sincos(
+    axes: Axes, sides: tuple[int, ...], wanted: Mapping[int, range], keys: Mapping[str, str]
+) -> Iterator[Named]:
+    """Yield the parameters of a table whose coordinates begin at 0, with the pairs of each side."""
+    by_side = axes.by_side(sides, wanted)
+    if not by_side or any(abs(axes.axes[a].origin) > MAX_OFF for a in by_side.values()):
         return
-    for scale, keys, cost in sorted(_scales(axes, by_side, sides, base_size=base_size), key=lambda found: found[2]):
-        for shift in (0, 1):
-            if any(count <= shift for count in counts.values()):
-                continue
-            exponents = {a: blocks[a] / (count - shift) for a, count in counts.items()}
-            for base in axes.common_bases(exponents, scale):
-                given = {} if base == 10000 else {"base": number_text(base)}
-                given |= {"shift": "1"} if shift else {}
-                yield {**given, **keys}, plain_digits(base, PUBLISHED_BASES) + 0.25 * shift + cost
+    own = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges, **keys}
+    for shift in (0, 1):
+        counts = {s: len(wanted[s]) - shift for s in by_side}
+        if min(counts.values()) > 0:
+            exponents = {a: (axes.axes[a].columns - wanted[s][0]) / counts[s] for s, a in by_side.items()}
+            given = {**own, **({"shift": "1"} if shift else {})}
+            scales = sorted(_scales(axes, by_side, sides, 0.25 * shift), key=lambda found: found[2])
+            yield from by_base(axes, exponents, scales, given)
 
 
-def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], *, base_size: bool) -> Iterator[
-    tuple[dict[int, float], dict[str, str], float]
+def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost: float) -> Iterator[
+    tuple[dict[str, str], dict[int, float], float]
 ]:  # fmt: skip
-    yield dict.fromkeys(by_side.values(), 1.0), {}, 0.0
-    low, high, told = {}, {}, {}
-    for side, a in by_side.items():
-        pairs = axes.axes[a].pairs
-        slack = pairs.slack(pairs.steps)[0]
-        low[side], high[side] = pairs.steps[0] - slack, pairs.steps[0] + slack
-        told[side] = bool(slack < 0.1 * pairs.steps[0])
-    if not all(told.values()) or all(low[s] <= 1 <= high[s] for s in told):
+    """Yield what coordinates are divided by, as the first pair of each axis shows, whose frequency is 1."""
+    yield {}, dict.fromkeys(by_side.values(), 1.0), cost
+    pairs = {s: axes.axes[a].pairs for s, a in by_side.items()}
+    slack = {s: pairs[s].slack(pairs[s].steps)[0] for s in pairs}
+    if any(slack[s] > 0.1 * pairs[s].steps[0] for s in pairs):
         return
-    if base_size:
-        sizes = {s: shortest(low[s] * sides[s], high[s] * sides[s]) for s in told}
-        if len(set(sizes.values())) == 1 and (size := next(iter(sizes.values()))) == size.to_integral_value():
-            steps = {a: float(size) / sides[s] for s, a in by_side.items()}
-            yield steps, {"base-size": number_text(size)}, float(digits(size))
-    scales = {s: _scale(1 / high[s], 1 / low[s]) for s in told}
+    low, high = ({s: pairs[s].steps[0] + sign * slack[s] for s in pairs} for sign in (-1, 1))
+    if all(low[s] <= 1 <= high[s] for s in pairs):
+        return
+    sizes = {shortest(low[s] * sides[s], high[s] * sides[s]) for s in pairs}
+    if len(sizes) == 1 and (size := sizes.pop()) == size.to_integral_value() and len(sides) == 2:
+        steps = {a: float(size) / sides[s] for s, a in by_side.items()}
+        yield {"base-size": number_text(size)}, steps, digits(size) + cost
+    scales = {s: _scale(1 / high[s], 1 / low[s]) for s in pairs}
     if all(digits(scale) <= MAX_SCALE_DIGITS for scale in scales.values()):
         each = [scales.get(side, Decimal(1)) for side in range(len(sides))]
         text = number_text(each[0]) if len(set(each)) == 1 else "+".join(map(number_text, each))
-        cost = float(sum(digits(scale) for scale in set(each) - {Decimal(1)})) * 0.75
-        yield {a: 1 / float(scales[s]) for s, a in by_side.items()}, {"grid-scale": text}, cost
+        price = 0.75 * sum(digits(scale) for scale in set(each) - {Decimal(1)})
+        yield {"grid-scale": text}, {a: 1 / float(scales[s]) for s, a in by_side.items()}, price + cost
 
 
 def _scale(low: float, high: float) -> Decimal:
     """Return what divides coordinates: 1 or a published number within the interval, else the shortest one."""
     return next((Decimal(text) for text in PUBLISHED_SCALES if low <= float(text) <= high), shortest(low, high))
+
+
+def sincos2d(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of sincos2d from measured axes."""
+    quarter = axes.count // 2
+    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
+    if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
+        return
+    for sides, (word, first) in product(two_sides(axes), (("xy", 1), ("yx", 0))):
+        wanted = {first: range(quarter), 1 - first: range(quarter, 2 * quarter)}
+        keys = ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
+        yield from _sincos(axes, sides, wanted, keys)
+
+
+def sincos3d(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of sincos3d from measured axes."""
+    if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1 or axes.width % 2:
+        return
+    sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
+    for split, divisor in (("quarter-rest", 16), ("half-quarters", 8), ("thirds", 2)):
+        widths = [] if axes.width % divisor else widths_of(axes.width, split)
+        if axes.layout == "blocks" + "+".join(str(width) for _, width in widths):
+            ends = np.cumsum([0, *(width // 2 for _, width in widths)]).tolist()
+            wanted = {side: range(*ends[k : k + 2]) for k, (side, _) in enumerate(widths)}
+            yield from _sincos(axes, sides, wanted, {} if split == "quarter-rest" else {"split": split})
+
+
+def detr(axes: Axes) -> Iterator[Named]:
+    """Yield the parameters of detr from measured axes: normalised coordinates end at 2 pi, others count from 1."""
+    quarter = axes.count // 2
+    if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:
+        return
+    for sides in two_sides(axes):
+        by_side = axes.by_side(sides, {0: range(quarter), 1: range(quarter, 2 * quarter)})
+        if not by_side:
+            continue
+        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides))}
+        ones = all(abs(axes.axes[a].origin - 1) < MAX_OFF for a in by_side.values())
+        exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
+        whole = {a: 2 * np.pi / (sides[side] + 1e-6) for side, a in by_side.items()}
+        plain: tuple[dict[str, str], dict[int, float], float] = {}, dict.fromkeys(whole, 1.0), 0.0
+        normal = {"normalize": "true", **({} if ones else {"center": "true"})}
+        options = [*([plain] if ones else []), (normal, whole, 0.5 * len(normal))]
+        yield from by_base(axes, exponents, options, keys, name="temperature")
 
 
 def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: str) -> Iterator[
@@ -140,83 +195,6 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
             if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
                 keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
                 yield {**keys, "coordinates": word, "axis-order": turn, "include-input": include}, scale
-
-
-def sincos2d(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of sincos2d from measured axes."""
-    quarter = axes.count // 2
-    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
-    if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
-        return
-    for sides in two_sides(axes):
-        for word, first in (("xy", 1), ("yx", 0)):
-            wanted = {first: range(quarter), 1 - first: range(quarter, 2 * quarter)}
-            by_side = axes.by_side(sides, wanted)
-            if by_side is None:
-                continue
-            keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
-            keys |= ({} if word == "xy" else {"axis-order": word}) | ({} if order == "sin-cos" else {"order": order})
-            for more, cost in spaced(axes, by_side, wanted, sides, base_size=True):
-                yield Named({**keys, **more}, np.empty(0), fitted=cost)
-
-
-def sincos3d(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of sincos3d from measured axes."""
-    if not axes.absolute or len(axes.sides) not in (2, 3) or axes.suffix or axes.merge > 1:
-        return
-    for split in ("quarter-rest", "half-quarters", "thirds"):
-        try:
-            widths = widths_of(axes.width, split)
-        except BadParameter:
-            continue
-        if axes.layout != "blocks" + "+".join(str(width) for _, width in widths):
-            continue
-        wanted, start = {}, 0
-        for side, width in widths:
-            wanted[side] = range(start, start + width // 2)
-            start += width // 2
-        sides = axes.sides if len(axes.sides) == 3 else (1, *axes.sides)
-        by_side = axes.by_side(sides, wanted)
-        if by_side is None:
-            continue
-        keys = {"dim": str(axes.width), "grid": "x".join(map(str, sides)), **axes.edges}
-        keys |= {} if split == "quarter-rest" else {"split": split}
-        for more, cost in spaced(axes, by_side, wanted, sides):
-            yield Named({**keys, **more}, np.empty(0), fitted=cost)
-
-
-def detr(axes: Axes) -> Iterator[Named]:
-    """Yield the parameters of detr from measured axes: normalised coordinates end at 2 pi, others count from 1."""
-    quarter = axes.count // 2
-    if not axes.absolute or axes.layout != "alternate" or axes.prefix or axes.suffix or axes.merge > 1:
-        return
-    for grid in two_sides(axes):
-        by_side = axes.by_side(grid, {0: range(quarter), 1: range(quarter, 2 * quarter)})
-        if by_side is None:
-            continue
-        keys = {"dim": str(axes.width), "grid": "x".join(map(str, grid))}
-        origin = float(np.mean([axes.axes[a].origin for a in by_side.values()]))
-        exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
-        whole = {a: 2 * np.pi / (grid[side] + 1e-6) for side, a in by_side.items()}
-        fast = next(iter(by_side.values()))
-        shown = axes.axes[fast].pairs.steps[0] / whole[fast] * (2 * np.pi)
-        own = number_text(shortest(shown * (1 - 1e-5), shown * (1 + 1e-5)))
-        plain: tuple[dict[str, str], dict[int, float]] = ({}, dict.fromkeys(whole, 1.0))
-        options = [plain] if abs(origin - 1) < 0.1 else []
-        center = {} if abs(origin - 1) < 0.1 else {"center": "true"}
-        options.append(({"normalize": "true", **center}, whole))
-        if len(own) < 6:
-            scaled = {a: step * float(own) / (2 * np.pi) for a, step in whole.items()}
-            options.append(({"normalize": "true", "coordinate-scale": own, **center}, scaled))
-        for more, steps in options:
-            for a in by_side.values():
-                for base in axes.axes[a].pairs.bases(exponents[a], steps[a]):
-                    given = {} if base == 10000 else {"temperature": number_text(base)}
-                    yield Named(
-                        {**keys, **given, **more},
-                        np.empty(0),
-                        fitted=plain_digits(base, PUBLISHED_BASES) + 0.5 * len(more),
-                    )
 
 
 def bands(axes: Axes) -> Iterator[Named]:

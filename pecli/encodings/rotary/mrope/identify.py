@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.decimals import number_text
-from pecli.spec.measured import PUBLISHED_BASES, Axes, Named, plain_digits
+from pecli.encodings.shared.identify_grids import by_base
+from pecli.spec.measured import Axes, Named
 
 Integers = NDArray[np.int64]
 PUBLISHED_SECTIONS = ((16, 24, 24), (24, 20, 20), (22, 22, 20), (11, 11, 10), (8, 12, 12), (16, 16, 0))
@@ -21,28 +21,20 @@ def identify(axes: Axes) -> Iterator[Named]:
     m = axes.count
     if axes.absolute or not 1 <= len(axes.axes) <= 3 or axes.prefix or axes.suffix:
         return
-    for full in (False, True):
-        pairs = m // 2 if full else m
-        if full and (m % 2 or axes.layout != "split"):
-            continue
-        exponents = {a: axis.columns % pairs / pairs for a, axis in enumerate(axes.axes)}
-        for base in axes.common_bases(exponents, dict.fromkeys(exponents, 1.0)):
-            for roles, text, price in _sequences(axes):
-                for keys in _sections(axes, roles, full=full):
-                    own = {"dim": str(2 * pairs), **keys, **({} if base == 10000 else {"base": number_text(base)})}
-                    table = {"layout": "half"} if full else axes.table
-                    cost = plain_digits(base, PUBLISHED_BASES) + price
-                    yield Named({**own, **text}, np.empty(0), fitted=cost, table=table)
+    exponents = {a: axis.columns / m for a, axis in enumerate(axes.axes)}
+    steps = dict.fromkeys(exponents, 1.0)
+    for roles, sequence in _sequences(axes):
+        for sections in _sections(axes, roles):
+            keys = {"dim": str(2 * m), **sections}
+            yield from by_base(axes, exponents, [(sequence, steps, 0.0)], keys, table=axes.table)
 
 
-def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str], float]]:
+def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str]]]:
     """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that the rows follow.
 
     Frames tell only how many positions lie between them; columns need not be told, and in narrow types they change by
     less than a rounding.
     """
-    if len(axes.streams) != axes.rows:
-        return
     found: dict[int, Integers] = {}
     for number, axis in enumerate(axes.axes):
         if np.isfinite(axis.origin) and abs(axis.origin - round(axis.origin)) < 0.1:
@@ -52,7 +44,7 @@ def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str], fl
             runs = _runs(found[h], found.get(t))
             if runs is not None:
                 text = {"sequence": "+".join(runs[0]), **({} if runs[1] == 1 else {"time-step": str(runs[1])})}
-                yield tuple({t: 0, h: 1}.get(number, 2) for number in range(len(axes.axes))), text, 0.0
+                yield tuple({t: 0, h: 1}.get(number, 2) for number in range(len(axes.axes))), text
 
 
 def _runs(h: Integers, t: Integers | None) -> tuple[list[str], int] | None:
@@ -91,16 +83,10 @@ def _while(values: Integers, wanted: Integers) -> int:
     return len(same) if same.all() else int(same.argmin())
 
 
-def _sections(axes: Axes, roles: tuple[int, ...], *, full: bool) -> Iterator[dict[str, str]]:
+def _sections(axes: Axes, roles: tuple[int, ...]) -> Iterator[dict[str, str]]:
     """Yield the sections, and their order, in which every pair turns with its stream."""
     owner = np.array([roles[number] if number >= 0 else -1 for number in axes.owner.tolist()])
-    m = len(owner) // 2 if full else len(owner)
-    known = owner >= 0
-    if full:
-        for sizes in _chunks(owner, len(owner)):
-            if all(size and not size % 2 for size in sizes):
-                yield {"sections": "+".join(str(size // 2) for size in sizes), "section-order": "streams"}
-        return
+    m, known = len(owner), owner >= 0
     for sizes in _chunks(owner, m):
         yield {"sections": "+".join(map(str, sizes))}
     for order, places in (("interleaved", {1: 1, 2: 2}), ("hw-alternating", {1: 0, 2: 1})):
