@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, readings_of
-from pecli.judge.codes import measured_of, visible
+from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
+from pecli.judge.codes import visible
 from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, numbers, recipe_text
 from pecli.numbers.dtypes import GRIDS
@@ -70,9 +70,8 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
 
 def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
     name, short = expected.source.encoding.name, expected.source.short
-    measured = measured_of(actual)
-    if measured is not None:
-        return [Finding("identity", f"not {name}: {'; '.join(measured.measured)}")]
+    if (plain := plain_of(actual)) is not None:
+        return [Finding("identity", f"not {name}: {plain}")]
     if found := _mistakes(held, expected):
         return found
     own = []
@@ -86,7 +85,7 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
         return described  # a part of the heads may look like other slopes, or like fewer heads
     if found := _structure(held, expected) or described:
         return found
-    if (index := distance_of(actual)) is not None:
+    if (index := distance_of(actual, indices=True)) is not None:
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
     if best is not None and best.candidate.trained:
         return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
@@ -110,7 +109,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
         for kind in dict.fromkeys((own, *(lines.grain for lines in floats[:1]))):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
-            for some in (held, *(arrays_of(actual, lines) for lines in readings_of(held))):
+            for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
                 found = fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", said) for said in (note, some[0].note) if said]
