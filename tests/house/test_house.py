@@ -21,7 +21,7 @@ OTHERWISE = {
     "learned": "a fact",
 }
 ELSEWHERE = {
-    *((room, "complex") for room in ("comparison", "judge", "teach", "tables")),
+    *((room, "complex") for room in ("judge", "teach", "tables")),
     *((room, "none") for room in ("spec", "plots", "inspect")),
     *((room, "linear") for room in ("extrapolate.resize", "cli.extrapolate.options")),
     *((room, "integer") for room in ("cli.generate.options", "spec.parameter")),
