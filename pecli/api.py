@@ -103,10 +103,10 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     """
     from pecli.apply.faults import explained
     from pecli.judge.compare import compare as compared
-    from pecli.tables.alignment import open_beside
+    from pecli.tables.alignment import open_aligned
     from pecli.tables.figures import Tolerance
 
-    a, b = open_beside(source_of(first), source_of(second), ROWS)
+    a, b = open_aligned(source_of(first), source_of(second), ROWS)
     return explained(compared(a, b, Tolerance(atol, rtol, ulp)), a, b)
 
 

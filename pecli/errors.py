@@ -21,9 +21,9 @@ class PecliError(Exception):
         return _same, (type(self), self.args, vars(self))
 
 
-def _same(kind: type[PecliError], said: tuple[object, ...], known: dict[str, object]) -> PecliError:
+def _same(kind: type[PecliError], phrase: tuple[object, ...], known: dict[str, object]) -> PecliError:
     error = kind.__new__(kind)
-    error.args = said
+    error.args = phrase
     vars(error).update(known)
     return error
 

@@ -19,7 +19,7 @@ from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
-from pecli.tables.guise import FREQUENCIES
+from pecli.tables.naming import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
@@ -37,7 +37,7 @@ class Stored(NamedTuple):
     dtype: str
 
 
-class Held:
+class FrameworkTable:
     """The exact table of one family, made anew for each type and length.
 
     Parameters
@@ -69,9 +69,9 @@ class Held:
     def _known(self) -> int:
         """Return the length that the encoding or the config says."""
         high, rows = self.recipe.domain.high, rows_of(self.recipe)
-        said = self.source.given.get("len", self.source.model_length)
-        if said is not None:
-            return int(said)
+        stated = self.source.given.get("len", self.source.model_length)
+        if stated is not None:
+            return int(stated)
         if rows is None and high is None:
             raise BadParameter("length", None, "must be given: nothing else says how many positions there are")
         return rows or int(high or 0) + 1
@@ -186,7 +186,7 @@ def check_pairs(pairs: str) -> None:
         raise BadParameter("pairs", pairs, "must be half or interleaved")
 
 
-def turned(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
+def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
     """Return x (.., dim) with its first columns turned, of any framework.
 
     Parameters

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pecli.held import Held, Stored, turned
+from pecli.held import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 
 __all__ = ["AbsoluteTable", "BiasTable", "RelativeTable", "RotaryTable", "array"]
@@ -55,7 +55,7 @@ class Constant:
     family: Family
 
     def __init__(self, subject: Any, length: int | None = None, *, dtype: Any = "float32", grow: bool = True) -> None:
-        self.held, self.dtype = Held(subject, self.family, length, grow), jnp.dtype(dtype).name
+        self.held, self.dtype = FrameworkTable(subject, self.family, length, grow), jnp.dtype(dtype).name
         self.start = {name: array(stored) for name, stored in self.held.start(self.dtype).items()}
         self._make()
 
@@ -138,7 +138,7 @@ class RotaryTable(Constant):
         cos, sin = self(positions, offset, x.shape[-2])
         if cos.ndim == 3:
             cos, sin = cos[:, None], sin[:, None]
-        made: jax.Array = turned(x, cos, sin, pairs, _join, _weave)
+        made: jax.Array = rotated_pairs(x, cos, sin, pairs, _join, _weave)
         return made.astype(x.dtype)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from pecli.held import Held, Stored, turned
+from pecli.held import FrameworkTable, Stored, rotated_pairs
 from pecli.numbers.rounding import widen
 from pecli.spec.declaration import Family
 
@@ -46,7 +46,7 @@ class TableLayer(keras.layers.Layer):
 
     def __init__(self, subject: Any, length: int | None = None, *, grow: bool = True, **layer: Any) -> None:
         super().__init__(**layer)
-        self.held = Held(subject, self.family, length, grow)
+        self.held = FrameworkTable(subject, self.family, length, grow)
         self.trained: dict[str, Any] = {}
         for name, stored in self.held.start(self.variable_dtype).items():
             self.trained[name] = self.add_weight(
@@ -173,7 +173,7 @@ class RotaryLayer(TableLayer):
         cos, sin = self.cos_sin(positions, offset, _side(x, -2))
         if len(cos.shape) == 3:
             cos, sin = cos[:, None], sin[:, None]
-        return ops.cast(turned(x, cos, sin, pairs, _join, _weave), x.dtype)
+        return ops.cast(rotated_pairs(x, cos, sin, pairs, _join, _weave), x.dtype)
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
         """Return x turned in the layer's own pairs."""

@@ -258,8 +258,8 @@ def scores_of(
     weights = ScoreRows(products, changes, options, SCORED[queries.axes])
     made = AttendedRows(weights, products, values[0], effect) if values else weights
     aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
-    said = [effect.note] if family is Family.RELATIVE else []
-    notes = notes or [*said, *axes_notes(tensors)]
+    stated = [effect.note] if family is Family.RELATIVE else []
+    notes = notes or [*stated, *axes_notes(tensors)]
     return ApplyResult(made, tuple(filter(None, (*notes, scaled, aligned))), lambda: made.error)
 
 
@@ -273,8 +273,8 @@ def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effec
     What is asked for wins over what the model's config says, and that over what the encoding says.
     """
     divided = f"the products are divided by sqrt({f'{effect.divisor} x ' * (effect.divisor > 1)}{width})"
-    said, _, cap = (source.model_scores or "").partition("capped ")
-    said = said.strip()
+    stated, _, cap = (source.model_scores or "").partition("capped ")
+    stated = stated.strip()
     if cap and options.softmax and options.score_scale is None:
         raise BadParameter(
             "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
@@ -283,19 +283,19 @@ def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effec
         return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
     if options.score_scale is not None:
         return float(options.score_scale), f"the products are multiplied by {options.score_scale}, as given"
-    if said == "sqrt":
+    if stated == "sqrt":
         return 1 / sqrt(width), f"{divided}, as the model has it"
-    if said == GATED:
+    if stated == GATED:
         rule = "multiplies its bias by a gate of the content, which queries and keys do not give"
         raise BadParameter("scores", "true", f"are not those of this model: it {rule}")
-    if said == BIASED:
+    if stated == BIASED:
         return 1 / sqrt(width), f"the products and the bias are divided by sqrt({width}), as the model has it"
-    if said == PART:
+    if stated == PART:
         return effect.factor_of(width), f"{divided}: these columns alone, to which the model adds products of others"
-    if said:
-        number, _, power = said.partition("^")
+    if stated:
+        number, _, power = stated.partition("^")
         scale = float(number) ** float(power or 1)
-        return scale, f"the products are multiplied by {said}, as the model has it" if scale != 1 else UNDIVIDED
+        return scale, f"the products are multiplied by {stated}, as the model has it" if scale != 1 else UNDIVIDED
     return effect.factor_of(width), divided if effect.scale is None else UNDIVIDED
 
 

@@ -197,7 +197,7 @@ def is_checkpoint(path: str) -> bool:
     return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
 
 
-def facts_beside(path: str) -> dict[str, int | str]:
+def checkpoint_facts(path: str) -> dict[str, int | str]:
     """Return heads, kv_heads, head_dim, rotary_dim and pairs, as far as the config.json beside a checkpoint says."""
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
     config = folder / "config.json"
@@ -432,8 +432,8 @@ def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
     BadParameter
         If nothing says how many heads there are, or which pairing.
     """
-    beside = facts_beside(path) if is_checkpoint(path) else {}
-    known = {**beside, **{name: value for name, value in given.items() if value is not None}}
+    stated = checkpoint_facts(path) if is_checkpoint(path) else {}
+    known = {**stated, **{name: value for name, value in given.items() if value is not None}}
     taken = known.get("from_pairs", known.get("pairs"))
     wanted = known.get("to_pairs")
     if taken is None or wanted is None:

@@ -27,8 +27,8 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
         return found
 
     def explain(comparison: Comparison) -> list[Finding]:
-        said = rotation_faults(mine, golden, comparison) if heads is None else weight_faults(a, b, heads)
-        return said or (usual(comparison) if usual is not None else [])
+        findings = rotation_faults(mine, golden, comparison) if heads is None else weight_faults(a, b, heads)
+        return findings or (usual(comparison) if usual is not None else [])
 
     found.explain = explain
     return found
@@ -37,7 +37,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
     facts = golden.metadata
-    said: list[Finding] = []
+    findings: list[Finding] = []
     names = facts.get("rotated", "").split()
     given = {name: name.removesuffix("_rotated") for name in names}
     heads = [golden.array(x).shape[1] for x in given.values() if x in golden and len(golden.array(x).shape) == 4]
@@ -52,7 +52,7 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
         y, right, before = (widen(t.read(n), t.array(n).dtype) for t, n in ((mine, name), (golden, name), (golden, x)))
         if not alike:
             fault = _repeated(y, right)
-            said += [Finding("rotation", f"{name}: {fault}")] if fault else []
+            findings += [Finding("rotation", f"{name}: {fault}")] if fault else []
             continue
         recipe = split_recipe(facts["applied"])
         pairs, axes = HeadPairs.parse(facts["pairs"]), BY_RANK[len(shape)]
@@ -68,8 +68,8 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
             heads=max(heads, default=1),
             axes=axes,
         )
-        said += faults(applied, name)
-    return said
+        findings += faults(applied, name)
+    return findings
 
 
 def _repeated(here: Floats, truth: Floats) -> str | None:
@@ -78,7 +78,7 @@ def _repeated(here: Floats, truth: Floats) -> str | None:
         return None
     times = here.shape[1] // truth.shape[1]
     heads = f"{here.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
-    for made, said in (
+    for made, findings in (
         (np.repeat(truth, times, axis=1), f"each stands {times} times"),
         (
             np.tile(truth, (1, times, 1, 1)),
@@ -86,7 +86,7 @@ def _repeated(here: Floats, truth: Floats) -> str | None:
         ),
     ):
         if made.shape == here.shape and (np.abs(here - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
-            return f"{heads}: {said}"
+            return f"{heads}: {findings}"
     return None
 
 

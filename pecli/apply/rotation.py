@@ -381,7 +381,7 @@ def rotate(
     """Return queries and keys rotated by a rotary source; see :func:`pecli.apply.apply.apply`."""
     if options.scale is not None:
         raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
-    pairing, said = pairing_of(source, options.pairs)
+    pairing, note = pairing_of(source, options.pairs)
     table, rows = _table(source, tensors, options)
     rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
     _check_widths(source, recipe, tensors, rotations.pairs)
@@ -393,8 +393,8 @@ def rotate(
     facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
     table_options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
     keys = keys_of(tensors) if effect.factor else []
-    said_of = (effect.note, roles_note(tensors)) if effect.factor else ()
-    notes = (said, *said_of, *axes_notes(tensors))
+    notes_of = (effect.note, roles_note(tensors)) if effect.factor else ()
+    notes = (note, *notes_of, *axes_notes(tensors))
     companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
 
     def exact(dtype: str | None) -> Tabular:
@@ -454,7 +454,7 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
     if not isinstance(table, Table):
         return ScaledRotations(rotations, StoredRows(table, effect.factor), divides=key)
     assert isinstance(table.plan, Waves)
-    (factor,) = (one for one in table.plan.beside if one.name == effect.factor)
+    (factor,) = (one for one in table.plan.companions if one.name == effect.factor)
     return ScaledRotations(rotations, ValueRows(table, effect.factor, factor.at), divides=key)
 
 

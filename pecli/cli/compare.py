@@ -262,7 +262,7 @@ def _name(encoding: Encoding, recipe: Recipe | None) -> str:
     return encoding.name if recipe is None else recipe.short
 
 
-FEW = 8  # encodings whose recipes are shown; of more the names
+MAX_RECIPES = 8  # encodings whose recipes are shown; of more the names
 
 
 def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:
@@ -281,7 +281,7 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         found = {cost.recipe: {"name": encoding.name, **cost.as_dict()} for encoding, cost in costs}
         print_json({"setting": asdict(setting), "costs": found})
         return 0
-    names = [cost.recipe if len(costs) <= FEW else encoding.name for encoding, cost in costs]
+    names = [cost.recipe if len(costs) <= MAX_RECIPES else encoding.name for encoding, cost in costs]
     held = [
         [name, f"{c.positions:,}", f"{c.trained:,}", size_text(c.table_bytes), size_text(c.kernel_bytes)]
         for name, (_, c) in zip(names, costs, strict=True)
@@ -438,10 +438,10 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
 
 def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:
-    from pecli.tables.alignment import open_beside
+    from pecli.tables.alignment import open_aligned
 
     first, second = sources
-    a, b = open_beside(first, second, DEFAULT_ROWS)
+    a, b = open_aligned(first, second, DEFAULT_ROWS)
     found = _compared(a, b, tolerance, options)
     if options.json:
         print_json({"sources": [first.text, second.text], **as_dict(found)})
@@ -472,8 +472,8 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     take_types(tables)
     couples = [(j, i) for i in range(len(tables)) for j in range(i + 1, len(tables))]  # the second is expected
     computed = [isinstance(table, Table) for table in tables]
-    turned = [(i, j) if computed[j] and not computed[i] else (j, i) for j, i in couples]
-    pairs = {(i, j): _compared(tables[i], tables[j], tolerance, options) for i, j in turned}
+    ordered = [(i, j) if computed[j] and not computed[i] else (j, i) for j, i in couples]
+    pairs = {(i, j): _compared(tables[i], tables[j], tolerance, options) for i, j in ordered}
     equal = all(found.equal for found in pairs.values())
     names = [s.text for s in sources]
     if options.json:

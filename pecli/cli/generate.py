@@ -48,8 +48,8 @@ from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
 from pecli.records import dataclass
 from pecli.spec.declaration import Encoding, Family, Parameter
-from pecli.tables.guise import COMPANIONS
 from pecli.tables.layouts import LAYOUTS
+from pecli.tables.naming import COMPANIONS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pa
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(Writing):
-    """What every encoding may be given beside its own parameters."""
+    """What every encoding accepts apart from its own parameters."""
 
     len: Annotated[str | None, Option("Number of rows.", "N", TABLE)] = None
     start: Start = None
@@ -127,7 +127,7 @@ class TableOptions(Writing):
         str | None, Option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
     ] = None
     lead: Annotated[str | None, Option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)] = None
-    beside: Annotated[
+    companion: Annotated[
         str | None,
         Option(
             f"A further array: {', '.join(COMPANIONS)}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY,
@@ -300,7 +300,7 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
         align=options.align,
         name=options.name,
         lead=options.lead,
-        beside=options.beside,
+        companion=options.companion,
     )
 
 
@@ -432,7 +432,7 @@ def examples(encoding: Encoding) -> list[str]:
     return [made, f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
 
 
-def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
+def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
     own = {parameter.name: parameter.option for parameter in encoding.options}
     own |= {word.replace("-", "_"): word for word in encoding.other_words}
@@ -444,7 +444,7 @@ def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, 
 
         mine = {option: given.pop(name) for name, option in own.items()}
         options = checked(TableOptions, _together(given, table))
-        return produce(encoding, {**beneath, **{k: v for k, v in mine.items() if v is not None}}, options)
+        return produce(encoding, {**defaults, **{k: v for k, v in mine.items() if v is not None}}, options)
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
     return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)], [*keys, *table])
@@ -453,9 +453,9 @@ def _runner(encoding: Encoding, beneath: Mapping[str, str], table: Mapping[str, 
 def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:
     """Return what is given of a table, above what a recipe says; a list of positions excludes a length."""
     found = {key.replace("-", "_"): text for key, text in table.items()}
-    said = {name for name, value in given.items() if value is not None}
-    if "positions" in said:
+    typed = {name for name, value in given.items() if value is not None}
+    if "positions" in typed:
         found = {name: text for name, text in found.items() if name not in ("len", "start", "step")}
-    elif said & {"len", "start", "step"}:
+    elif typed & {"len", "start", "step"}:
         found.pop("positions", None)
-    return {**given, **{name: text for name, text in found.items() if name not in said}}
+    return {**given, **{name: text for name, text in found.items() if name not in typed}}

@@ -64,11 +64,11 @@ def help_text(command: Any, ctx: Any, sections: Sequence[Section]) -> str:
         lines += ["", *_paragraph(paragraph, width, "  ")]
     for title, rows in sections:
         wide = max(len(name) for name, _ in rows)
-        beside = 0 if width < NARROW else min(NAMES, wide)
+        indent = 0 if width < NARROW else min(NAMES, wide)
         lines += [
             "",
             *wrapped(f"{title}:", width),
-            *(line for row in rows for line in _row(row[0], row[1], beside, width)),
+            *(line for row in rows for line in _row(row[0], row[1], indent, width)),
         ]
     for paragraph in (command.epilog or "").split("\n\n"):
         lines += ["", *_paragraph(paragraph, width, "")]
@@ -87,9 +87,9 @@ def _blanks(line: str) -> str:
     return " " * (len(line) - len(line.lstrip()))
 
 
-def _row(name: str, text: str, beside: int, width: int) -> list[str]:
+def _row(name: str, text: str, indent: int, width: int) -> list[str]:
     """Return an option: its help beside its names where these are short, else below them."""
-    if len(name) > beside:
-        hang = " " * (4 + beside if beside else 6)
+    if len(name) > indent:
+        hang = " " * (4 + indent if indent else 6)
         return [*wrapped(name, width, "  ", " " * 6), *wrapped(text, width, hang, hang)]
-    return wrapped(text, width, f"  {name:<{beside}}  ", " " * (4 + beside))
+    return wrapped(text, width, f"  {name:<{indent}}  ", " " * (4 + indent))

@@ -69,8 +69,8 @@ def _what(text: str) -> list[Item]:
     keys = split_recipe(text)[1]
     defaults = {p.option: p.text(p.default) for p in encoding.options if p.default is not None}
     short = join_recipe(name, {key: word for key, word in keys.items() if defaults.get(key) != word})
-    said = sheet(encoding)
-    one, two = (", ".join(f"{TITLES[key]}: {said[key].replace('_', '-')}" for key in line) for line in FACTS)
+    facts = sheet(encoding)
+    one, two = (", ".join(f"{TITLES[key]}: {facts[key].replace('_', '-')}" for key in line) for line in FACTS)
     what = f"{encoding.title}: {encoding.description.splitlines()[0]}"
     return [Fact("what", what), Fact("recipe", short), Fact("facts", one), Fact("", two)]
 
@@ -123,8 +123,8 @@ def _range(low: float | None, high: float | None) -> str:
 def identity_view(found: Identification) -> list[Item]:
     """Return what a table is, how closely, and how sure that is."""
     if found.recipe is None:
-        said = "unknown: the values match no known encoding"
-        return [Fact("identified", said), *(Fact("measured", text) for text in found.measured),
+        text = "unknown: the values match no known encoding"
+        return [Fact("identified", text), *(Fact("measured", text) for text in found.measured),
                 *(Fact("", note) for note in found.notes)]  # fmt: skip
     share = "" if found.equal is None else f", {_share(found.equal)} equal"
     if found.residual is None or math.isinf(found.residual):  # NaN has no difference, and a note says where it is
@@ -238,9 +238,9 @@ def brief(found: ConfigReport) -> list[Item]:
         if keys:
             shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MOST_KEYS])
             items.append(Fact(title, shown + (f" and {len(keys) - MOST_KEYS} more" * (len(keys) > MOST_KEYS))))
-    said = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
-    items += said[:MOST_LAYERS]
-    if (more := len(said) - MOST_LAYERS) > 0:
+    findings = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
+    items += findings[:MOST_LAYERS]
+    if (more := len(findings) - MOST_LAYERS) > 0:
         items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
     for inner in found.parts:
         items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]

@@ -114,7 +114,7 @@ def _lacks_memory(error: BaseException) -> bool:
     """Whether memory ran out, as Python says it, or a library that could not be loaded or start a thread."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno == errno.ENOMEM
-    return isinstance(error, MemoryError) or any(said in str(error) for said in WITHOUT_MEMORY)
+    return isinstance(error, MemoryError) or any(hint in str(error) for hint in WITHOUT_MEMORY)
 
 
 def _brief(text: str) -> str:

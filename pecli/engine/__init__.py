@@ -6,7 +6,7 @@ size (Ziv's test).  Its words, in the order in which a table comes about:
 
 wheel
     The frequencies of a table's columns, each an exact fraction of a turn for one multiple of the
-    unit, in fixed point; what every fill of these columns shares.  (`wheel`, `turns`)
+    unit, in fixed point; what every fill of these columns shares.  (`freqs`, `turns`)
 phase
     Multiple times frequency modulo one turn: the integer part of a product of integers, dropped.
     (`turns`)

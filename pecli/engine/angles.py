@@ -351,9 +351,9 @@ class Exact:
         numerator = np.array(
             [r.numerator % r.denominator if fits else 0 for r, fits in zip(ratios, small, strict=True)]
         )
-        turned = (multiples % denominator) * numerator[columns] % denominator * 12
-        place = (turned // denominator + (3 if part == "cos" else 0)) % 12
-        known = (turned % denominator == 0) & np.array(small)[columns]
+        twelfths = (multiples % denominator) * numerator[columns] % denominator * 12
+        place = (twelfths // denominator + (3 if part == "cos" else 0)) % 12
+        known = (twelfths % denominator == 0) & np.array(small)[columns]
         return np.where(known, np.array(HALVES)[place], NONE)
 
     def multiple(self, value: Fraction, grid: FloatGrid) -> float:

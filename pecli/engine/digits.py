@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from pecli.engine.frequencies import FrequencySet
 from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
 from pecli.engine.rotation_tables import Complex, Rows, join, turn
-from pecli.engine.runs import CUT, NEAR, SMALL, SMALLEST, short_buffers
+from pecli.engine.runs import CUT, NEAR_ZERO, SMALL, SMALLEST, short_buffers
 from pecli.engine.threads import Scratch
 from pecli.numbers.double_double import from_decimal, multiply
 
 Integers = NDArray[np.int64]
 Quarters = NDArray[np.uint16]
 
-MOST = 4
+MAX_DIGITS = 4
 """Digits of a multiple: `CUT` allows for as many phases rounded down."""
 
 FIRST_PLANE = 2.0**-49.4
@@ -61,9 +61,9 @@ WORTH = 8
 """How many times as many rows as a table has lists must ask for before tables are made: twice what four cost."""
 
 
-def table_bits(wheel: FrequencySet) -> int:
+def table_bits(freqs: FrequencySet) -> int:
     """Return the logarithm of the rows of a table: 8 at least, for multiples to 2^32, where `LARGE` allows it."""
-    usual, most = ((pairs // wheel.count).bit_length() - 1 for pairs in (TABLE, LARGE))
+    usual, most = ((pairs // freqs.count).bit_length() - 1 for pairs in (TABLE, LARGE))
     return max(min(usual, 12), min(most, 8), 4)
 
 
@@ -72,14 +72,14 @@ class DigitTables:
 
     Parameters
     ----------
-    wheel : FrequencySet
+    freqs : FrequencySet
         The frequencies.
     """
 
-    def __init__(self, wheel: FrequencySet) -> None:
-        self.wheel = wheel
-        self.bits = table_bits(wheel)
-        self._factor = multiply(wheel.magnitude, from_decimal(Fraction(WINDOW.bias)))
+    def __init__(self, freqs: FrequencySet) -> None:
+        self.freqs = freqs
+        self.bits = table_bits(freqs)
+        self._factor = multiply(freqs.magnitude, from_decimal(Fraction(WINDOW.bias)))
         self._made: dict[tuple[int, bool], Complex] = {}
         self._quarters: dict[int, Quarters] = {}
 
@@ -98,33 +98,33 @@ class DigitTables:
         return self._quarters[digit]
 
     def _make(self, digit: int, swapped: bool) -> None:
-        with self.wheel.lock:
+        with self.freqs.lock:
             if (digit, swapped) in self._made:
                 return
             given = np.arange(1 << self.bits, dtype=np.int64) << (self.bits * digit)
-            hi, lo, self._quarters[digit] = self.wheel.tailed_rows(given)
+            hi, lo, self._quarters[digit] = self.freqs.tailed_rows(given)
             made = Rows(hi, lo) if digit else Rows(hi, lo).scaled(self._factor)
             if swapped:
                 turn(made.hi, True, digit == 0, out := np.empty_like(hi))
             self._made[digit, swapped] = out if swapped else made.hi
 
 
-def serves(wheel: FrequencySet, multiples: Integers, dtype: str) -> bool:
+def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
     """Whether the tables of a wheel can serve a list of multiples."""
-    if dtype == "float64" or not ordinary(float(wheel.magnitude.hi), dtype) or int(multiples.min()) < 0:
+    if dtype == "float64" or not ordinary(float(freqs.magnitude.hi), dtype) or int(multiples.min()) < 0:
         return False
-    return int(multiples.max()).bit_length() <= MOST * table_bits(wheel)
+    return int(multiples.max()).bit_length() <= MAX_DIGITS * table_bits(freqs)
 
 
-def prepare(wheel: FrequencySet, multiples: Integers, dtype: str) -> bool:
+def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
     """Whether tables serve a list of multiples; they are made once the lists so far are worth it."""
-    if not serves(wheel, multiples, dtype):
+    if not serves(freqs, multiples, dtype):
         return False
-    with wheel.lock:
-        wheel.listed += len(multiples)
-        if wheel.digits is None and wheel.listed >= WORTH << table_bits(wheel):
-            wheel.digits = DigitTables(wheel)
-        return wheel.digits is not None
+    with freqs.lock:
+        freqs.listed += len(multiples)
+        if freqs.digits is None and freqs.listed >= WORTH << table_bits(freqs):
+            freqs.digits = DigitTables(freqs)
+        return freqs.digits is not None
 
 
 class DigitRun:
@@ -133,16 +133,16 @@ class DigitRun:
     def __init__(
         self, tables: DigitTables, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch
     ) -> None:
-        self.wheel, self.multiples, self.layout, self.dtype = tables.wheel, multiples, layout, dtype
+        self.freqs, self.multiples, self.layout, self.dtype = tables.freqs, multiples, layout, dtype
         self.scratch, self.digits = scratch, tables.digits(multiples)
         self.swapped = layout.pair is not None and layout.sine_first
         self.factors = [tables.rows(k, self.swapped) for k in range(len(self.digits))]
         self.quarters = [tables.quarters(k) for k in range(len(self.digits))]
-        self.slow = self.wheel.speed * float(multiples.max(initial=0)) <= 0.125
+        self.slow = self.freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
 
     def fill(self) -> None:
         """Compute in blocks, round, and settle what is doubtful."""
-        width, rows = self.wheel.count, len(self.multiples)
+        width, rows = self.freqs.count, len(self.multiples)
         doubtful = Flags(2 * rows * width, "doubtful", self.scratch)
         small = Flags(rows * width, "small", self.scratch)
         step, kind, far = max(1, CALL // width), product_type(self.dtype), self._far()
@@ -157,7 +157,7 @@ class DigitRun:
                     made[count] = Rounder(z, self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
                 made[count](at, doubtful.part(2 * at * width, 2 * count * width))
                 near = self._near(here, far)
-                np.less_equal(near, 2 * NEAR + CUT, out=small.part(at * width, count * width).reshape(near.shape))
+                np.less_equal(near, 2 * NEAR_ZERO + CUT, out=small.part(at * width, count * width).reshape(near.shape))
         self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _multiply(self, digits: list[Integers], out: NDArray[np.complex128 | np.complex64]) -> None:
@@ -174,13 +174,13 @@ class DigitRun:
 
     def _near(self, digits: list[Integers], far: NDArray[np.bool_]) -> Quarters:
         """Add up the phases of some rows, moved up by the margin."""
-        shape = len(digits[0]), self.wheel.count
+        shape = len(digits[0]), self.freqs.count
         near, other = (self.scratch.get(f"near {k}", shape[0] * shape[1], np.uint16).reshape(shape) for k in (0, 1))
         np.take(self.quarters[0], digits[0], axis=0, out=near, mode="clip")
         for k in range(1, len(digits)):
             np.take(self.quarters[k], digits[k], axis=0, out=other, mode="clip")
             np.add(near, other, out=near)
-        np.add(near, np.uint16(NEAR + CUT), out=near)
+        np.add(near, np.uint16(NEAR_ZERO + CUT), out=near)
         if far.any():
             near[:, far] = 0x8000
         return near
@@ -188,13 +188,13 @@ class DigitRun:
     def _far(self) -> NDArray[np.bool_]:
         """Return the columns that need no test of their phases: still ones, and slow ones of normal numbers."""
         least = int(self.multiples.min(initial=1, where=self.multiples > 0))
-        size = self.wheel.speed * (6.28 * abs(float(self.wheel.magnitude.hi)) * least)
-        return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.wheel.speed == 0))
+        size = self.freqs.turns_per_step * (6.28 * abs(float(self.freqs.magnitude.hi)) * least)
+        return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.freqs.turns_per_step == 0))
 
     def _settle(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
-        rows, columns = np.divmod(places, self.wheel.count)
-        moving = (self.multiples[rows] != 0) & (self.wheel.speed[columns] != 0)
+        rows, columns = np.divmod(places, self.freqs.count)
+        moving = (self.multiples[rows] != 0) & (self.freqs.turns_per_step[columns] != 0)
         rows, columns = rows[moving], columns[moving]
         if not rows.size:
             return
@@ -202,10 +202,10 @@ class DigitRun:
         value = reduce(np.multiply, reversed(parts)) * (1.0 / WINDOW.bias)
         if self.swapped:
             value = join(value.imag, value.real)
-        error = np.full((len(rows), 1), PLANE * abs(float(self.wheel.magnitude.hi)))
+        error = np.full((len(rows), 1), PLANE * abs(float(self.freqs.magnitude.hi)))
         if self.slow.any():
             relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
             error = np.where(self.slow[columns][:, None], relative, error)
-        values = decide(self.wheel, self.multiples[rows], columns, value, error, self.dtype)
+        values = decide(self.freqs, self.multiples[rows], columns, value, error, self.dtype)
         put(self.layout, "cos", rows, columns, values[:, 0])
         put(self.layout, "sin", rows, columns, values[:, 1])

@@ -45,7 +45,7 @@ Part = Literal["cos", "sin", "angle"]
 CHUNK = 4096
 """Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache."""
 
-FEW = 32
+MIN_MULTIPLES = 32
 """Fewer doubtful values than this are settled faster one by one than by vectors."""
 
 
@@ -88,17 +88,17 @@ class FrequencySet:
         self.bits = fraction_bits(frequencies, unit)
         sizes = fixed_turns(frequencies, turns, unit, self.bits)
         one = 1 << self.bits
-        self.speed: Floats = np.array([f / one for f in sizes], dtype=np.float64)
+        self.turns_per_step: Floats = np.array([f / one for f in sizes], dtype=np.float64)
         """Turns per multiple, without sign."""
         self.limbs = limbs_of(sizes, self.bits)
         negative = [f < 0 for f in frequencies]
         self.fixed = [-f if minus else f for f, minus in zip(sizes, negative, strict=True)]
         self.sign: Floats | None = np.where(negative, -1.0, 1.0) if any(negative) else None
-        self.still: Integers = np.flatnonzero([not f for f in frequencies])
+        self.zero_columns: Integers = np.flatnonzero([not f for f in frequencies])
         self.magnitude = from_decimal(Fraction(magnitude))
         self.lock = threading.RLock()
         self.ladders: dict[tuple[object, ...], object] = {}
-        self.served: dict[tuple[object, ...], int] = {}
+        self.rows_requested: dict[tuple[object, ...], int] = {}
         """Rows asked for so far, of runs that have no ladder yet."""
         self.digits: object = None
         """What lists are multiplied together from, for `pecli.engine.digits`, once they are long enough."""
@@ -108,7 +108,7 @@ class FrequencySet:
     def kept_bits(self, multiples: Integers, precision: int) -> int:
         """Bits of the frequencies that make a phase good to 2^-precision, and relative to a small one."""
         largest = max(1, int(np.abs(multiples).max(initial=0)))
-        moving = self.speed[self.speed > 0]
+        moving = self.turns_per_step[self.turns_per_step > 0]
         slowest = float(moving.min()) if moving.size else 1.0
         spare = max(largest.bit_length(), 1 - int(np.frexp(slowest)[1])) + 4
         return min(self.bits, -(-(precision + spare) // LIMB) * LIMB)
@@ -201,7 +201,7 @@ class FrequencySet:
 
     def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         """Round the cosine or sine of each pair correctly, magnitude included; as float64."""
-        if len(multiples) < FEW:
+        if len(multiples) < MIN_MULTIPLES:
             return self._settle_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
@@ -238,28 +238,28 @@ ERROR = 2.0**-98
 """Relative error of a doubled frequency (2^-105) times a doubled multiple (exact): 7u^2 and that."""
 
 
-def frequencies(wheel: FrequencySet) -> DoubleDouble:
+def frequencies(freqs: FrequencySet) -> DoubleDouble:
     """Radians per multiple, doubled."""
-    if wheel.exact.turns:
-        ratios = [wheel.exact.ratio(j) for j in range(wheel.count)]
+    if freqs.exact.turns:
+        ratios = [freqs.exact.ratio(j) for j in range(freqs.count)]
         scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
         return from_decimal(
             [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
         )
-    unit = wheel.exact.unit
+    unit = freqs.exact.unit
     context = Context(prec=160, Emin=-999999, Emax=999999)
     factor = context.divide(Decimal(unit.numerator), Decimal(unit.denominator))
-    values = [context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in wheel.exact.frequencies]
+    values = [context.multiply(f, factor) if isinstance(f, Decimal) else f * unit for f in freqs.exact.frequencies]
     return from_decimal(values)
 
 
-def fill_angles(wheel: FrequencySet, multiples: Integers | range, out: NDArray[Any], dtype: str) -> None:
+def fill_angles(freqs: FrequencySet, multiples: Integers | range, out: NDArray[Any], dtype: str) -> None:
     """Fill one view with angles."""
     width = out.shape[1]
     if not width:
         return
-    speed = frequencies(wheel)
-    speed = DoubleDouble(speed.hi[:width], speed.lo[:width])
+    turns_per_step = frequencies(freqs)
+    turns_per_step = DoubleDouble(turns_per_step.hi[:width], turns_per_step.lo[:width])
     step = max(1, CHUNK // width)
     for at in range(0, len(multiples), step):
         here = np.asarray(multiples[at : at + step], dtype=np.int64)
@@ -267,11 +267,11 @@ def fill_angles(wheel: FrequencySet, multiples: Integers | range, out: NDArray[A
         # the float64 nearest to a multiple near 2^63 may be 2^63 itself, which int64 cannot hold
         lo = (here - np.minimum(hi, 2.0**63 - 1024).astype(np.int64)).astype(np.float64)
         lo -= hi - np.minimum(hi, 2.0**63 - 1024)
-        value = multiply(DoubleDouble(hi[:, None], lo[:, None]), speed)
+        value = multiply(DoubleDouble(hi[:, None], lo[:, None]), turns_per_step)
         error = np.abs(value.hi) * ERROR
-        if not wheel.exact.turns:
+        if not freqs.exact.turns:
             # one float64 times one float64 is exact in doubled
-            error[(lo[:, None] == 0) & (speed.lo == 0)] = 0.0
+            error[(lo[:, None] == 0) & (turns_per_step.lo == 0)] = 0.0
         view = out[at : at + step]
         if dtype == "float64":
             unsure = value.hi + (value.lo + error) != value.hi + (value.lo - error)
@@ -287,5 +287,5 @@ def fill_angles(wheel: FrequencySet, multiples: Integers | range, out: NDArray[A
             below = to_grid(*quick_two_sum(high, low - bound), GRIDS[dtype])
             for k in (above != below).nonzero()[0].tolist():
                 i, j = int(rows[k]), int(columns[k])
-                above[k] = wheel.exact.value(int(here[i]), j, "angle", GRIDS[dtype], wheel.phase)
+                above[k] = freqs.exact.value(int(here[i]), j, "angle", GRIDS[dtype], freqs.phase)
             view[rows, columns] = narrow(above + 0.0, None, dtype)

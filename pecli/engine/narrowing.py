@@ -175,7 +175,7 @@ def ordinary(magnitude: float, dtype: str) -> bool:
 
 
 def decide(
-    wheel: FrequencySet, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
+    freqs: FrequencySet, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
 ) -> NDArray[Any]:
     """Round candidates by their absolute error bounds; where that fails, settle them exactly.
 
@@ -203,7 +203,7 @@ def decide(
         for i, part in enumerate(("cos", "sin")):
             left = differ[:, i].nonzero()[0]
             if left.size:
-                exact = wheel.settle(multiples[left], columns[left], part, dtype)
+                exact = freqs.settle(multiples[left], columns[left], part, dtype)
                 above[left, i] = narrow(exact, None, dtype)
     return above
 
@@ -347,35 +347,35 @@ SMALL = 2.0**-19
 WINDOW = DoubtWindow(2.0**-40)
 
 
-def fill_short(wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
+def fill_short(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
     """Fill rows of any multiples."""
-    step = max(1, CALL // wheel.count)
+    step = max(1, CALL // freqs.count)
     for at in range(0, len(multiples), step):
         here = slice(at, at + step)
         if dtype == "float64":
-            _wide(wheel, multiples[here], layout.rows(here))
+            _wide(freqs, multiples[here], layout.rows(here))
         else:
-            _narrow(wheel, multiples[here], layout.rows(here), dtype, scratch)
+            _narrow(freqs, multiples[here], layout.rows(here), dtype, scratch)
 
 
-def _narrow(wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
-    points, bits = wheel.single_rows(multiples)
-    magnitude = float(wheel.magnitude.hi)
+def _narrow(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
+    points, bits = freqs.single_rows(multiples)
+    magnitude = float(freqs.magnitude.hi)
     points *= magnitude
     if ordinary(magnitude, dtype):
         places = _doubtful(points, layout, dtype, abs(magnitude), scratch)
     else:
         places = np.arange(points.size)
-    rows, columns = np.divmod(places, wheel.count)
-    moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
+    rows, columns = np.divmod(places, freqs.count)
+    moving = (multiples[rows] != 0) & (freqs.turns_per_step[columns] != 0)
     rows, columns = rows[moving], columns[moving]
     if not rows.size:
         return
     chosen = multiples[rows]
-    absolute = wheel.phase_error(chosen, bits) * abs(magnitude)
+    absolute = freqs.phase_error(chosen, bits) * abs(magnitude)
     value = points[rows, columns]
     error = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE + absolute[:, None]
-    values = decide(wheel, chosen, columns, value, error, dtype)
+    values = decide(freqs, chosen, columns, value, error, dtype)
     put(layout, "cos", rows, columns, values[:, 0])
     put(layout, "sin", rows, columns, values[:, 1])
 
@@ -394,23 +394,23 @@ def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float,
     return flags.places() >> 1
 
 
-def _wide(wheel: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
-    point = wheel.doubled_rows(multiples)
-    bits = wheel.kept_bits(multiples, 100)
-    absolute = (wheel.phase_error(multiples, bits) * abs(float(wheel.magnitude.hi)))[:, None]
+def _wide(freqs: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
+    point = freqs.doubled_rows(multiples)
+    bits = freqs.kept_bits(multiples, 100)
+    absolute = (freqs.phase_error(multiples, bits) * abs(float(freqs.magnitude.hi)))[:, None]
     for part, number in zip(("cos", "sin"), point, strict=True):
         if not any(kind == part for kind, _ in layout.views()):
             continue
         shape = number.hi.shape
-        factor = DoubleDouble(np.broadcast_to(wheel.magnitude.hi, shape), np.broadcast_to(wheel.magnitude.lo, shape))
-        value = number if wheel.exact.factor == 1 else multiply(number, factor)
+        factor = DoubleDouble(np.broadcast_to(freqs.magnitude.hi, shape), np.broadcast_to(freqs.magnitude.lo, shape))
+        value = number if freqs.exact.factor == 1 else multiply(number, factor)
         error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + absolute
         above, below = value.hi + (value.lo + error), value.hi + (value.lo - error)
         rows, columns = np.nonzero(above != below)
-        moving = (multiples[rows] != 0) & (wheel.speed[columns] != 0)
+        moving = (multiples[rows] != 0) & (freqs.turns_per_step[columns] != 0)
         rows, columns = rows[moving], columns[moving]
         if rows.size:
-            above[rows, columns] = wheel.settle(multiples[rows], columns, part, "float64")
+            above[rows, columns] = freqs.settle(multiples[rows], columns, part, "float64")
         for kind, view in layout.views():
             if kind == part:
                 view[...] = above[:, : view.shape[1]]

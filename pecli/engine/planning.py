@@ -45,10 +45,10 @@ SHORT = 1 << 21
 CALL = 1 << 16
 """Pairs per call for such a table."""
 
-WORTH = 160
+MIN_REQUESTS = 160
 """Rows, in all calls, from which on the making of a ladder pays."""
 
-LEAST = 24
+MIN_RUN_ROWS = 24
 """Rows from which on a ladder that stands is used."""
 
 
@@ -72,57 +72,57 @@ class RowRun(NamedTuple):
 
 
 def tasks(
-    wheel: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int, block: int | None
+    freqs: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int, block: int | None
 ) -> list[Task]:
     """Cut the work into pieces that can be done in any order."""
     if not isinstance(multiples, range):
-        return list(_short_tasks(wheel, multiples, layout, dtype, block))
-    plain = dtype == "float64" or ordinary(float(wheel.magnitude.hi), dtype)
+        return list(_short_tasks(freqs, multiples, layout, dtype, block))
+    plain = dtype == "float64" or ordinary(float(freqs.magnitude.hi), dtype)
     found: list[Task] = []
     for run in _runs(multiples, layout):
-        if plain and _worth(wheel, run, dtype):
-            found += _long_tasks(wheel, run, dtype, threads, block)
+        if plain and _worth(freqs, run, dtype):
+            found += _long_tasks(freqs, run, dtype, threads, block)
         else:
-            found += _short_tasks(wheel, run.multiples(), run.layout, dtype, block)
+            found += _short_tasks(freqs, run.multiples(), run.layout, dtype, block)
     return found
 
 
-def _worth(wheel: FrequencySet, run: RowRun, dtype: str) -> bool:
+def _worth(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
     """Whether a ladder serves the run, now or with what it has served in earlier calls."""
     key = (run.offset, run.step, dtype == "float64")
     count = run.last - run.first
-    with wheel.lock:
-        if key in wheel.ladders:
-            return count >= LEAST
-        wheel.served[key] = wheel.served.get(key, 0) + count
-        if len(wheel.served) > 64:
-            wheel.served.clear()
-        return count >= LEAST and wheel.served.get(key, count) >= WORTH
+    with freqs.lock:
+        if key in freqs.ladders:
+            return count >= MIN_RUN_ROWS
+        freqs.rows_requested[key] = freqs.rows_requested.get(key, 0) + count
+        if len(freqs.rows_requested) > 64:
+            freqs.rows_requested.clear()
+        return count >= MIN_RUN_ROWS and freqs.rows_requested.get(key, count) >= MIN_REQUESTS
 
 
 def _short_tasks(
-    wheel: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
+    freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
 ) -> Iterator[Task]:
-    rows = block or max(1, TASK // 8 // wheel.count)
-    tables = wheel.digits if isinstance(wheel.digits, DigitTables) and serves(wheel, multiples, dtype) else None
+    rows = block or max(1, TASK // 8 // freqs.count)
+    tables = freqs.digits if isinstance(freqs.digits, DigitTables) and serves(freqs, multiples, dtype) else None
     for at in range(0, len(multiples), rows):
         here = slice(at, at + rows)
 
         def short(scratch: Scratch, here: slice = here) -> None:
             if tables is None:
-                fill_short(wheel, multiples[here], layout.rows(here), dtype, scratch)
+                fill_short(freqs, multiples[here], layout.rows(here), dtype, scratch)
             else:
                 DigitRun(tables, multiples[here], layout.rows(here), dtype, scratch).fill()
 
         yield short
 
 
-def _long_tasks(wheel: FrequencySet, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
+def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
     wide, count = dtype == "float64", run.last - run.first
-    ladder = ladder_for(wheel, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
+    ladder = ladder_for(freqs, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
     ladder.asked += count
     share = -(-count // max(1, threads))
-    rows = block or max(ladder.block, min(TASK // wheel.count, share) // ladder.block * ladder.block)
+    rows = block or max(ladder.block, min(TASK // freqs.count, share) // ladder.block * ladder.block)
     group = group_size(ladder) * ladder.block
     at = run.first
     while at < run.last:
@@ -138,9 +138,9 @@ def _long_tasks(wheel: FrequencySet, run: RowRun, dtype: str, threads: int, bloc
 def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
     pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
-    if anchors.ladder.asked * anchors.ladder.wheel.count < SHORT:
+    if anchors.ladder.asked * anchors.ladder.freqs.count < SHORT:
         pairs = min(pairs, CALL)
-    rows = max(1, task // anchors.ladder.wheel.count)
+    rows = max(1, task // anchors.ladder.freqs.count)
     scratch.prepare(pairs)
     for at in range(first, last, rows):
         stop = min(at + rows, last)
@@ -177,7 +177,7 @@ MANY = 64
 
 
 def fill(
-    wheel: FrequencySet,
+    freqs: FrequencySet,
     multiples: Integers | range,
     outputs: Sequence[Output],
     dtype: str,
@@ -189,7 +189,7 @@ def fill(
 
     Parameters
     ----------
-    wheel : FrequencySet
+    freqs : FrequencySet
         The frequencies.
     multiples : range or ndarray of int64
         Of the wheel's unit, below 2^63 in size; one per row, in any order.
@@ -209,27 +209,27 @@ def fill(
     BadParameter
         A view of a wrong shape or type, or a multiple out of range.
     """
-    views = check_outputs(outputs, len(multiples), wheel.count, dtype)
-    if not len(multiples) or not wheel.count:
+    views = check_outputs(outputs, len(multiples), freqs.count, dtype)
+    if not len(multiples) or not freqs.count:
         return
     given = _in_order(multiples if isinstance(multiples, range) else np.asarray(multiples, dtype=np.int64))
     _check_range(given)
     for part, view in views:
         if part == "angle":
-            fill_angles(wheel, given, view, dtype)
+            fill_angles(freqs, given, view, dtype)
     turning = [output for output in views if output[0] != "angle" and output[1].shape[1]]
     if not turning:
         return
-    if not wheel.exact.factor:
+    if not freqs.exact.factor:
         for _, view in turning:
             view[...] = 0
     elif isinstance(given, range) or len(given) < MANY:
-        _fill_all(wheel, given, turning, dtype, threads, block)
+        _fill_all(freqs, given, turning, dtype, threads, block)
     else:
-        rows = max(MANY, TASK // wheel.count)
+        rows = max(MANY, TASK // freqs.count)
         for at in range(0, len(given), rows):
             here = slice(at, at + rows)
-            _fill_list(wheel, given[here], [(part, view[here]) for part, view in turning], dtype, threads, block)
+            _fill_list(freqs, given[here], [(part, view[here]) for part, view in turning], dtype, threads, block)
 
 
 def _in_order(multiples: Integers | range) -> Integers | range:
@@ -251,7 +251,7 @@ def _check_range(multiples: Integers | range) -> None:
 
 
 def _fill_all(
-    wheel: FrequencySet,
+    freqs: FrequencySet,
     multiples: Integers | range,
     outputs: Sequence[Output],
     dtype: str,
@@ -259,13 +259,13 @@ def _fill_all(
     block: int | None,
 ) -> None:
     layout = arrange(outputs)
-    threads = min(threads, cores(), 1 + (len(multiples) * wheel.count >> PER_THREAD))
-    run_tasks(tasks(wheel, multiples, layout, dtype, threads, block), threads)
-    _still(wheel, multiples, layout, dtype)
+    threads = min(threads, cores(), 1 + (len(multiples) * freqs.count >> PER_THREAD))
+    run_tasks(tasks(freqs, multiples, layout, dtype, threads, block), threads)
+    _still(freqs, multiples, layout, dtype)
 
 
 def _fill_list(
-    wheel: FrequencySet, multiples: Integers, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
+    freqs: FrequencySet, multiples: Integers, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
 ) -> None:
     """Fill repeated or close multiples by way of a table of the distinct ones, where that is less work.
 
@@ -275,35 +275,35 @@ def _fill_list(
     source: Integers | range
     if last - least < 2 * len(multiples):
         source, place = range(least, last + 1), multiples - least
-    elif prepare(wheel, multiples, dtype):
-        _fill_all(wheel, multiples, outputs, dtype, threads, block)
+    elif prepare(freqs, multiples, dtype):
+        _fill_all(freqs, multiples, outputs, dtype, threads, block)
         return
     else:
         source, place = np.unique(multiples, return_inverse=True)
         if 2 * len(source) > len(multiples):
-            _fill_all(wheel, multiples, outputs, dtype, threads, block)
+            _fill_all(freqs, multiples, outputs, dtype, threads, block)
             return
     width = max(view.shape[1] for _, view in outputs)
     parts = {part: np.empty((len(source), width), storage(dtype)) for part, _ in outputs}
-    _fill_all(wheel, source, list(parts.items()), dtype, threads, block)
+    _fill_all(freqs, source, list(parts.items()), dtype, threads, block)
     step = max(1, (1 << 18) // width)
     for part, view in outputs:
         for at in range(0, len(multiples), step):
             np.copyto(view[at : at + step], parts[part].take(place[at : at + step], axis=0)[:, : view.shape[1]])
 
 
-def _still(wheel: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str) -> None:
+def _still(freqs: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str) -> None:
     """Store the rows of position zero and the columns of frequency zero: zeros are positive."""
     if isinstance(multiples, range):
         rows = [multiples.index(0)] if 0 in multiples else []
     else:
         rows = np.flatnonzero(multiples == 0).tolist()
-    if not rows and not wheel.still.size:
+    if not rows and not freqs.zero_columns.size:
         return
-    factor = wheel.exact.factor
+    factor = freqs.exact.factor
     one = np.array(round_ratio(factor.numerator, factor.denominator, GRIDS[dtype]))
     magnitude: NDArray[Any] = narrow(one, None, dtype)
     for part, view in layout.views():
         value = magnitude if part == "cos" else np.zeros((), view.dtype)
         view[rows] = value
-        view[:, wheel.still[wheel.still < view.shape[1]]] = value
+        view[:, freqs.zero_columns[freqs.zero_columns < view.shape[1]]] = value

@@ -130,7 +130,7 @@ def doubled(main: Complex, rest: Complex) -> Rows:
 
 
 Quarters = NDArray[np.uint16]
-Turned = tuple[bool, bool]  # conjugate, and times i
+Symmetry = tuple[bool, bool]  # conjugate, and times i
 T = TypeVar("T")
 
 SPAN = 1 << 15
@@ -176,7 +176,7 @@ class RotationTable:
 
     Parameters
     ----------
-    wheel : FrequencySet
+    freqs : FrequencySet
         The frequencies.
     offset, step : int
         At least 0, and at least 1.
@@ -189,13 +189,13 @@ class RotationTable:
     """
 
     def __init__(
-        self, wheel: FrequencySet, offset: int, step: int, wide: bool, bias: float = 1.0, rows: int = 0
+        self, freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float = 1.0, rows: int = 0
     ) -> None:
-        self.wheel, self.offset, self.step, self.wide = wheel, offset, step, wide
-        factor = wheel.magnitude if bias == 1.0 else multiply(wheel.magnitude, from_decimal(Fraction(bias)))
+        self.freqs, self.offset, self.step, self.wide = freqs, offset, step, wide
+        factor = freqs.magnitude if bias == 1.0 else multiply(freqs.magnitude, from_decimal(Fraction(bias)))
         self.factor: DoubleDouble | None = None if float(factor.hi) == 1.0 and float(factor.lo) == 0.0 else factor
         self.exponent = 0 if self.factor is None else int(np.frexp(abs(float(factor.hi)))[1])
-        self.block = block_rows(wheel.count, rows)
+        self.block = block_rows(freqs.count, rows)
         fine = 1 << ((self.block.bit_length() - 1) // 2)
         many = self.block // fine
         made = self._make([*range(fine), *range(0, self.block, fine), *range(0, self.block * STRIDES, self.block)])
@@ -213,13 +213,13 @@ class RotationTable:
         # no table reaches beyond the limit; those rows are never used
         given = np.array([m if (m := offset + self.step * n) < LIMIT else 0 for n in places], dtype=np.int64)
         if not self.wide:
-            hi, lo, quarters = self.wheel.tailed_rows(given)
+            hi, lo, quarters = self.freqs.tailed_rows(given)
             return Made(Rows(hi, lo), quarters)
-        cosine, sine = self.wheel.doubled_rows(given, precision=84)
+        cosine, sine = self.freqs.doubled_rows(given, precision=84)
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
     def _once(self, key: object, make: Callable[[], T]) -> T:
-        with self.wheel.lock:
+        with self.freqs.lock:
             if key not in self._made:
                 self._made[key] = make()
             return cast(T, self._made[key])
@@ -247,16 +247,16 @@ class RotationTable:
     def _outer(self) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._high.rows.split(), self._low.rows.split())
 
-    def anchors(self, first: int, last: int, turned: Turned, owner: object) -> Complex:
+    def anchors(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Complex:
         """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
         Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
         """
-        return _gather(self._anchor_products(first, last), turned, last - first, owner)
+        return _gather(self._anchor_products(first, last), mirrored, last - first, owner)
 
-    def anchor_split(self, first: int, last: int, turned: Turned, owner: object) -> Split:
+    def anchor_split(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Split:
         """Make the same, split."""
-        return _gather_split(self._anchor_products(first, last), self.exponent, turned, last - first, owner)
+        return _gather_split(self._anchor_products(first, last), self.exponent, mirrored, last - first, owner)
 
     def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
@@ -266,7 +266,7 @@ class RotationTable:
         coarse, strides = self._coarse(first, last).quarters, self._stride_quarters
         assert coarse is not None
         assert strides is not None
-        return (coarse[:, None] + strides[None]).reshape(-1, self.wheel.count)
+        return (coarse[:, None] + strides[None]).reshape(-1, self.freqs.count)
 
     def _coarse(self, first: int, last: int) -> Made:
         """Pick the C rows of these anchors."""
@@ -274,14 +274,14 @@ class RotationTable:
         return self._group(group).pick(slice(place, place + (last - first) // STRIDES))
 
     def _group(self, group: int) -> Made:
-        with self.wheel.lock:
+        with self.freqs.lock:
             found = self._groups.get(group)
             if found is None:
                 span = self.block * STRIDES
                 found = self._make([span * (group * GROUP + i) for i in range(GROUP)], self.offset)
                 if self.factor is not None:
                     found = Made(found.rows.scaled(self.factor), found.quarters)
-                while len(self._groups) >= max(2, KEPT_ROWS // (GROUP * self.wheel.count)):
+                while len(self._groups) >= max(2, KEPT_ROWS // (GROUP * self.freqs.count)):
                     del self._groups[next(iter(self._groups))]
                 self._groups[group] = found
             return found
@@ -300,21 +300,21 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
             yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
 
 
-def _gather(pieces: Iterator[tuple[Complex, Complex]], turned: Turned, rows: int, owner: object) -> Complex:
+def _gather(pieces: Iterator[tuple[Complex, Complex]], mirrored: Symmetry, rows: int, owner: object) -> Complex:
     """Put products together, rounded and turned."""
     whole, at = None, 0
     for main, rest in pieces:
         z = rounded(main, rest)
         if whole is None:
             whole = POOL.lend(owner, (rows, z.shape[1]), np.complex128)
-        turn(z, *turned, whole[at : at + len(z)])
+        turn(z, *mirrored, whole[at : at + len(z)])
         at += len(z)
     assert whole is not None
     return whole
 
 
 def _gather_split(
-    pieces: Iterator[tuple[Complex, Complex]], exponent: int, turned: Turned, rows: int, owner: object
+    pieces: Iterator[tuple[Complex, Complex]], exponent: int, mirrored: Symmetry, rows: int, owner: object
 ) -> Split:
     """Put products together, split and turned."""
     whole: list[Complex] = []
@@ -323,7 +323,7 @@ def _gather_split(
         split = doubled(main, rest).split(exponent)
         whole = whole or [POOL.lend(owner, (rows, main.shape[1]), np.complex128) for _ in range(3)]
         for z, out in zip((split.coarse, split.rest, split.whole), whole, strict=True):
-            turn(z, *turned, out[at : at + len(z)])
+            turn(z, *mirrored, out[at : at + len(z)])
         at += len(main)
     return Split(*whole)
 
@@ -354,14 +354,14 @@ class StepRotations:
         self.base = index * self.count
         first, last = self.base * ladder.block, (self.base + self.count) * ladder.block
         self.smallest = max(1, ladder.offset + ladder.step * first)
-        self.slow = ladder.wheel.speed * (ladder.offset + ladder.step * last) <= 0.125
+        self.slow = ladder.freqs.turns_per_step * (ladder.offset + ladder.step * last) <= 0.125
         """Columns whose angle stays below an eighth of a turn."""
         self._lock = threading.Lock()
         self._turned: dict[tuple[bool, bool], Complex] = {}
         self._splits: dict[tuple[bool, bool], Split] = {}
         self._near: dict[str, tuple[Quarters, Quarters]] = {}
 
-    def turned(self, conjugate: bool, swapped: bool) -> Complex:
+    def mirrored(self, conjugate: bool, swapped: bool) -> Complex:
         """Give the anchors, rounded: as they are, as conjugates, either times i."""
         key = conjugate, swapped
         with self._lock:
@@ -386,9 +386,9 @@ class StepRotations:
         """
         with self._lock:
             if dtype not in self._near:
-                wheel = self.ladder.wheel
-                size = wheel.speed * (6.28 * abs(float(wheel.magnitude.hi)) * self.smallest)
-                exempt = (self.slow & (size >= smallest_normal)) | (wheel.speed == 0)
+                freqs = self.ladder.freqs
+                size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * self.smallest)
+                exempt = (self.slow & (size >= smallest_normal)) | (freqs.turns_per_step == 0)
                 left = self.ladder.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
                 right = self.ladder.offset_quarters()
                 if exempt.any():
@@ -400,13 +400,13 @@ class StepRotations:
 
 def group_size(ladder: RotationTable) -> int:
     """Count the anchors of a group: a power of two, whole strides, of one group of C rows at most."""
-    wanted = SERVED // (ladder.block * ladder.wheel.count)
+    wanted = SERVED // (ladder.block * ladder.freqs.count)
     return min(max(1 << (max(1, wanted).bit_length() - 1), STRIDES), STRIDES * GROUP)
 
 
 def anchors_at(ladder: RotationTable, index: int) -> StepRotations:
     """Find or make a group; the last few are kept."""
-    with ladder.wheel.lock:
+    with ladder.freqs.lock:
         found = ladder.kept.get(index)
         if not isinstance(found, StepRotations):
             while len(ladder.kept) >= KEPT:
@@ -415,14 +415,14 @@ def anchors_at(ladder: RotationTable, index: int) -> StepRotations:
         return found
 
 
-def ladder_for(wheel: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
+def ladder_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
     """Find or make the wheel's ladder for such multiples; the last few are kept."""
     key = (offset, step, wide)
-    with wheel.lock:
-        found = wheel.ladders.get(key)
+    with freqs.lock:
+        found = freqs.ladders.get(key)
         if not isinstance(found, RotationTable):
-            found = RotationTable(wheel, offset, step, wide, bias, rows)
-            while len(wheel.ladders) >= KEPT_LADDERS:
-                del wheel.ladders[next(iter(wheel.ladders))]
-            wheel.ladders[key] = found
+            found = RotationTable(freqs, offset, step, wide, bias, rows)
+            while len(freqs.ladders) >= KEPT_LADDERS:
+                del freqs.ladders[next(iter(freqs.ladders))]
+            freqs.ladders[key] = found
         return found

@@ -139,7 +139,7 @@ SMALL = 1.25 * 2.0**-13
 
 WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
-NEAR = int(SMALL * 65536) + 1
+NEAR_ZERO = int(SMALL * 65536) + 1
 """|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
 every integer, neither sine nor cosine is small.  In 2^-16, rounded up."""
 
@@ -166,20 +166,20 @@ class NarrowRun:
         mirrored: bool,
         scratch: Scratch,
     ) -> None:
-        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.anchors, self.ladder, self.freqs = anchors, anchors.ladder, anchors.ladder.freqs
         self.first, self.last, self.layout = first, last, layout
         self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
         self.swapped = layout.pair is not None and layout.sine_first
         # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
         conjugate = mirrored != self.swapped
-        self.left, self.right = anchors.turned(conjugate, self.swapped), self.ladder.offsets(conjugate)
+        self.left, self.right = anchors.mirrored(conjugate, self.swapped), self.ladder.offsets(conjugate)
 
     def fill(self, pairs: int) -> None:
         """Compute in blocks of so many pairs, round, and settle what is doubtful."""
-        width = self.wheel.count
+        width = self.freqs.count
         size = (self.last - self.first) * width
         doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
-        left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR + CUT)
+        left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR_ZERO + CUT)
         made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
         with short_buffers():
             for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
@@ -191,12 +191,12 @@ class NarrowRun:
                 product(anchor)
                 rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
                 phase(anchor)
-                np.less_equal(near, 2 * NEAR + CUT, small.part(place, block.size * width))
+                np.less_equal(near, 2 * NEAR_ZERO + CUT, small.part(place, block.size * width))
         self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
         """Make what computes and what rounds blocks of this shape."""
-        width = self.wheel.count
+        width = self.freqs.count
         kind = product_type(self.dtype)
         z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
         rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
@@ -204,11 +204,11 @@ class NarrowRun:
 
     def _settle(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
-        rows, columns = np.divmod(places, self.wheel.count)
+        rows, columns = np.divmod(places, self.freqs.count)
         n = rows + self.first
         multiples = n * self.ladder.step + self.ladder.offset
-        if self.wheel.still.size or self.ladder.offset + self.ladder.step * self.first == 0:
-            moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
+        if self.freqs.zero_columns.size or self.ladder.offset + self.ladder.step * self.first == 0:
+            moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
             rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
         if not rows.size:
             return
@@ -220,11 +220,11 @@ class NarrowRun:
             value = join(value.imag, value.real)
         if self.mirrored:
             multiples = -multiples
-        error: float | NDArray[np.float64] = PLANE * abs(float(self.wheel.magnitude.hi))
+        error: float | NDArray[np.float64] = PLANE * abs(float(self.freqs.magnitude.hi))
         if self.anchors.slow.any():
             relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
             error = np.where(self.anchors.slow[columns][:, None], relative, error)
-        values = decide(self.wheel, multiples, columns, value, error, self.dtype)
+        values = decide(self.freqs, multiples, columns, value, error, self.dtype)
         put(self.layout, "cos", rows, columns, values[:, 0])
         put(self.layout, "sin", rows, columns, values[:, 1])
 
@@ -247,7 +247,7 @@ class WideRun:
     def __init__(
         self, anchors: StepRotations, first: int, last: int, layout: PairLayout, mirrored: bool, scratch: Scratch
     ) -> None:
-        self.anchors, self.ladder, self.wheel = anchors, anchors.ladder, anchors.ladder.wheel
+        self.anchors, self.ladder, self.freqs = anchors, anchors.ladder, anchors.ladder.freqs
         self.first, self.last, self.layout = first, last, layout
         self.mirrored, self.scratch = mirrored, scratch
         self.swapped = layout.pair is not None and layout.sine_first
@@ -255,7 +255,7 @@ class WideRun:
 
     def fill(self, pairs: int) -> None:
         """Compute in blocks of so many pairs, round, and settle what is doubtful."""
-        width, layout = self.wheel.count, self.layout
+        width, layout = self.freqs.count, self.layout
         flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
         straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
         made: dict[tuple[int, int, int], _Products] = {}
@@ -281,15 +281,15 @@ class WideRun:
         return _Products(left, right, block, self.scratch)
 
     def _settle(self, places: NDArray[np.int64]) -> None:
-        rows, columns = np.divmod(places >> 1, self.wheel.count)
+        rows, columns = np.divmod(places >> 1, self.freqs.count)
         multiples = (rows + self.first) * self.ladder.step + self.ladder.offset
-        moving = (multiples != 0) & (self.wheel.speed[columns] != 0)
+        moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
         if self.mirrored:
             multiples = -multiples
         for odd, part in enumerate(("sin", "cos") if self.swapped else ("cos", "sin")):
             chosen = (moving & ((places & 1) == odd)).nonzero()[0]
             if chosen.size:
-                exact = self.wheel.settle(multiples[chosen], columns[chosen], part, "float64")
+                exact = self.freqs.settle(multiples[chosen], columns[chosen], part, "float64")
                 put(self.layout, part, rows[chosen], columns[chosen], exact)
 
 
@@ -322,22 +322,22 @@ PAIRS = 1 << 17
 """Pairs that are multiplied at once."""
 
 
-def plane_error(wheel: FrequencySet) -> float:
+def plane_error(freqs: FrequencySet) -> float:
     """Return how far the points of `fill_points` may be off in the complex plane: 6.8 u of the magnitude."""
-    return PLANE * abs(float(wheel.magnitude.hi))
+    return PLANE * abs(float(freqs.magnitude.hi))
 
 
-def has_points(wheel: FrequencySet, multiples: range) -> bool:
+def has_points(freqs: FrequencySet, multiples: range) -> bool:
     """Whether `fill_points` serves a run: upward, of no negative multiple, and for a magnitude that is no extreme."""
-    return multiples.start >= 0 and multiples.step > 0 and ordinary(float(wheel.magnitude.hi), "float32")
+    return multiples.start >= 0 and multiples.step > 0 and ordinary(float(freqs.magnitude.hi), "float32")
 
 
-def fill_points(wheel: FrequencySet, multiples: range, out: Complex) -> None:
+def fill_points(freqs: FrequencySet, multiples: range, out: Complex) -> None:
     """Write cos + i sin of the rows of a run, magnitude included, within `plane_error`.
 
     Parameters
     ----------
-    wheel : FrequencySet
+    freqs : FrequencySet
         The frequencies.
     multiples : range
         See `has_points`; parts of one long run share a ladder.
@@ -346,14 +346,14 @@ def fill_points(wheel: FrequencySet, multiples: range, out: Complex) -> None:
     """
     offset, first = multiples.start % multiples.step, multiples.start // multiples.step
     last = first + len(multiples)
-    ladder = ladder_for(wheel, offset, multiples.step, False, WINDOW.bias, len(multiples))
+    ladder = ladder_for(freqs, offset, multiples.step, False, WINDOW.bias, len(multiples))
     right, group = ladder.offsets(False), group_size(ladder) * ladder.block
     at = first
     with short_buffers():
         while at < last:
             anchors, stop = anchors_at(ladder, at // group), min((at // group + 1) * group, last)
-            left = anchors.turned(False, False) * (1.0 / WINDOW.bias)
-            for block in blocks(ladder.block, wheel.count, at, stop, PAIRS):
+            left = anchors.mirrored(False, False) * (1.0 / WINDOW.bias)
+            for block in blocks(ladder.block, freqs.count, at, stop, PAIRS):
                 start = at - first + block.start
                 target = out[start : start + block.size].reshape(-1)
                 Outer(np.multiply, left, right, block, target)(block.anchor - anchors.base)

@@ -85,8 +85,8 @@ class Extrapolation:
 
     @property
     def _said(self) -> str:
-        said = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
-        return "\n  ".join(filter(None, said))
+        phrase = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
+        return "\n  ".join(filter(None, phrase))
 
     def __repr__(self) -> str:
         return "\n  ".join([self._said, *(scaled.line for scaled in self.scalings)])

@@ -126,12 +126,12 @@ def _smooth(way: str, old: int, place: NDArray[np.float64]) -> Taps:
 
 def _antialiased(way: str, old: int, scale: float, centre: NDArray[np.float64]) -> Taps:
     """Return the taps of a filter stretched by the scale where the table shrinks, over the rows it reaches."""
-    stretch = max(scale, 1.0)
-    support = (1 if way == "linear" else 2) * stretch
+    widening = max(scale, 1.0)
+    support = (1 if way == "linear" else 2) * widening
     first = np.maximum((centre - support + 0.5).astype(np.int64), 0)
     stop = np.minimum((centre + support + 0.5).astype(np.int64), old)
     index = first[:, None] + np.arange(int((stop - first).max()))
-    distance = np.abs(index - centre[:, None] + 0.5) / stretch
+    distance = np.abs(index - centre[:, None] + 0.5) / widening
     weight = np.maximum(1 - distance, 0.0) if way == "linear" else _cubic(distance, CUBIC_ANTIALIASED)
     weight = np.where(index < stop[:, None], weight, 0.0)
     return Taps(np.minimum(index, old - 1), weight / weight.sum(1, keepdims=True))

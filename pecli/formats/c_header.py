@@ -46,9 +46,9 @@ def begin(table: Tabular, output: Output, note: str = "") -> None:
     from pecli.version import __version__
 
     guard = f"{_word(output)}_H".upper()
-    told = [f"pecli {__version__}: {plain(table.recipe or 'a table without a recipe')}", *note.splitlines()]
-    said = "\n".join(f" * {line}" for line in told).replace("*/", "* /").replace("\\", "/")
-    text = f"/*\n{said}\n */\n#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n"
+    facts = [f"pecli {__version__}: {plain(table.recipe or 'a table without a recipe')}", *note.splitlines()]
+    comment = "\n".join(f" * {line}" for line in facts).replace("*/", "* /").replace("\\", "/")
+    text = f"/*\n{comment}\n */\n#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n"
     output.write(text.encode("ascii", "backslashreplace"))
 
 

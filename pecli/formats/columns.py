@@ -193,8 +193,8 @@ def _batch(
         rows = real_pairs(values[array.name])
         if wide and array.row_shape:
             kind = arrow_type(real_type(array.dtype))
-            turned = np.ascontiguousarray(rows.reshape(len(rows), -1).T)
-            found += [arrow_array(column, kind) for column in turned]
+            columns_first = np.ascontiguousarray(rows.reshape(len(rows), -1).T)
+            found += [arrow_array(column, kind) for column in columns_first]
         else:
             found.append(arrow_array(rows, array_type(array)))
     return pa.RecordBatch.from_arrays(found, schema=plan)

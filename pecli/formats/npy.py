@@ -133,13 +133,13 @@ class NpyArray:
         low = int(places.min())
         if (int(places.max()) - low) * self.dtype.itemsize > LARGEST_STRETCH:
             raise self.file.source.bad("holds rows in Fortran order that lie too far apart: save it in C order")
-        stretch = np.empty(int(places.max()) + 1 - low, self.dtype)
+        span = np.empty(int(places.max()) + 1 - low, self.dtype)
         flat = np.empty((len(places), *array.row_shape[::-1]), out.dtype)  # columns in the order of the file
         columns = flat.reshape(len(places), -1)
         for column in range(columns.shape[1]):
             offset = self.offset + (column * array.rows + low) * self.dtype.itemsize
-            self.file.values(offset, self.dtype, stretch)
-            columns[:, column] = stretch[places - low]
+            self.file.values(offset, self.dtype, span)
+            columns[:, column] = span[places - low]
         out[...] = flat.transpose(0, *range(flat.ndim - 1, 0, -1))
 
 

@@ -14,7 +14,7 @@ from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
 from pecli.spec.tabular import Array, Tabular
 
-MOST = (1 << 31) - 1  # bytes that its readers take
+MAX_BYTES = (1 << 31) - 1  # bytes that its readers take
 OPSET, IR = 23, 10  # the first that has RotaryEmbedding, and the version of the container that goes with it
 GRAPH, INITIALIZER, RAW = 7, 5, 9  # numbers of the fields, in the published definition of the container
 BYTES = 2  # how a field of bytes is marked
@@ -40,8 +40,8 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
         pieces.append((at, mark))
         offsets[array.name] = at + len(mark)
         at = offsets[array.name] + array.bytes
-    if at > MOST:
-        raise BadParameter("format", "onnx", f"holds at most {MOST:,} bytes, and this takes {at:,}: give fewer rows")
+    if at > MAX_BYTES:
+        raise BadParameter("format", "onnx", f"holds at most {MAX_BYTES:,} bytes, this takes {at:,}: give fewer rows")
     return FileLayout(at, tuple(pieces), offsets).draft(table, options)
 
 

@@ -207,9 +207,9 @@ def fitted(encoding: Encoding, setting: Setting) -> Recipe:
         elif parameter.option == "content" and "channels" in keys:
             own |= {"content": f"none:dim={keys['channels']}", "channels": keys["channels"]}  # content of any length
     needed = {p.option: keys[p.option] for p in encoding.options if p.required and p.option in keys}
-    for beneath in (needed, keys):
+    for defaults in (needed, keys):
         try:
-            return Recipe.with_defaults(encoding.name, own, beneath)
+            return Recipe.with_defaults(encoding.name, own, defaults)
         except PecliError:  # a width that its grid, its axes or its sections do not divide
             continue
     return example

@@ -134,8 +134,8 @@ def _distance(m: Matrices) -> Property:
 
 def _symmetric(m: Matrices) -> Property:
     """Return whether query and key may change places."""
-    turned = m.values.swapaxes(1, 2)
-    same = (m.values == turned) | (np.isnan(m.values) & np.isnan(turned))
+    transposed = m.values.swapaxes(1, 2)
+    same = (m.values == transposed) | (np.isnan(m.values) & np.isnan(transposed))
     text = f"{percent(float(same.mean()), 2)} of the values are the same with query and key exchanged"
     return Property("symmetric", bool(same.all()), text, {"equal": float(same.mean())})
 

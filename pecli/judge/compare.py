@@ -16,7 +16,7 @@ from pecli.judge.planes import planes_of
 from pecli.spec.tabular import Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, Progress, compare_tables
 from pecli.tables.figures import Tolerance
-from pecli.tables.guise import Guise
+from pecli.tables.naming import ArrayNaming
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views, same_layout
 
@@ -49,7 +49,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if found.arrays and found.complete and not found.total.beyond:
         return []
     with np.errstate(all="ignore"):  # a file may hold any number
-        if isinstance(expected, Table) and expected.request.guise != Guise():
+        if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
         table = _computed(expected)
         if table is not None:

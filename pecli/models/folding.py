@@ -15,7 +15,7 @@ from pecli.models.config import Keys, Notes, number, shown
 from pecli.models.families import ModelFamily, head_of, load_json, pairs_of
 
 Parameters = dict[str, Any]
-WITH_ORIGINAL = tuple(name for name, kind in ROPE_TYPES.items() if kind.original_beside)
+WITH_ORIGINAL = tuple(name for name, kind in ROPE_TYPES.items() if kind.original_outside)
 FULL, SLIDING = "full_attention", "sliding_attention"
 
 
@@ -276,10 +276,10 @@ def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     share = share_beside(keys, family, notes, None, "")
     if share is not None:
         params["partial_rotary_factor"] = share
-    stretch = family.option("stretch")
-    if stretch and number(keys.get(stretch)) not in (None, 1):
-        params.update(rope_type="linear", factor=keys.get(stretch))
-        notes.use(stretch, "divides the positions")
+    divisor = family.option("stretch")
+    if divisor and number(keys.get(divisor)) not in (None, 1):
+        params.update(rope_type="linear", factor=keys.get(divisor))
+        notes.use(divisor, "divides the positions")
     for key in ("rope_scaling", "rope_theta", "rope_parameters"):
         if keys.data.get(key) and key != name:
             _complete(keys, key)

@@ -93,18 +93,18 @@ def other_layers(model_type: str, keys: Keys, notes: Notes) -> dict[str, LayerRe
         For positions that no encoding of pecli has.
     """
     found: dict[str, LayerReading] = {}
-    beside: dict[str, LayerReading] = {}
+    secondary: dict[str, LayerReading] = {}
     for options in _specs(model_type, keys):
         if options["encoding"] == UNKNOWN:
             raise keys.bad(f"is of {model_type}, whose positions no encoding of pecli has: {_words(options['note'])}")
         layer = _reading(options, keys, notes)
         name = options.get("layer", "all")
         if "when" in options:
-            (found if holds(options["when"], keys, notes) else beside)[name] = layer
+            (found if holds(options["when"], keys, notes) else secondary)[name] = layer
         else:
             found.setdefault(name, layer)
-    for name in found.keys() & beside.keys():
-        found[name] = replace(found[name], also={beside[name].encoding: beside[name].params})
+    for name in found.keys() & secondary.keys():
+        found[name] = replace(found[name], also={secondary[name].encoding: secondary[name].params})
     return found or None
 
 
@@ -239,12 +239,12 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
 
 def _deberta_kinds(keys: Keys) -> list[str] | None:
     """Return the terms of positions that pos_att_type names; None where it is not given."""
-    said = keys.get("pos_att_type")
-    kinds = said.lower().split("|") if isinstance(said, str) else said
+    phrase = keys.get("pos_att_type")
+    kinds = phrase.lower().split("|") if isinstance(phrase, str) else phrase
     if kinds is None:
         return None
     if not isinstance(kinds, list | tuple) or not all(isinstance(kind, str) for kind in kinds):
-        raise keys.bad(f"has pos_att_type {shown(said)}: it must be a list of c2p and p2c")
+        raise keys.bad(f"has pos_att_type {shown(phrase)}: it must be a list of c2p and p2c")
     return [kind for kind in ("c2p", "p2c") if kind in [one.strip() for one in kinds]]
 
 

@@ -114,8 +114,8 @@ def _composite(
         reading = read_data(_typed(inside, word, model_type), path, f"{where}{main}.", word)
     else:
         flat = any(name in data for name in ("hidden_size", "num_attention_heads", "n_embd", "d_model"))
-        beside = {name: value for name, value in data.items() if name != "model_type"} if flat else {}
-        reading = read_data({**beside, "model_type": word}, path, where, word)
+        siblings = {name: value for name, value in data.items() if name != "model_type"} if flat else {}
+        reading = read_data({**siblings, "model_type": word}, path, where, word)
         near = next((name for name in data if nearly(name, [main])), None)
         if near is not None:
             text = f"{where}{near} is not read; did you mean {main}? the defaults of {word} are used"

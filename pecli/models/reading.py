@@ -179,12 +179,12 @@ class ConfigReading:
             (name, layer.encoding, ", ".join(f"{key}={text}" for key, text in layer.params.items()), layer.length or "")
             for name, layer in self.layers.items()
         ]
-        said = [
+        phrase = [
             f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it",
             *self.warnings,
             *self.faults,
         ]
-        return html_table("\n  ".join(said), ("layers", "encoding", "parameters", "length"), rows)
+        return html_table("\n  ".join(phrase), ("layers", "encoding", "parameters", "length"), rows)
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

@@ -60,9 +60,9 @@ class Rope:
         if isinstance(written, dict) and inner in written:
             return f"{self.where}.{inner}"
         own = {"rope_theta": "theta-key", "partial_rotary_factor": "partial-key"}.get(name, "")
-        for beside in (self.family.option(own), self.family.names.get(name, name)):
-            if beside in self.keys.data:
-                return beside
+        for key in (self.family.option(own), self.family.names.get(name, name)):
+            if key in self.keys.data:
+                return key
         return f"{self.where}.{name}"
 
     def text(self, name: str) -> str:
@@ -200,16 +200,16 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
 def _scores(rope: Rope, width: int) -> str:
     """Return what multiplies the products of queries and keys, in the words of `LayerReading.scores`."""
     family, keys = rope.family, rope.keys
-    said = "part" if "qk_rope_head_dim" in family.head or family.option("split") else _score_scale(rope, width)
+    scores = "part" if "qk_rope_head_dim" in family.head or family.option("split") else _score_scale(rope, width)
     name, _, default = family.option("cap").partition(":")
     cap = keys.get(name) if name in keys else default or None
     if cap is None:
-        return said
+        return scores
     rope.notes.use(name, "cap of the scores")
     value = number(cap) if name in keys else number(float(default))
     if value is None or value <= 0:
         raise keys.bad(f"has {name} {shown(cap)}: it must be a positive number")
-    return f"{said} capped {cap}".lstrip()
+    return f"{scores} capped {cap}".lstrip()
 
 
 def _score_scale(rope: Rope, width: int) -> str:

@@ -125,7 +125,7 @@ def _image(cells: Cells) -> str:
 def _text(words: Words) -> str:
     style = (f' font-size="{words.size}"' if words.size != SIZE else "") + (' font-weight="bold"' if words.bold else "")
     x, y = words.x, words.y
-    place = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)"' if words.turned else f'x="{x:.1f}" y="{y:.1f}"'
+    place = f'transform="translate({x:.1f} {y:.1f}) rotate(-90)"' if words.vertical else f'x="{x:.1f}" y="{y:.1f}"'
     return f'<text {place} text-anchor="{words.anchor}"{style}>{escape(printable(words.text))}</text>'
 
 
@@ -171,7 +171,7 @@ def _put(paper: Any, patches: Any, shape: Shape, down: float, order: int) -> Non
         paper.text(
             shape.x, shape.y + down, printable(shape.text).replace("$", r"\$"), ha=ANCHORS[shape.anchor],
             va="baseline", fontsize=shape.size * POINT * LETTERS, fontweight="bold" if shape.bold else "normal",
-            rotation=90 if shape.turned else 0, rotation_mode="anchor", color=INK, zorder=order,
+            rotation=90 if shape.vertical else 0, rotation_mode="anchor", color=INK, zorder=order,
         )  # fmt: skip
     elif isinstance(shape, Stroke):
         width = shape.width * POINT

@@ -81,7 +81,7 @@ class Words:
     anchor: Literal["start", "middle", "end"] = "start"
     size: int = SIZE
     bold: bool = False
-    turned: bool = False
+    vertical: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _axes(heat: Heat, right: int, bottom: int) -> list[Shape]:
         y = TOP + place * (bottom - TOP)
         shapes += [Stroke([[(LEFT, y), (LEFT - 5, y)]]), Words(LEFT - 8, y + 4, tick_text(value), "end")]
     shapes.append(Words((LEFT + right) / 2, HEIGHT - 14, heat.x, "middle"))
-    return [*shapes, Words(18, (TOP + bottom) / 2, heat.y, "middle", turned=True)]
+    return [*shapes, Words(18, (TOP + bottom) / 2, heat.y, "middle", vertical=True)]
 
 
 def _ticks(ends: tuple[float, float], count: int, most: int = 6) -> list[tuple[float, float]]:
@@ -201,7 +201,7 @@ def _bar(heat: Heat, low: float, high: float, right: int, bottom: int) -> list[S
     for tick in scale.ticks:
         y = bottom - scale.place(tick) * (bottom - TOP)
         shapes += [Stroke([[(x + wide, y), (x + wide + 4, y)]]), Words(x + wide + 8, y + 4, tick_text(tick))]
-    return [*shapes, Words(x + wide + 58, (TOP + bottom) / 2, heat.value, "middle", turned=True)]
+    return [*shapes, Words(x + wide + 58, (TOP + bottom) / 2, heat.value, "middle", vertical=True)]
 
 
 def circle_shapes(chart: Circles) -> list[Shape]:
@@ -298,7 +298,7 @@ def _frame(chart: Framed, across: Scale, up: Scale) -> list[Shape]:
     shapes += [Words(LEFT - 8, y + 4, tick_text(t, chart.y), "end") for y, t in zip(heights, up.ticks, strict=True)]
     shapes += [Words(x, bottom + 19, tick_text(t), "middle") for x, t in zip(places, across.ticks, strict=True)]
     shapes.append(Words((LEFT + right) / 2, HEIGHT - 14, chart.x.label, "middle"))
-    return [*shapes, Words(18, (TOP + bottom) / 2, chart.y.label, "middle", turned=True)]
+    return [*shapes, Words(18, (TOP + bottom) / 2, chart.y.label, "middle", vertical=True)]
 
 
 def _lines(chart: LineChart, across: Scale, up: Scale) -> list[Shape]:

@@ -324,7 +324,7 @@ def _places(sample: Sample, count: int, rows: int) -> Floats:
     return np.arange(float(count)) if found is None or len(found) < rows else found.astype(np.float64)
 
 
-def turned(sample: Sample, name: str) -> list[Chart]:
+def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
     """Return one query and one key before and after pair 0 turns them, at rows that are always two apart."""
     found, reading = _pairs(sample), reading_of(sample)
     if found is None or reading is None or reading.family != "rotary" or len(found[0]) <= MEETINGS[-1][1]:
@@ -373,7 +373,7 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": _heat, "waves": partial(waves, channels=channels), "similarity": _similarity,
-        "rotation": rotation, "turned": turned, "bias": bias, "slopes": slopes,
+        "rotation": rotation, "turned": rotated_vectors, "bias": bias, "slopes": slopes,
     }  # fmt: skip
     if channels and "waves" not in (words or suited):
         raise BadParameter(

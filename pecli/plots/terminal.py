@@ -63,8 +63,8 @@ def heat_text(heat: Heat, screen: Screen) -> str:
     cells = resampled(heat.values, count, min(room, _widened(len(heat.values[0]), room)))
     low, top = heat.ends()
     step = 2 if blocks else 1
-    said = (heat.title, f"down: {heat.y}", f"across: {heat.x}")
-    lines = [line for text in said for line in within(text, screen.width)]
+    phrase = (heat.title, f"down: {heat.y}", f"across: {heat.x}")
+    lines = [line for text in phrase for line in within(text, screen.width)]
     for k in range(0, count, step):
         row = cells[k : k + step]
         label = _row_label(heat, k, count, step)
@@ -250,8 +250,8 @@ def _framed(chart: Framed, width: int) -> str:
         lines.append(f"{labels.get(row, ''):>{MARGIN - 1}} {'┤' if row in labels else '│'}{''.join(cell)}".rstrip())
     lines.append(f"{'':>{MARGIN}}└{'─' * columns}")
     lines.append(f"{'':>{MARGIN + 1}}{_ticks(across, columns)}".rstrip())
-    said = [part for text in (chart.x.label, *legend) for part in within(text, width, " " * (MARGIN + 1))]
-    return "\n".join([*lines, *said])
+    phrase = [part for text in (chart.x.label, *legend) for part in within(text, width, " " * (MARGIN + 1))]
+    return "\n".join([*lines, *phrase])
 
 
 def _ticks(scale: Scale, columns: int) -> str:

@@ -185,8 +185,8 @@ class Encoding:
         others = {word.replace("-", "_"): p.name for p in self.options for word in p.param.names}
         found: dict[str, object] = {}
         for key, value in given.items():
-            said = key.replace("-", "_").rstrip("_")
-            name = names.get(said, others.get(said))
+            typed = key.replace("-", "_").rstrip("_")
+            name = names.get(typed, others.get(typed))
             if name is None:
                 raise self._unknown(key, value)
             if name in found:
@@ -210,8 +210,8 @@ class Encoding:
     def other_words(self) -> list[str]:
         """Words beside the parameters' names that are understood, or refused with the right one."""
         own = {p.option for p in self.options}
-        said = [word for p in self.options for word in (*p.param.names, *(word for word, _ in p.param.wrong))]
-        return [word for word in dict.fromkeys(said) if word not in own]
+        typed = [word for p in self.options for word in (*p.param.names, *(word for word, _ in p.param.wrong))]
+        return [word for word in dict.fromkeys(typed) if word not in own]
 
     def _check_effect(self, parameter: Parameter, typed: Mapping[str, Value]) -> None:
         """Raise BadParameter where a given value changes nothing."""

@@ -240,10 +240,10 @@ Mistaken = Callable[[str, str, tuple[str, ...]], Iterator[Change]]
 """What a parameter is mistaken for: of its option, its value as text, and its choices (empty for no choice)."""
 
 
-def instead(option: str, other: str, value: str, *, kind: str | None = None, said: str = "") -> Change:
-    """Return the change of one parameter to another value; `said` is what that amounts to."""
+def instead(option: str, other: str, value: str, *, kind: str | None = None, phrase: str = "") -> Change:
+    """Return the change of one parameter to another value; `phrase` is what that amounts to."""
     text = f"{option} {other} where {value} was expected"
-    return Change(kind or option, f"{said}: {text}" if said else text, {option: other})
+    return Change(kind or option, f"{phrase}: {text}" if phrase else text, {option: other})
 
 
 def other_choices(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
@@ -257,9 +257,9 @@ def other_orders(option: str, value: str, choices: tuple[str, ...]) -> Iterator[
     """Yield the other orders of columns: sines and cosines exchanged, or in turn instead of in halves."""
     for other in choices:
         if {other, value} == {"sin-cos", "cos-sin"}:
-            yield instead(option, other, value, kind="exchanged", said="cos and sin are exchanged")
+            yield instead(option, other, value, kind="exchanged", phrase="cos and sin are exchanged")
         elif other != value:
-            yield instead(option, other, value, kind="layout", said="equal after swapping interleaved for halves")
+            yield instead(option, other, value, kind="layout", phrase="equal after swapping interleaved for halves")
 
 
 def other_values(*usual: str) -> Mistaken:
@@ -278,17 +278,17 @@ def other_bases(*usual: str) -> Mistaken:
         yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
         yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
         yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
-        for said, number, power_of_it in LOGARITHMS:
-            yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, said)
+        for phrase, number, power_of_it in LOGARITHMS:
+            yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, phrase)
         yield from other_values(*usual)(option, value, choices)
 
     return others
 
 
-def other_exponent(option: str, base: str, times: Fraction, said: str) -> Change:
+def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:
     """Return the change of a base to the one that gives exponents so many times as large."""
     other = power(Decimal(base), times)
-    text = f"{said}: as {option} {float(other):.6g} where {base} was expected"
+    text = f"{phrase}: as {option} {float(other):.6g} where {base} was expected"
     return Change("exponent", text, {option: number_text(other)})
 
 
@@ -312,13 +312,13 @@ UNITS = (
 
 def other_units() -> Iterator[Change]:
     """Yield the other units of angles."""
-    for said, factor in UNITS:
-        yield Change("unit", said, waves=_turned(factor))
+    for phrase, factor in UNITS:
+        yield Change("unit", phrase, waves=_turned(factor))
 
-    said = "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series"
-    yield Change("exponent", said, waves=_counted_from_one)
-    said = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
-    yield Change("exponent", said, waves=_counted_from_half)
+    phrase = "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series"
+    yield Change("exponent", phrase, waves=_counted_from_one)
+    phrase = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
+    yield Change("exponent", phrase, waves=_counted_from_half)
     yield Change("exponent", "the frequencies run backwards: the last one comes first", waves=_backwards)
 
 

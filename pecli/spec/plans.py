@@ -218,7 +218,7 @@ class Cross:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Companion:
     """A further array with one row for each position: ``at(points)`` gives (n, width).
 
     In a rotary table it has one column for each pair, and the layout duplicates
@@ -251,7 +251,7 @@ class Waves(Plan):
         Columns that hold a coordinate itself.
     cross : Cross, optional
         Instead of bands.
-    beside : tuple of Beside
+    companions : tuple of Beside
         Further arrays by position.
     form : {"real", "complex", "full"}
         "complex": ``pe`` holds cos + i sin, `width` of them.  "full": a rotary table whose `width`
@@ -269,7 +269,7 @@ class Waves(Plan):
     suffix: int = 0
     ramps: tuple[Ramp, ...] = ()
     cross: Cross | None = None
-    beside: tuple[Beside, ...] = ()
+    companions: tuple[Companion, ...] = ()
     form: Literal["real", "complex", "full"] = "real"
     parts: tuple[int, ...] = ()
 

@@ -51,11 +51,11 @@ def units(values: Floats, dtype: str) -> Floats:
 
 def median(values: Floats) -> Floats:
     """Return the median of the numbers along the last axis; NaN where there is none."""
-    told = np.isfinite(values)
+    finite = np.isfinite(values)
     found: Floats = np.nanmedian(
-        np.where(told | ~told.any(axis=-1, keepdims=True), np.nan_to_num(values), np.nan), axis=-1
+        np.where(finite | ~finite.any(axis=-1, keepdims=True), np.nan_to_num(values), np.nan), axis=-1
     )
-    return np.where(told.any(axis=-1), found, np.nan)
+    return np.where(finite.any(axis=-1), found, np.nan)
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,8 @@ class Profile:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """Columns that are known in every head but a few."""
-        told = np.isfinite(self.values)
-        found: NDArray[np.bool_] = np.asarray(told.mean(axis=0) > 0.5)
+        finite = np.isfinite(self.values)
+        found: NDArray[np.bool_] = np.asarray(finite.mean(axis=0) > 0.5)
         return found
 
     @cached_property

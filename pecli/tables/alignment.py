@@ -1,4 +1,4 @@
-"""A recipe's table, made to stand beside another one: what its text does not say is taken from there."""
+"""Aligns the table of a recipe with another one: length, layout, dtype and names come from there unless stated."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.guise import FREQUENCIES, beside
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
+from pecli.tables.naming import FREQUENCIES, companion_name
 from pecli.tables.parts import component_names, components_of
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table, rows_of
@@ -242,7 +242,7 @@ def _called(source: NamedSource, other: Tabular) -> dict[str, str]:
     pair = cosines_and_sines(names)
     if not pair or pair == ["cos", "sin"] or "name" in source.given:
         return {}
-    also = {"beside": FREQUENCIES} if beside(pair[0], FREQUENCIES) in names else {}
+    also = {"companion": FREQUENCIES} if companion_name(pair[0], FREQUENCIES) in names else {}
     return {"name": "+".join(pair), **also}
 
 
@@ -287,7 +287,7 @@ def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
     return [both, *(source for source in sources if source.is_recipe)]
 
 
-def open_beside(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:
+def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[Tabular, Tabular]:
     """Open two sources so that they can be compared: a recipe takes from the other what its text leaves open.
 
     Of two recipes without a length both get `length` rows.

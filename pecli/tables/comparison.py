@@ -46,7 +46,7 @@ class ArrayComparison:
         Of the first; `other_name`, `other_shape` and `other_dtype` of the second.
     ulp_dtype : str or None
         Type in whose units distances are counted; None where it has none.
-    stretch : int
+    row_block : int
         Rows for which one number stands in the profile.
     figures : Figures
     lead : int
@@ -59,7 +59,7 @@ class ArrayComparison:
     dtype: str
     other_dtype: str
     ulp_dtype: str | None
-    stretch: int
+    row_block: int
     figures: Figures
     other_name: str
     lead: int = 1
@@ -82,7 +82,7 @@ class ArrayComparison:
         """The second beside the first."""
         return ArrayComparison(
             self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
-            self.ulp_dtype, self.stretch, self.figures.reversed(self.other_name), self.name, self.lead,
+            self.ulp_dtype, self.row_block, self.figures.reversed(self.other_name), self.name, self.lead,
         )  # fmt: skip
 
     @property
@@ -100,7 +100,7 @@ class ArrayComparison:
     def profile(self) -> list[tuple[int, float]]:
         """First row and largest difference of each stretch of rows; empty where nothing differs."""
         found = self.figures.profile
-        return [] if found is None else [(k * self.stretch, float(v)) for k, v in enumerate(found)]
+        return [] if found is None else [(k * self.row_block, float(v)) for k, v in enumerate(found)]
 
 
 @dataclass(repr=False)
@@ -197,8 +197,8 @@ class Comparison:
 
 def _share(some: int, every: int) -> str:
     """Return a share; 1 only of all."""
-    said = f"{some / every:.3g}"
-    return f"all but {every - some:,}" if said == "1" and some != every else said
+    phrase = f"{some / every:.3g}"
+    return f"all but {every - some:,}" if phrase == "1" and some != every else phrase
 
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small
@@ -272,7 +272,7 @@ def compare_lanes(
             break
     ulp_dtype = coarser(left.dtype, right.dtype)
     return ArrayComparison(
-        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.stretch, total, right.name,
+        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.row_block, total, right.name,
         left.lead,
     )  # fmt: skip
 

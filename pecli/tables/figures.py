@@ -319,7 +319,7 @@ class Pairing:
     tolerance: Tolerance
 
     @cached_property
-    def turned(self) -> tuple[int, bool] | None:
+    def layout_change(self) -> tuple[int, bool] | None:
         """How many columns of a vector are pairs that were turned, and whether neighbours: what one of the files says.
 
         A unit in the last place is then that of a pair's norm.
@@ -348,7 +348,7 @@ class Pairing:
         return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
 
     @property
-    def stretch(self) -> int:
+    def row_block(self) -> int:
         """Rows for which one number stands in the profile."""
         return max(1, -(-self.left.rows // STRETCHES))
 
@@ -429,7 +429,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
     gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
     units = _units(a, b, x, y, (left, right))
-    if pairing.turned is not None and units is not None:
+    if pairing.layout_change is not None and units is not None:
         units = _turned_units(pairing, x, y, gap)
     nan = infinite = OddValues()
     known = units
@@ -491,11 +491,11 @@ def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], g
     }
     if not top:
         return found
-    stretches = np.zeros(-(-pairing.left.rows // pairing.stretch))
-    np.maximum.at(stretches, np.arange(row, row + len(rows)) // pairing.stretch, rows)
+    row_blocks = np.zeros(-(-pairing.left.rows // pairing.row_block))
+    np.maximum.at(row_blocks, np.arange(row, row + len(rows)) // pairing.row_block, rows)
     columns = gap.max(axis=0, initial=0.0).astype(np.float64) if gap.shape[1] <= MOST_COLUMNS else None
     worst = pairing.place(row, _worst(x, y, gap, top), x, y)
-    return {**found, "worst": worst, "columns": columns, "profile": stretches}
+    return {**found, "worst": worst, "columns": columns, "profile": row_blocks}
 
 
 def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> int:
@@ -549,10 +549,10 @@ def _units(
 
 def _turned_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> NDArray[Any]:
     """Return distances in units in the last place of the norms of pairs, rounded up."""
-    assert pairing.turned is not None
+    assert pairing.layout_change is not None
     dtype = coarser(pairing.left.dtype, pairing.right.dtype)
     assert dtype is not None
-    width, interleaved = pairing.turned
+    width, interleaved = pairing.layout_change
     vectors = (values.astype(np.float64).reshape(-1, pairing.left.shape[-1]) for values in (x, y))
     norms = np.maximum(*(pair_norms(values, width, interleaved) for values in vectors)).reshape(gap.shape)
     units = np.ceil(gap.astype(np.float64) / last_place(norms, dtype))

@@ -1,4 +1,4 @@
-"""What is asked of a table beside its recipe, and which of the positions it holds."""
+"""The request for a table (dtype, layout, form, names) and the positions that it holds."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pecli.numbers.positions import Positions, parse_shard
 from pecli.records import dataclass
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family
-from pecli.tables.guise import Guise
 from pecli.tables.layouts import check_layout
+from pecli.tables.naming import ArrayNaming
 
 if TYPE_CHECKING:
     from pecli.spec.recipe import Recipe
@@ -39,7 +39,7 @@ def known_arithmetic(word: object) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a table beside its recipe; the words of the command line.
+    """A request for a table apart from its recipe, in the words of the command line.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Request:
         Which of the keys' positions the queries have.
     arithmetic : str
         One of `ARITHMETICS`.
-    guise : Guise
+    naming : Guise
         Names and shapes of the arrays as others have them.
     """
 
@@ -68,7 +68,7 @@ class Request:
     queries: int | None = None
     align: str = "last"
     arithmetic: str = "exact"
-    guise: Guise = Guise()
+    naming: ArrayNaming = ArrayNaming()
 
     @classmethod
     def of(
@@ -119,7 +119,7 @@ class Request:
             value = getattr(self, name)
             if value != getattr(type(self), name):
                 found[name] = str(value)
-        return found | self.guise.keys()
+        return found | self.naming.keys()
 
     def extent(self, positions: Positions) -> Extent:
         """Return which of these positions the table has rows of.
@@ -192,8 +192,8 @@ def positions_of(
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
     """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays.
 
-    ``with``, which is no name in Python, is returned as ``beside``.
+    ``with``, which is no name in Python, is returned as ``companion``.
     """
     encoding = CATALOGUE.get(name)
     own = {p.key for p in encoding.options} if encoding else set()
-    return {"beside" if key == "with" else key: keys.pop(key) for key in KEYS if key in keys and key not in own}
+    return {"companion" if key == "with" else key: keys.pop(key) for key in KEYS if key in keys and key not in own}

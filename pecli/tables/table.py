@@ -16,7 +16,7 @@ from pecli.numbers.positions import Positions
 from pecli.spec.plans import Conditional, Plan
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.guise import Guise, frequencies
+from pecli.tables.naming import ArrayNaming, frequencies
 from pecli.tables.request import Extent, Request, positions_of, take_table_keys
 from pecli.version import __version__
 
@@ -48,8 +48,8 @@ class Table(Tabular):
         self.filler = filler_for(source, extent, request, Table.parse)
         self.arrays = own = self.filler.arrays
         self._called: dict[str, str] = {}  # the filler's names of the arrays, where they have others
-        if request.guise != Guise():
-            self.arrays = request.guise.arrays(own, source, request.dtype)
+        if request.naming != ArrayNaming():
+            self.arrays = request.naming.arrays(own, source, request.dtype)
             self._called = {array.name: theirs.name for array, theirs in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
         self.recipe: str | None = join_recipe(
@@ -87,7 +87,7 @@ class Table(Tabular):
         arithmetic: str = "exact",
         name: str | None = None,
         lead: object = None,
-        beside: str | None = None,
+        companion: str | None = None,
     ) -> Table:
         """Return the table of a recipe at these positions.
 
@@ -120,7 +120,7 @@ class Table(Tabular):
             What to call the arrays, several joined with ``+``: ``"cos_cached+sin_cached"``.
         lead : int, optional
             Axes of length 1 before the others: 1 for (1, n, dim).
-        beside : {"inv_freq"}, optional
+        companion : {"inv_freq"}, optional
             A further array: the frequencies of a rotary table. A recipe's key is ``with``.
 
         Raises
@@ -139,7 +139,7 @@ class Table(Tabular):
         request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
         if queries is not None or keys is not None or align is not None:
             request = request.with_queries(recipe.encoding, queries, align)
-        request = replace(request, guise=Guise.of(name, lead, beside))
+        request = replace(request, naming=ArrayNaming.of(name, lead, companion))
         extent = request.extent(where)
         whole = shard is None and where.start == 0
         part = "shard=" if shard is not None else "start=" if where.is_range else "positions="
@@ -171,8 +171,8 @@ class Table(Tabular):
         return Table(self.source, self.extent, replace(self.request, dtype=dtype), self.names)
 
     def plain(self) -> Table:
-        """Return the same table with pecli's own names and shapes, and nothing beside."""
-        return Table(self.source, self.extent, replace(self.request, guise=Guise()))
+        """Return the same table with pecli's own names and shapes, and no companion array."""
+        return Table(self.source, self.extent, replace(self.request, naming=ArrayNaming()))
 
     def only(self, names: Sequence[str]) -> Table:
         """Return the table with some of its arrays alone, which no recipe says.

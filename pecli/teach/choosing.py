@@ -167,14 +167,14 @@ def _rule(text: str, encodings: Sequence[Encoding]) -> Holds:
     if name != "family" and name not in known:
         raise UnknownName("fact", name, ("family", *known))
 
-    def said(encoding: Encoding) -> object:
+    def stated(encoding: Encoding) -> object:
         return encoding.family.word if name == "family" else getattr(encoding.facts, known[name])
 
     words: Mapping[object, str] = {v: {True: "yes", False: "no"}.get(v, str(v)) if isinstance(v, bool) else str(v)
-                                   for v in map(said, encodings)}  # fmt: skip
+                                   for v in map(stated, encodings)}  # fmt: skip
     spoken = set(words.values())
     if word == "yes" and "no" in spoken:
-        return lambda e: said(e) is True or said(e) not in (False, "no")
+        return lambda e: stated(e) is True or stated(e) not in (False, "no")
     if word not in spoken:
         raise BadParameter("where", text, f"says what {name} never is: give one of {', '.join(sorted(spoken))}")
-    return lambda e: words[said(e)] == word
+    return lambda e: words[stated(e)] == word

@@ -137,9 +137,9 @@ def trained_step(table: Table) -> Iterator[Step]:
     held = [fixed for fixed in table.plan.fixed if fixed.role in ("parameter", "vector")]
     formula = table.source.encoding.facts.parameters
     if held:
-        said = ", ".join(f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held)
+        phrase = ", ".join(f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held)
         count = sum(prod(fixed.shape) for fixed in held)
-        line = f"{said}: {count:,} numbers"
+        line = f"{phrase}: {count:,} numbers"
     else:
         count = formula_value(formula, table.source.values) if formula != "0" else 0
         line = f"{formula} = {count:,} numbers"

@@ -85,9 +85,9 @@ def assert_applied(
     from pecli.testing.applied import Applied
 
     source = api.source_of(expected, layer_type=layer_type, stack=stack)
-    said = Applied(source, inputs, outputs, pairs, start, positions, axes).fault(atol)
-    if said:
-        raise AssertionError(said)
+    phrase = Applied(source, inputs, outputs, pairs, start, positions, axes).fault(atol)
+    if phrase:
+        raise AssertionError(phrase)
 
 
 def check_encoding(encoding: Any, length: int = 12) -> None:

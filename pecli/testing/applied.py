@@ -67,11 +67,11 @@ class Applied:
         gap = self.gap(made)
         if gap <= allowed:
             return ""
-        said = f"the outputs are up to {figure(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
+        phrase = f"the outputs are up to {figure(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
         found = self.explained(made)
         right = bool(found) and all(": the rotation is right" in text for text in found)
         how = "was applied rightly, but coarsely" if right else "was not applied rightly"
-        return "\n  ".join([f"{self.source.text} {how}: {said}", *found])
+        return "\n  ".join([f"{self.source.text} {how}: {phrase}", *found])
 
     @property
     def allowed(self) -> float:
@@ -87,8 +87,14 @@ class Applied:
 
     def made(self, **options: Any) -> Any:
         """Return what is made of the inputs, in float64."""
-        wish = {"pairs": self.pairs, "start": self.start, "positions": self.positions, "axes": self.axes, **options}
-        return api.apply(self.source, self.before, dtype="float64", **wish)
+        given = {
+            "pairs": self.pairs,
+            "start": self.start,
+            "positions": self.positions,
+            "axes": self.axes,
+            **options,
+        }
+        return api.apply(self.source, self.before, dtype="float64", **given)
 
     def gap(self, made: Any) -> float:
         """Return how far the outputs are from what is made of the inputs; infinite where one is not a number."""

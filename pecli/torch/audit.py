@@ -445,11 +445,11 @@ def audit(model: torch.nn.Module, length: int = 64) -> list[Audited]:
         differ.
     """
     found = [_audited(live, length) for live in _tables(model)]
-    said = {one.recipe for one in found}
+    recipes = {one.recipe for one in found}
     for kind, source in _sources(model).items():
         assert source.recipe is not None
         recipe = source.recipe.short
-        if recipe not in said and source.recipe.encoding.family is not Family.NONE:
+        if recipe not in recipes and source.recipe.encoding.family is not Family.NONE:
             found.append(
                 Audited(kind, recipe, note="the config says it, and no module of the model was found to hold it")
             )

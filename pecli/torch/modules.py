@@ -10,10 +10,10 @@ from typing import Any
 import torch
 
 from pecli.errors import BadParameter, PecliError
-from pecli.held import Held, Stored, turned
+from pecli.held import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
-from pecli.tables.guise import FREQUENCIES
+from pecli.tables.naming import FREQUENCIES
 
 WHOLE = ("pe", "pe.weight", "weight", "weights", "pos_embed", "position_embeddings.weight", "embed_positions.weight")
 PAIR = ("cos_cached", "sin_cached"), ("cos", "sin")
@@ -21,7 +21,7 @@ TRAINED = {"weight": ("weight", "relative_attention_bias.weight"), "vector": ("v
 IGNORED = ("position_ids", "original_inv_freq")
 
 
-def take_saved(held: Held, state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], list[str]]:
+def take_saved(held: FrameworkTable, state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], list[str]]:
     """Return what a state dict holds of a table by the keys that it is known by, and what is wrong with it.
 
     Trained arrays get the module's names and lose axes of length 1. Computed ones are compared and left out: a value
@@ -49,7 +49,7 @@ def take_saved(held: Held, state: Mapping[str, Any], prefix: str) -> tuple[dict[
     return taken, faults
 
 
-def _faults(held: Held, prefix: str, saved: Mapping[str, Any]) -> list[str]:
+def _faults(held: FrameworkTable, prefix: str, saved: Mapping[str, Any]) -> list[str]:
     import numpy as np
 
     from pecli.numbers.rounding import widen
@@ -60,10 +60,10 @@ def _faults(held: Held, prefix: str, saved: Mapping[str, Any]) -> list[str]:
         values = to_numpy(value)
         arrays[word] = widen(values, dtype).astype(np.float32) if dtype == "bfloat16" else values
     try:
-        said = held.fault(arrays, dtype)
+        phrase = held.fault(arrays, dtype)
     except PecliError as error:
-        said = str(error)
-    return [f"{prefix}{next(iter(saved))}: {said}"] if said else []
+        phrase = str(error)
+    return [f"{prefix}{next(iter(saved))}: {phrase}"] if phrase else []
 
 
 def tensor(values: Any, dtype: str) -> torch.Tensor:
@@ -103,7 +103,7 @@ class TableModule(torch.nn.Module):
         grow: bool = True,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.held, self.dtype = Held(subject, self.family, length, grow), dtype
+        self.held, self.dtype = FrameworkTable(subject, self.family, length, grow), dtype
         for name, stored in self.held.start(name_of(dtype)).items():
             self.register_parameter(name, torch.nn.Parameter(tensor(*stored).clone().to(device)))
         self.constants: tuple[str, ...] = ()
@@ -307,7 +307,7 @@ class RotaryModule(TableModule):
         cos, sin = self(positions, offset, x.shape[-2])
         if cos.ndim == 3:
             cos, sin = cos[:, None], sin[:, None]
-        made: torch.Tensor = turned(x, cos, sin, pairs, _join, _weave)
+        made: torch.Tensor = rotated_pairs(x, cos, sin, pairs, _join, _weave)
         return made.to(x.dtype)
 
 

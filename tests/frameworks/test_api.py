@@ -11,7 +11,7 @@ import pytest
 
 import pecli
 from pecli.errors import BadParameter, PecliError, UnknownName
-from pecli.held import Held
+from pecli.held import FrameworkTable
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import InMemory
 from tests.conftest import ROOT, clean_environment
@@ -173,7 +173,7 @@ def test_a_users_program_passes_a_strict_type_check(tmp_path):
 
 
 def test_a_position_before_a_held_table_is_refused_and_not_counted_from_its_end():
-    held = Held("rope:dim=8", Family.ROTARY, 8, True)
+    held = FrameworkTable("rope:dim=8", Family.ROTARY, 8, True)
     held.check_first(0)
     with pytest.raises(IndexError, match="position -6 lies before the table of rope:dim=8"):
         held.check_first(-6)

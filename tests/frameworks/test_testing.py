@@ -16,7 +16,7 @@ from tests.conftest import ROOT, clean_environment
 Q = np.random.default_rng(3).standard_normal((2, 3, 5, 8)).astype(np.float32)
 
 
-def turned(x, pairs="half", start=0, sign=1):
+def rotated_pairs(x, pairs="half", start=0, sign=1):
     """A kernel in double precision."""
     angles = (start + np.arange(x.shape[-2]))[:, None] / 10000.0 ** (np.arange(0, 8, 2) / 8)
     cos, sin = np.cos(angles), sign * np.sin(angles)
@@ -43,18 +43,18 @@ def test_a_frameworks_arithmetic_may_be_what_is_expected():
 
 
 def test_a_right_kernel_passes():
-    assert_applied(Q, turned(Q), "rope:dim=8", pairs="half")
-    assert_applied({"q": Q}, {"q": turned(Q, start=9)}, "rope:dim=8", pairs="half", start=9)
+    assert_applied(Q, rotated_pairs(Q), "rope:dim=8", pairs="half")
+    assert_applied({"q": Q}, {"q": rotated_pairs(Q, start=9)}, "rope:dim=8", pairs="half", start=9)
     with pytest.raises(AssertionError, match=r"it is 1\.01 times as long as expected"):
-        assert_applied(Q, turned(Q) * np.float32(1.01), "rope:dim=8", pairs="half")
+        assert_applied(Q, rotated_pairs(Q) * np.float32(1.01), "rope:dim=8", pairs="half")
 
 
 @pytest.mark.parametrize(
     ("outputs", "says"),
     [
-        (turned(Q, "interleaved"), "interleaved pairs were rotated where half-split ones were expected"),
-        (turned(Q, sign=-1), "the other sense"),
-        (turned(Q, start=1), "off by one: row p has position p . 1"),
+        (rotated_pairs(Q, "interleaved"), "interleaved pairs were rotated where half-split ones were expected"),
+        (rotated_pairs(Q, sign=-1), "the other sense"),
+        (rotated_pairs(Q, start=1), "off by one: row p has position p . 1"),
         (Q, "not rotated at all"),
     ],
 )

@@ -54,8 +54,8 @@ class Ground:
         written = sum(path.stat().st_size for name in left for path in _files(self.folder / name))
         if problem := outcome.problem(written):
             bad.append((label, words, problem))
-        elif beside := [name for name in left if name.startswith(".") or name not in named]:
-            bad.append((label, words, f"left {beside} beside"))
+        elif companion := [name for name in left if name.startswith(".") or name not in named]:
+            bad.append((label, words, f"left {companion} beside"))
         elif outcome.status == 2 and left:
             bad.append((label, words, f"failed and left {left}"))
         for name in left:

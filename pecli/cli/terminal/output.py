@@ -15,7 +15,7 @@ from typing import Any
 
 from pecli.numbers.reader import shown
 
-LEAST, WIDE = 40, 80  # columns of a screen, and of prose
+MIN_COLUMNS, WIDE = 40, 80  # columns of a screen, and of prose
 ASCII = str.maketrans({"…": ".", "≥": ">"})  # where no more is shown
 
 
@@ -84,8 +84,8 @@ def screen_width() -> int | None:
     """
     stated = os.environ.get("COLUMNS", "")
     if stated.isascii() and stated.isdigit() and stated != "0":
-        return max(LEAST, int(stated))
-    return max(LEAST, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else None
+        return max(MIN_COLUMNS, int(stated))
+    return max(MIN_COLUMNS, shutil.get_terminal_size().columns) if is_terminal(sys.stdout) else None
 
 
 def prose_width() -> int:

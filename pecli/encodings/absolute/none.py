@@ -57,9 +57,9 @@ def lesson(exercise: Exercise) -> list[Step]:
     from pecli.encodings.shared.lessons import rows_table
 
     tokens = np.array(TOKENS)
-    turned = tokens[list(ORDER)]
+    swapped = tokens[list(ORDER)]
     words = [WORDS[i] for i in ORDER]
-    causal, other = _attention(tokens, causal=True), _attention(turned, causal=True)
+    causal, other = _attention(tokens, causal=True), _attention(swapped, causal=True)
     changed = float(np.abs(other - causal[list(ORDER)]).max())
     logits = [float(v) for v in tokens[0] @ tokens.T]
     powers = " + ".join(three(math.exp(v)) for v in logits)
@@ -76,7 +76,7 @@ def lesson(exercise: Exercise) -> list[Step]:
     return [
         Step("three tokens", [rows_table("token", WORDS, tokens)]),
         Step("one attention", [*alone, rows_table("output", WORDS, _attention(tokens))]),
-        Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(turned)), same]),
+        Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(swapped)), same]),
         Step(
             "a causal mask breaks it",
             [

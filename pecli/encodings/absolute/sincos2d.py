@@ -106,7 +106,7 @@ def lesson(exercise: Exercise) -> list[Step]:
 
     def coordinate(axis: int, place: int) -> str:
         stretched = "" if size is None else f" x {size}/{sides[axis]}"
-        said = stretched + ("" if scales[axis] == 1 else f" / {scales[axis]}")
-        return said and f"{place}{said}"
+        phrase = stretched + ("" if scales[axis] == 1 else f" / {scales[axis]}")
+        return phrase and f"{place}{phrase}"
 
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)

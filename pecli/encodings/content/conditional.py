@@ -96,13 +96,13 @@ def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
     import numpy as np
 
     file = WeightFile(path)
-    said = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
+    phrase = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
     held = file.one("weight")
     one_row = outputs == 1 and len(held.shape) == 1
-    weight = file.shaped(held.reshape(1, -1) if one_row else held, (outputs, inputs), said)
+    weight = file.shaped(held.reshape(1, -1) if one_row else held, (outputs, inputs), phrase)
     if len(file.arrays) == 1:
         return weight, np.zeros(outputs)
-    return weight, file.shaped(file.one("bias").reshape(-1), (outputs,), said)
+    return weight, file.shaped(file.one("bias").reshape(-1), (outputs,), phrase)
 
 
 def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:

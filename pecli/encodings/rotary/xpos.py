@@ -16,7 +16,7 @@ from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
 from pecli.spec.board import Step, short
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Effect
-from pecli.spec.plans import Band, Beside, Waves
+from pecli.spec.plans import Band, Companion, Waves
 from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def xpos(
         return powers().at(points.beyond(middle))
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
-    return Waves(half, (band,), beside=(Beside("scale", half, scale),))
+    return Waves(half, (band,), companions=(Companion("scale", half, scale),))
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:

@@ -46,10 +46,10 @@ def module(recipe: Recipe, framework: str, table: str, tails: Mapping[str, str],
 
     `standard` is what it imports of the standard library.
     """
-    said = (
+    phrase = (
         f'"""{recipe.encoding.title}: {recipe.short}.\n\nThe table is made in double precision and rounded once.\n"""'
     )
-    head = f"{said}\n\n{standard}{IMPORTS[framework]}\n\n{table.strip(NEWLINE)}\n"
+    head = f"{phrase}\n\n{standard}{IMPORTS[framework]}\n\n{table.strip(NEWLINE)}\n"
     tail = tails.get(framework, "").strip(NEWLINE)
     return f"{head}\n\n{tail}\n" if tail else head
 

@@ -82,8 +82,8 @@ class Lattice:
     def domain(self) -> Domain:
         """The positions that have a value: the rows."""
         extra = self.prefix + self.suffix
-        beside = f" and {extra} beside it" if extra else ""
-        remedy = f"grid={grid_text(self.sides)}{beside} has rows 0 to {self.rows - 1}: use a larger grid"
+        extra_text = f" and {extra} beside it" if extra else ""
+        remedy = f"grid={grid_text(self.sides)}{extra_text} has rows 0 to {self.rows - 1}: use a larger grid"
         return Domain(Fraction(0), Fraction(self.rows - 1), integral=True, remedy=remedy)
 
     def index(self, side: int) -> Callable[[Integers], Integers]:

@@ -20,7 +20,7 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
-MOST = 8  # rows and columns of a matrix
+MAX_ROWS = 8  # rows and columns of a matrix
 MATRIX_DECIMALS = 4
 LENGTH = 5  # rows and columns of a matrix where nobody said how many
 
@@ -83,7 +83,7 @@ class Exercise:
 
     def places(self, length: int | None = None) -> list[Fraction]:
         """Return the positions of queries and keys, the same for both."""
-        return self.at(range(min(length or self.length or LENGTH, MOST)))
+        return self.at(range(min(length or self.length or LENGTH, MAX_ROWS)))
 
     def arrays(self, at: Sequence[Fraction]) -> Mapping[str, NDArray[Any]]:
         """Return the arrays of these positions; of a bias, of these queries and keys."""
@@ -128,9 +128,9 @@ class Exercise:
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
     """Return a matrix (q, k) with its queries and keys; of many keys the first, and a mark that there are more."""
-    more = ["…"] if values.shape[1] > MOST else []
-    head = ["query \\ key", *map(text_of, at[:MOST]), *more]
-    rows = [[text_of(p), *r[:MOST].tolist(), *more] for p, r in zip(at, values, strict=False)]
+    more = ["…"] if values.shape[1] > MAX_ROWS else []
+    head = ["query \\ key", *map(text_of, at[:MAX_ROWS]), *more]
+    rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values, strict=False)]
     return SmallTable(head, rows, MATRIX_DECIMALS)
 
 
@@ -140,8 +140,8 @@ def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float]
     lines: list[Item] = []
     for key, value in enumerate(values[query].tolist()):
         distance = float(at[key] - at[query])
-        said = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {figure(value)}"
-        lines.append(f"query {text_of(at[query])}, key {text_of(at[key])}: {said}")
+        phrase = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {figure(value)}"
+        lines.append(f"query {text_of(at[query])}, key {text_of(at[key])}: {phrase}")
     return lines
 
 
@@ -247,9 +247,9 @@ def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int
     for p, place, found in zip(at, places, coordinates(plan, at), strict=True):
         lines.append(f"position {text_of(p)}: {', '.join(f'{n} {i}' for n, i in zip(names, place, strict=True))}")
         for axis, (index, value) in enumerate(zip(place, found, strict=True)):
-            said = formula(axis, index) if formula is not None else ""
-            if said or value != index:
-                lines.append(f"{names[axis]} {index}: {said or 'the coordinate'} = {short(value)}")
+            phrase = formula(axis, index) if formula is not None else ""
+            if phrase or value != index:
+                lines.append(f"{names[axis]} {index}: {phrase or 'the coordinate'} = {short(value)}")
     return Step("where each position lies, and its coordinates", list(dict.fromkeys(map(str, lines))))
 
 
@@ -298,6 +298,6 @@ def wave_lines(
             continue
         for name, column in (("sin", pair.sin), ("cos", pair.cos)):
             if column is not None:
-                said = three(float(row[column].real))
-                lines.append(f"PE({position}, {column}): {name}({product}) = {name}({short(angle)}) = {said}")
+                phrase = three(float(row[column].real))
+                lines.append(f"PE({position}, {column}): {name}({product}) = {name}({short(angle)}) = {phrase}")
     return lines

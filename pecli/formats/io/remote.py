@@ -47,8 +47,8 @@ def retry(name: str, act: Callable[[], Result]) -> Result:
             return act()
         except PecliError:
             raise
-        except Exception as said:
-            error = _cause(said)
+        except Exception as phrase:
+            error = _cause(phrase)
             if _final(error) or number == TRIES or time.monotonic() - began > MAX_WAIT:
                 raise BadFile(name, _reason(error)) from error
             notice(f"{name}: {brief(error)}: trying again, {number} of {TRIES - 1}")
@@ -93,18 +93,18 @@ def _final(error: BaseException) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    said = brief(error)
-    if "bucket" in said.lower() and "not exist" in said.lower():
+    phrase = brief(error)
+    if "bucket" in phrase.lower() and "not exist" in phrase.lower():
         return "the bucket does not exist: make it first, or check the name"
     if isinstance(error, FileNotFoundError):
         return "does not exist: check the name"
     if isinstance(error, PermissionError) or getattr(error, "status", 0) in (401, 403):
         return "may not be opened: check the credentials in the protocol's own configuration"
-    if "redentials" in said:
+    if "redentials" in phrase:
         return "needs credentials: give them in the protocol's own configuration (AWS_PROFILE, say)"
-    if isinstance(error, TimeoutError) or "timed out" in said.lower() or "timeout" in type(error).__name__.lower():
+    if isinstance(error, TimeoutError) or "timed out" in phrase.lower() or "timeout" in type(error).__name__.lower():
         return "its server does not answer: check the address, or try again later"
-    return f"cannot be reached ({said}): check the address, or try again later"
+    return f"cannot be reached ({phrase}): check the address, or try again later"
 
 
 def brief(error: BaseException) -> str:

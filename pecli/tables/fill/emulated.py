@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.numbers.rounding import narrow
-from pecli.spec.plans import Beside
+from pecli.spec.plans import Companion
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays, once
 from pecli.tables.fill.waves import WaveFiller
@@ -24,7 +24,7 @@ class EmulatedFiller(WaveFiller):
         if plan.axes or not self.recipe.encoding.declares("emulate"):
             rule = f"is for rotary tables of one position: {self.name} is computed exactly"
             raise BadParameter("arithmetic", arithmetic, rule)
-        names = [*(beside.name for beside in plan.beside), *(fixed.name for fixed in plan.fixed)]
+        names = [*(companion.name for companion in plan.companions), *(fixed.name for fixed in plan.fixed)]
         for name in names:
             if name not in self._emulation.others:
                 rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
@@ -45,9 +45,9 @@ class EmulatedFiller(WaveFiller):
         for part, view in layout_views(self.request.layout, width, out):
             self._store(cos if part == "cos" else sin, view)
 
-    def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
-        values = self._emulation.others[beside.name](self.part.numbers(start, stop))
-        for view in self._beside_views(beside, out):
+    def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
+        values = self._emulation.others[companion.name](self.part.numbers(start, stop))
+        for view in self._companion_views(companion, out):
             self._store(values, view)
 
     def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:

@@ -13,7 +13,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Band, Beside, Waves
+from pecli.spec.plans import Band, Companion, Waves
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
 from pecli.tables.fill.places import Places, runs
@@ -29,7 +29,7 @@ LARGEST = 10**300  # of frequencies, near which a float64 ends
 
 
 class WaveFiller(Filler[Waves]):
-    """``pe``, or cos and sin in a layout, filled by the engine; with them what the plan has beside."""
+    """``pe``, or cos and sin in a layout, filled by the engine; with them the plan's companion arrays."""
 
     @once
     def places(self) -> Places:
@@ -54,8 +54,8 @@ class WaveFiller(Filler[Waves]):
         self.main = self._main()
         twice = 2 if self.places.rotary and self.request.layout in ("half", "interleaved") else 1
         axes = ("position", "pair") if self.places.rotary and twice == 1 else CHANNELS
-        beside = [Array(b.name, (self.part.count, twice * b.width), self.dtype, axes) for b in self.plan.beside]
-        return *self.main, *beside, *self._fixed_arrays(self.plan.fixed)
+        companion = [Array(b.name, (self.part.count, twice * b.width), self.dtype, axes) for b in self.plan.companions]
+        return *self.main, *companion, *self._fixed_arrays(self.plan.fixed)
 
     def check(self) -> None:
         """Raise also where a frequency is larger than any that is computed."""
@@ -66,13 +66,13 @@ class WaveFiller(Filler[Waves]):
 
     def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
         """Write rows; see :meth:`Filler.fill`."""
-        beside, fixed = {b.name: b for b in self.plan.beside}, {f.name for f in self.plan.fixed}
+        companion, fixed = {b.name: b for b in self.plan.companions}, {f.name for f in self.plan.fixed}
         main = {}
         for name, array in out.items():
             if name in fixed:
                 self._fill_fixed(name, start, stop, array)
-            elif name in beside:
-                self._fill_beside(beside[name], start, stop, array)
+            elif name in companion:
+                self._fill_companion(companion[name], start, stop, array)
             else:
                 main[name] = array
         if main:
@@ -114,13 +114,13 @@ class WaveFiller(Filler[Waves]):
             for name, array in target.items():
                 out[name][segment.rows] = array
 
-    def _fill_beside(self, beside: Beside, start: int, stop: int, out: NDArray[Any]) -> None:
+    def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
         from pecli.numbers.double_double import Exponentials
 
-        views = self._beside_views(beside, out)
+        views = self._companion_views(companion, out)
         for segment in self.part.segments(start, stop):
-            values = beside.at(points_of(segment))
-            rows = np.empty((len(segment.multiples), beside.width), out.dtype)
+            values = companion.at(points_of(segment))
+            rows = np.empty((len(segment.multiples), companion.width), out.dtype)
             if isinstance(values, Exponentials):
                 values.into(self.dtype, rows)
             else:
@@ -128,9 +128,9 @@ class WaveFiller(Filler[Waves]):
             for view in views:
                 view[segment.rows] = rows
 
-    def _beside_views(self, beside: Beside, out: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return where the columns of an array beside go: twice, where the layout has cos and sin twice."""
-        width = beside.width
+    def _companion_views(self, companion: Companion, out: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return where the columns of a companion array go: twice, where the layout has cos and sin twice."""
+        width = companion.width
         if out.shape[1] == width:
             return [out]
         return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]

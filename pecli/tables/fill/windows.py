@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pecli.spec.plans import ImageWindow
 
-KEPT = 64 << 20  # bytes of all turned entries that are held, beside those in use
+KEPT = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
 
 
 class WindowRows:

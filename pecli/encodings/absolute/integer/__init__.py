@@ -107,7 +107,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if keys["raw"] == "true":
         return
     length = int(keys["max-len"])
-    said = f"the position is divided by the length, {length}, where the last position, {length - 1}, was expected"
-    yield Change("max-len", said, {"max-len": f"{length + 1}"})
+    phrase = f"the position is divided by the length, {length}, where the last position, {length - 1}, was expected"
+    yield Change("max-len", phrase, {"max-len": f"{length + 1}"})
     raw = instead("raw", "true", "false")
     yield Change(raw.kind, raw.text, {**raw.keys, "max-len": None})

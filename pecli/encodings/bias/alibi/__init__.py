@@ -227,10 +227,10 @@ def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield other functions of the distance; slopes of another power, sorted, or of more heads than a power of two."""
     if keys["bias"] == "symmetric":
-        for said, function in _distances().items():
-            yield Change("distance", said, values=partial(_distanced, function))
-        said = "the distance keeps its sign: keys after the query have a bonus for it"
-        yield Change("distance", said, values=_signed)
+        for phrase, function in _distances().items():
+            yield Change("distance", phrase, values=partial(_distanced, function))
+        phrase = "the distance keeps its sign: keys after the query have a bonus for it"
+        yield Change("distance", phrase, values=_signed)
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -271,9 +271,9 @@ def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.fl
     return np.where(keys > queries[:, None], -values, values) if name == "bias" and values.ndim == 2 else values
 
 
-def _slopes(slopes: Sequence[Fraction], said: str) -> Change:
+def _slopes(slopes: Sequence[Fraction], phrase: str) -> Change:
     texts = (number_text(CONTEXT.divide(Decimal(m.numerator), Decimal(m.denominator))) for m in slopes)
-    return Change("slopes", said, {"slope-values": "+".join(texts)})
+    return Change("slopes", phrase, {"slope-values": "+".join(texts)})
 
 
 TABLE = '''

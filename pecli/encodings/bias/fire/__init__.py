@@ -141,10 +141,10 @@ class Network:
     def read(cls, path: str, heads: int | None, hidden: int, c: Fraction, threshold: Fraction) -> Network:
         """Return the network of a file, with its c and threshold where it has them."""
         file = WeightFile(path)
-        said = f"the first layer with hidden={hidden}" + (f" and heads={heads}" if heads else "")
-        first = file.shaped(file.one("0.weight", "weight1").reshape(-1), (hidden,), said)
-        bias1 = file.values((hidden,), said, "0.bias", "bias1")
-        second = file.values((heads, hidden), said.replace("first", "second"), "2.weight", "weight2")
+        phrase = f"the first layer with hidden={hidden}" + (f" and heads={heads}" if heads else "")
+        first = file.shaped(file.one("0.weight", "weight1").reshape(-1), (hidden,), phrase)
+        bias1 = file.values((hidden,), phrase, "0.bias", "bias1")
+        second = file.values((heads, hidden), phrase.replace("first", "second"), "2.weight", "weight2")
         bias2 = file.values((len(second),), "the second layer's bias", "2.bias", "bias2")
         numbers = {
             word: Fraction(float(array.rows(0, 1).ravel()[0]))

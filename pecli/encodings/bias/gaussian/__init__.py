@@ -111,9 +111,9 @@ def lesson(exercise: Exercise) -> Iterator[Step]:
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield widths that another exponent is as."""
-    for said, times in (
+    for phrase, times in (
         ("the exponent is -D^2 / sigma^2, where -D^2 / (2 sigma^2) was expected", Decimal("0.5")),
         ("the exponent is -D^2 / (4 sigma^2), where -D^2 / (2 sigma^2) was expected", Decimal(2)),
     ):
         widths = (CONTEXT.multiply(Decimal(text), CONTEXT.sqrt(times)) for text in keys["sigma"].split("+"))
-        yield Change("sigma", said, {"sigma": "+".join(map(number_text, widths))})
+        yield Change("sigma", phrase, {"sigma": "+".join(map(number_text, widths))})

@@ -119,8 +119,8 @@ def t5(
         raise BadParameter("mask", mask, rule)
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
-    said = f"a bias with buckets={buckets}"
-    count, rows, prepare = by_head(weights, names, buckets, heads, said, seed, "normal", float(std))
+    phrase = f"a bias with buckets={buckets}"
+    count, rows, prepare = by_head(weights, names, buckets, heads, phrase, seed, "normal", float(std))
 
     def value(distances: Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.shared.lessons import MOST, Exercise, matrix_table
+from pecli.encodings.shared.lessons import MAX_ROWS, Exercise, matrix_table
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.board import Item, SmallTable, Step, three
@@ -43,7 +43,7 @@ def steps(exercise: Exercise) -> list[Step]:
         lines.append(f"keys 1, 2, 3 after the query: {side} more, buckets {', '.join(map(str, after))}")
     else:
         lines.append(f"every key after the query: bucket {after[0]}")
-    at = exercise.places(exercise.length or MOST)
+    at = exercise.places(exercise.length or MAX_ROWS)
     arrays = exercise.arrays(at)
     found = [
         Step("distances share buckets", rule),
@@ -61,10 +61,10 @@ def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
         return f"d = {d}: below {exact}, bucket {bucket}"
     share = (side - exact) * math.log(d / exact) / math.log(reach / exact)
     most = f", at most {side - 1}" if exact + share >= side else ""
-    said = three(share)
-    if math.floor(float(said)) > math.floor(share):  # so near to the next that three decimals are not enough
-        said = f"{share:.12f}".rstrip("0")
-    return f"d = {d}: {exact} + floor({said}){most} -> bucket {bucket}"
+    phrase = three(share)
+    if math.floor(float(phrase)) > math.floor(share):  # so near to the next that three decimals are not enough
+        phrase = f"{share:.12f}".rstrip("0")
+    return f"d = {d}: {exact} + floor({phrase}){most} -> bucket {bucket}"
 
 
 def _ranges(before: Sequence[int], reach: int) -> SmallTable:
@@ -76,8 +76,8 @@ def _ranges(before: Sequence[int], reach: int) -> SmallTable:
         rows.append(
             [bucket, f"{members[0]} and more" if not last else f"{members[0]} to {last}" if len(members) > 1 else last]
         )
-    if len(rows) > 2 * MOST:
-        rows = [*rows[: 4 + MOST // 2], ["…", "…"], *rows[-MOST // 2 :]]
+    if len(rows) > 2 * MAX_ROWS:
+        rows = [*rows[: 4 + MAX_ROWS // 2], ["…", "…"], *rows[-MAX_ROWS // 2 :]]
     return SmallTable(["bucket", "distance"], rows)
 
 

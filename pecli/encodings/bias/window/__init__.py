@@ -127,9 +127,9 @@ def window(
     domain = Domain(Fraction(0), Fraction(shape.tokens - 1), integral=True, remedy=remedy)
     if version == "2":
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
-    names, said = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
+    names, phrase = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
     rule: Rule = "truncated-normal"
-    count, rows, prepare = by_head(weights, names, shape.entries, heads, said, seed, rule, float(std))
+    count, rows, prepare = by_head(weights, names, shape.entries, heads, phrase, seed, rule, float(std))
 
     def value(entries: Points, chosen: range) -> Floats:
         found: Floats = rows()[entries.multiples][:, chosen.start : chosen.stop].T
@@ -161,10 +161,10 @@ def _continuous(
             first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
             return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
         file = WeightFile(path)
-        said = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
-        first = file.values((hidden, 2), said, "0.weight", "weight1")
-        bias = file.values((hidden,), said, "0.bias", "bias1")
-        return first, bias, file.values((heads, hidden), said, "2.weight", "weight2")
+        phrase = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
+        first = file.values((hidden, 2), phrase, "0.weight", "weight1")
+        bias = file.values((hidden,), phrase, "0.bias", "bias1")
+        return first, bias, file.values((heads, hidden), phrase, "2.weight", "weight2")
 
     @cache
     def values() -> DoubleDouble:
@@ -266,8 +266,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         ("the row's offset is multiplied by 2h - 1 where 2w - 1 was expected", 2 * height - 1, 1),
         ("the row's offset is not multiplied by 2w - 1: different offsets share an index", 1, 1),
     )
-    for said, by_row, by_column in ways:
-        yield Change("index", said, values=partial(_counted, (height, width), (by_row, by_column)))
+    for phrase, by_row, by_column in ways:
+        yield Change("index", phrase, values=partial(_counted, (height, width), (by_row, by_column)))
 
 
 def _counted(

@@ -101,12 +101,12 @@ def lesson(exercise: Exercise) -> list[Step]:
     for p, value in zip(at, found, strict=True):
         position = int(p)
         if kind == "log-n":
-            said = f"max(1, ln({position} + 1) / ln {length})"
+            phrase = f"max(1, ln({position} + 1) / ln {length})"
         else:
             over = f"{position} + 1" if kind == "llama4" else str(position)
             level = (position + (kind == "llama4")) // length
-            said = f"1 + {beta} x ln(1 + floor(({over}) / {length})) = 1 + {beta} x ln({1 + level})"
-        lines.append(f"p = {position}: {said} = {figure(value)}")
+            phrase = f"1 + {beta} x ln(1 + floor(({over}) / {length})) = 1 + {beta} x ln({1 + level})"
+        lines.append(f"p = {position}: {phrase} = {figure(value)}")
     why = (
         "the softmax over n keys is flatter the more keys there are; logits that grow with ln n keep its largest weight"
     )

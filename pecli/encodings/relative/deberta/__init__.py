@@ -75,8 +75,8 @@ def effect(recipe: Recipe) -> Effect:
     )  # fmt: skip
 
 
-def _terms(said: object) -> tuple[str, ...]:
-    return TERMS if said is None else tuple(kind for kind in str(said).split("+") if kind in TERMS)
+def _terms(phrase: object) -> tuple[str, ...]:
+    return TERMS if phrase is None else tuple(kind for kind in str(phrase).split("+") if kind in TERMS)
 
 
 @encoding(
@@ -257,8 +257,8 @@ def _bucket(distance: Fraction, bucket: int, buckets: int, reach: int) -> str:
     size = middle + math.ceil((middle - 1) * math.log(abs(distance) / middle) / math.log((reach - 1) / middle) - 1e-12)
     sign = "-" if distance < 0 else ""
     cut = "" if size == abs(bucket) else f", cut to {bucket}"
-    said = f"{middle} + ceil({middle - 1} x {far})"
-    return f"{f'-({said})' if sign else said} = {sign}{size}{cut}"
+    phrase = f"{middle} + ceil({middle - 1} x {far})"
+    return f"{f'-({phrase})' if sign else phrase} = {sign}{size}{cut}"
 
 
 def _scores(

@@ -186,6 +186,6 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         distance = sign * (np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None])
         return np.asarray((distance + by) % rows, np.float64)
 
-    for by, said in ((clip, "key - query + clip"), (0, "key - query")):
-        text = f"distances go around where they should be clipped: the index is ({said}) modulo {rows}"
+    for by, phrase in ((clip, "key - query + clip"), (0, "key - query")):
+        text = f"distances go around where they should be clipped: the index is ({phrase}) modulo {rows}"
         yield Change("clip", text, values=partial(around, by))

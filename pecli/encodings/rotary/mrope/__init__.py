@@ -250,7 +250,7 @@ def lesson(exercise: Exercise) -> list[Step]:
     import numpy as np
 
     from pecli.encodings.rotary.rope import lesson as rotations
-    from pecli.encodings.shared.lessons import MOST
+    from pecli.encodings.shared.lessons import MAX_ROWS
     from pecli.spec.recipe import Recipe
 
     found = rotations(exercise)
@@ -263,12 +263,12 @@ def lesson(exercise: Exercise) -> list[Step]:
     plan = sample.resolved(rows).recipe.plan
     assert isinstance(plan, Waves)
     names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))
-    tokens = np.arange(min(rows, MOST))
+    tokens = np.arange(min(rows, MAX_ROWS))
     places = np.array([[float(axis.multiples[i] * axis.unit) for i in axis.index(tokens)] for axis in plan.axes]).T
     grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
-    said = str(values["sequence"] or SAMPLE)
+    phrase = str(values["sequence"] or SAMPLE)
     why = (
-        f"sequence {said}: text has one position in all streams; in an image t stays, h and w count its rows and "
+        f"sequence {phrase}: text has one position in all streams; in an image t stays, h and w count its rows and "
         "columns from there; the text after it goes on after the largest position"
     )
     items: list[Item] = [grid] if values["streams"] else [why, grid]
@@ -277,11 +277,11 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
     """Return which stream each pair turns with, and the angles of one token whose streams differ."""
-    from pecli.encodings.shared.lessons import MOST, pairs_of
+    from pecli.encodings.shared.lessons import MAX_ROWS, pairs_of
 
     token = max(range(len(places)), key=lambda i: len(set(places[i])))
     lines: list[Item] = []
-    for pair in sorted(pairs_of(plan), key=lambda pair: pair.cos or 0)[:MOST]:
+    for pair in sorted(pairs_of(plan), key=lambda pair: pair.cos or 0)[:MAX_ROWS]:
         position = places[token][pair.axis]
         product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
         lines.append(f"pair {pair.cos} turns with {names[pair.axis]}, of token {token} by: {product}")

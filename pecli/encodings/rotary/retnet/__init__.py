@@ -252,8 +252,8 @@ def lesson(exercise: Exercise) -> list[Step]:
         gamma = 1 - 2.0 ** (-5 - head)
         lines.append(f"gamma_{head}: 1 - 2^(-5 - {head}) = {gamma!r}")
         for distance in (1, 3):
-            said = f"{distance} x ln({gamma!r})" if log else f"{gamma!r}^{distance}"
-            lines.append(f"head {head}, a key {distance} before the query: {said} = {short(value(head, distance))}")
+            phrase = f"{distance} x ln({gamma!r})" if log else f"{gamma!r}^{distance}"
+            lines.append(f"head {head}, a key {distance} before the query: {phrase} = {short(value(head, distance))}")
     after = float("-inf") if log else 0.0
     rows: list[list[str | float]] = [
         [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)

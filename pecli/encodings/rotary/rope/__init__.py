@@ -204,8 +204,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     name = keys.get("scaling", "none")
     if name == "none":
         for factor in DIVIDED:
-            said = f"linear factor {factor} where none was expected"
-            yield Change("scaling", f"scaling {said}", {"scaling": "linear", "factor": str(factor)})
+            phrase = f"linear factor {factor} where none was expected"
+            yield Change("scaling", f"scaling {phrase}", {"scaling": "linear", "factor": str(factor)})
         return
     scaling = scaling_of(name)
     plain: dict[str, str | None] = {**{key: None for key in keys if key in TAKEN}, "scaling": "none"}
@@ -230,8 +230,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         )
     yield from _defaults(scaling, keys)
     for factor in DIVIDED:
-        said = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
-        yield Change("scaling", said, step=Fraction(1, factor))
+        phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
+        yield Change("scaling", phrase, step=Fraction(1, factor))
 
 
 def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -239,13 +239,13 @@ def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
     width = int(keys.get("rotary-dim", keys["dim"]))
     rotating = int(Decimal(keys["partial"]) * int(keys["dim"])) if "partial" in keys else width
     if 0 < rotating < int(keys["dim"]):
-        said = f"exponent over the head's width {keys['dim']} where the rotary width {rotating} was expected"
-        yield other_exponent("base", keys["base"], Fraction(rotating, int(keys["dim"])), said)
+        phrase = f"exponent over the head's width {keys['dim']} where the rotary width {rotating} was expected"
+        yield other_exponent("base", keys["base"], Fraction(rotating, int(keys["dim"])), phrase)
     if width > 2 and "partial" not in keys:
-        said = "exponent over d - 2 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 2), said)
-        said = "exponent over d - 1 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
+        phrase = "exponent over d - 2 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 2), phrase)
+        phrase = "exponent over d - 1 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 1), phrase)
 
 
 def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:

@@ -83,7 +83,9 @@ def code(recipe: Recipe, framework: str) -> str | None:
         parts = {name: f"({number(plan.magnitude)} * {text})" for name, text in parts.items()}
     if knows(recipe, ("dim", "base")):
         dim, base = values["dim"], number(values["base"])
-        said = f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
+        series = (
+            f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
+        )
     else:
-        said = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
-    return module(recipe, framework, TABLE.format(frequencies=said, **parts), {framework: _tail(framework)})
+        series = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
+    return module(recipe, framework, TABLE.format(frequencies=series, **parts), {framework: _tail(framework)})

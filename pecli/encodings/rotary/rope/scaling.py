@@ -33,7 +33,7 @@ class RopeType:
         Of a reader and the width that rotates, the recipe's parameters as text.
     needs_head_dim : bool
         Whether transformers divides by a ``head_dim`` that the config must then give.
-    original_beside : bool
+    original_outside : bool
         Whether the original length may stand beside the dictionary, or be the config's own length.
     whole_pairs : bool
         Whether the share that rotates is one of pairs.
@@ -42,7 +42,7 @@ class RopeType:
     name: str
     read: Callable[[Reader, int], dict[str, str]]
     needs_head_dim: bool = False
-    original_beside: bool = False
+    original_outside: bool = False
     whole_pairs: bool = False
 
 

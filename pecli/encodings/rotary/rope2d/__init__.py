@@ -200,8 +200,8 @@ def _coordinate(
     number = len(lattice.sides) - 2 + side
     length = lattice.sides[number]
     if word == "index":
-        stretch = Fraction(1) if reference is None else Fraction(reference[side], length)
-        return linear_axis(lattice, number, Fraction(first), stretch)
+        scale = Fraction(1) if reference is None else Fraction(reference[side], length)
+        return linear_axis(lattice, number, Fraction(first), scale)
     if word == "corners":
         return linear_axis(lattice, number, Fraction(-1), Fraction(2, max(1, length - 1)))
     height, width = lattice.sides[-2:]

@@ -116,8 +116,8 @@ def _proportional_board(series: PlainSeries, given: Mapping[str, Any], pairs: Se
     over = f" / {short(factor)}" if factor != 1 else ""
     for i in pairs:
         value = base ** (-2 * i / series.dim) / factor if i < turning else 0.0
-        said = f"{short(base)}^(-{2 * i}/{series.dim}){over}" if i < turning else "stands still"
-        lines.append(f"w_{i} = {said} = {short(value)}" if i < turning else f"pair {i} {said}")
+        phrase = f"{short(base)}^(-{2 * i}/{series.dim}){over}" if i < turning else "stands still"
+        lines.append(f"w_{i} = {phrase} = {short(value)}" if i < turning else f"pair {i} {phrase}")
     return lines
 
 
@@ -245,13 +245,13 @@ def _dynamic_read(reader: Reader, width: int) -> dict[str, str]:
 
 def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     factor, model, length = (float(given[name]) for name in ("factor", "max_position", "seq_len"))
-    said = f"length {short(length)} of at most {short(model)}: as it is, f' = 1"
+    phrase = f"length {short(length)} of at most {short(model)}: as it is, f' = 1"
     grown = 1.0
     if length > model:
         grown = factor * length / model - (factor - 1)
         f = short(factor)
-        said = f"f' = {f} x {short(length)} / {short(model)} - ({f} - 1) = {short(grown)}"
-    return [said, *base_lines(series, grown, pairs)]
+        phrase = f"f' = {f} x {short(length)} / {short(model)} - ({f} - 1) = {short(grown)}"
+    return [phrase, *base_lines(series, grown, pairs)]
 
 
 DYNAMIC = Scaling(
@@ -279,8 +279,8 @@ def _doubling_float32(series: PlainSeries, *, max_position: int, seq_len: int) -
 def _doubling_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     model, length = given["max_position"], given["seq_len"]
     doublings = (-(-length // model) - 1).bit_length()
-    said = f"alpha = 2^(ceil(log2({length} / {model})) + 1) - 1 = 2^({doublings} + 1) - 1 = {alpha(model, length)}"
-    return [said, *base_lines(series, float(alpha(model, length)), pairs)]
+    phrase = f"alpha = 2^(ceil(log2({length} / {model})) + 1) - 1 = 2^({doublings} + 1) - 1 = {alpha(model, length)}"
+    return [phrase, *base_lines(series, float(alpha(model, length)), pairs)]
 
 
 DOUBLING = Scaling(

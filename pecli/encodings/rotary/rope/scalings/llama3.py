@@ -90,19 +90,19 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
     for i in pairs:
         w = float(series.frequencies[i])
         turns = original * w / (2 * math.pi)
-        said = f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}: "
+        phrase = f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}: "
         if turns < low:
-            said += f"below {short(low)}, w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}"
+            phrase += f"below {short(low)}, w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}"
         elif turns > high:
-            said += f"above {short(high)}, w_{i} = {short(w)} as it is"
+            phrase += f"above {short(high)}, w_{i} = {short(w)} as it is"
         else:
             s = (turns - low) / (high - low)
-            said += (
+            phrase += (
                 f"between, s = ({short(turns)} - {short(low)}) / ({short(high)} - {short(low)}) = {short(s)}, w_{i} = "
                 f"(1 - {short(s)}) x {short(w)} / {short(factor)} + {short(s)} x {short(w)} = "
                 f"{short((1 - s) * w / factor + s * w)}"
             )
-        lines.append(said)
+        lines.append(phrase)
     return lines
 
 
@@ -135,6 +135,6 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 
 SCALING = Scaling(
-    "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_beside=True),),
+    "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_outside=True),),
     mistakes=_mistakes, least=least_blend, board=_board,
 )  # fmt: skip

@@ -46,16 +46,16 @@ def _frequencies(
         if len(items) != pairs:
             rule = f"must be {pairs} numbers, one for each pair of the rotary width {series.width}"
             raise BadParameter(name, f"{len(items)} numbers", rule)
-    stretch = long_factor if seq_len > original_max else short_factor
+    factors = long_factor if seq_len > original_max else short_factor
     with localcontext(CONTEXT):
-        return tuple(w / s for w, s in zip(series.frequencies, stretch, strict=True))
+        return tuple(w / s for w, s in zip(series.frequencies, factors, strict=True))
 
 
 def _float32(series: PlainSeries, **given: Any) -> Float32:
     import numpy as np
 
-    stretch = nearest(given["long_factor" if given["seq_len"] > given["original_max"] else "short_factor"])
-    found: Float32 = np.float32(1) / (stretch * powers(series.base, series.width))
+    factors = nearest(given["long_factor" if given["seq_len"] > given["original_max"] else "short_factor"])
+    found: Float32 = np.float32(1) / (factors * powers(series.base, series.width))
     return found
 
 
@@ -124,17 +124,17 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     long = given["seq_len"] > given["original_max"]
-    stretch = given["long_factor" if long else "short_factor"]
+    factors = given["long_factor" if long else "short_factor"]
     side, which = ("above", "long") if long else ("of at most", "short")
     lines = [f"length {given['seq_len']} {side} {given['original_max']}: the {which} list"]
     for i in pairs:
-        w, s = float(series.frequencies[i]), float(stretch[i])
+        w, s = float(series.frequencies[i]), float(factors[i])
         lines.append(f"w_{i} = {short(w)} / {short(s)} = {short(w / s)}")
     return lines
 
 
 SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
-    types=(RopeType("longrope", _read, needs_head_dim=True, original_beside=True),),
+    types=(RopeType("longrope", _read, needs_head_dim=True, original_outside=True),),
     mistakes=_mistakes, board=_board,
 )  # fmt: skip

@@ -153,12 +153,12 @@ def _parts_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[
             whole = (math.floor if word == "floor" else math.ceil)(end) if given["truncate"] else end
             cut = max(whole, 0) if word == "floor" else min(whole, d - 1)
             ends.append(cut)
-            said = f", {word} {short(whole)}" if given["truncate"] else ""
-            said += f", cut to {short(cut)}" if cut != whole else ""
+            phrase = f", {word} {short(whole)}" if given["truncate"] else ""
+            phrase += f", cut to {short(cut)}" if cut != whole else ""
             times = "once" if beta == 1 else f"{short(beta)} times"
             lines.append(
                 f"the pair that turns {times} in {original}: {d} x ln({original} / ({short(beta)} x 2 pi))"
-                f" / (2 x ln({short(base)})) = {short(end)}{said}"
+                f" / (2 x ln({short(base)})) = {short(end)}{phrase}"
             )
         low, high = ends[0], ends[1] if ends[1] != ends[0] else ends[1] + SINGULARITY
     for i in pairs:
@@ -184,9 +184,9 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the ends of the ramp exchanged, which turns it round, and others."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
-        turned = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
+        phrase = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
         yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_other_ramp, keys, _ends_exchanged))
-        yield Change("scaling", turned, waves=partial(_other_ramp, keys, _parts_turned))
+        yield Change("scaling", phrase, waves=partial(_other_ramp, keys, _parts_reversed))
         yield Change(
             "scaling",
             "the frequencies are slowed twice: the ramp is applied to what it has slowed already",
@@ -204,7 +204,7 @@ def _ends_exchanged(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]
     return ramp(slow, fast)
 
 
-def _parts_turned(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+def _parts_reversed(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
     return [1 - r for r in ramp(fast, slow)]
 
 
@@ -347,6 +347,6 @@ def _yarn_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[i
 
 YARN = Scaling(
     "yarn", 6, NTK_BY_PARTS.frequencies, NTK_BY_PARTS.float32, _yarn_magnitude,
-    types=(RopeType("yarn", _yarn_read, needs_head_dim=True, original_beside=True),),
+    types=(RopeType("yarn", _yarn_read, needs_head_dim=True, original_outside=True),),
     mistakes=_yarn_mistakes, least=NTK_BY_PARTS.least, board=_yarn_board,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What other programs want to find in a file: arrays under their names, behind axes of length 1, frequencies beside."""
+"""Names of exported arrays, leading axes of length 1, and companion arrays, as other programs want them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 FREQUENCIES = "inv_freq"
 COMPANIONS = (FREQUENCIES,)
-"""Arrays that may stand beside a table."""
+"""Companion arrays that a table may have."""
 MOST_AXES = 4
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
 @dataclass(frozen=True)
-class Guise:
+class ArrayNaming:
     """How a table's arrays are called and shaped, where that is not as pecli does.
 
     Parameters
@@ -36,16 +36,16 @@ class Guise:
         One for each array; empty for pecli's own.
     lead : int
         Axes of length 1 before all others.
-    beside : str, optional
-        An array of `COMPANIONS` beside them.
+    companion : str, optional
+        A further array, one of `COMPANIONS`.
     """
 
     names: tuple[str, ...] = ()
     lead: int = 0
-    beside: str | None = None
+    companion: str | None = None
 
     @classmethod
-    def of(cls, name: str | None, lead: object, beside: str | None) -> Guise:
+    def of(cls, name: str | None, lead: object, companion: str | None) -> ArrayNaming:
         """Return the guise that these words make, None for what was not said.
 
         Raises
@@ -63,13 +63,13 @@ class Guise:
         count = 0 if lead is None or str(lead) == "0" else parse_count("lead", lead)
         if not 0 <= count <= MOST_AXES:
             raise BadParameter("lead", count, f"must be from 0 to {MOST_AXES}")
-        if beside is not None and beside not in COMPANIONS:
-            raise UnknownName("array beside a table", beside, COMPANIONS)
-        return cls(names, count, beside)
+        if companion is not None and companion not in COMPANIONS:
+            raise UnknownName("companion array", companion, COMPANIONS)
+        return cls(names, count, companion)
 
     def keys(self) -> dict[str, str]:
         """Return what a recipe's text holds of it."""
-        found = {"name": "+".join(self.names), "lead": str(self.lead or ""), "with": self.beside or ""}
+        found = {"name": "+".join(self.names), "lead": str(self.lead or ""), "with": self.companion or ""}
         return {key: text for key, text in found.items() if text}
 
     def arrays(self, own: Sequence[Array], recipe: Recipe, dtype: str) -> tuple[Array, ...]:
@@ -90,22 +90,25 @@ class Guise:
             replace(a, name=name, shape=(1,) * self.lead + a.shape, axes=axes + a.axes, lead=self.lead + a.lead)
             for name, a in zip(names, own, strict=True)
         ]
-        if self.beside is not None:
+        if self.companion is not None:
             count = len(_frequencies(recipe.plan, recipe))
             found.append(
                 Array(
-                    beside(names[0], self.beside), (count,), "float64" if dtype == "float64" else "float32", ("pair",)
+                    companion_name(names[0], self.companion),
+                    (count,),
+                    "float64" if dtype == "float64" else "float32",
+                    ("pair",),
                 )
             )
         return tuple(found)
 
 
-def beside(name: str, other: str) -> str:
-    """Return what an array beside a table is called: it lies where the table's first does.
+def companion_name(name: str, other: str) -> str:
+    """Return what an companion array is called: it lies where the table's first does.
 
     Examples
     --------
-    >>> beside("layers.0.rotary.cos_cached", "inv_freq")
+    >>> companion_name("layers.0.rotary.cos_cached", "inv_freq")
     'layers.0.rotary.inv_freq'
     """
     return name[: name.rfind(".") + 1] + other
