@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from pecli.held import FrameworkTable, Stored, rotated_pairs
+from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 
 __all__ = ["AbsoluteTable", "BiasTable", "RelativeTable", "RotaryTable", "array"]

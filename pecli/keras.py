@@ -14,7 +14,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from pecli.held import FrameworkTable, Stored, rotated_pairs
+from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
 from pecli.numbers.rounding import widen
 from pecli.spec.declaration import Family
 

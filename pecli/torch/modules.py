@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from pecli.errors import BadParameter, PecliError
-from pecli.held import FrameworkTable, Stored, rotated_pairs
+from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
 from pecli.tables.naming import FREQUENCIES

@@ -11,7 +11,7 @@ import pytest
 
 import pecli
 from pecli.errors import BadParameter, PecliError, UnknownName
-from pecli.held import FrameworkTable
+from pecli.framework_tables import FrameworkTable
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import InMemory
 from tests.conftest import ROOT, clean_environment

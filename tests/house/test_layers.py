@@ -32,7 +32,7 @@ ROOMS = (
     "public",
     "__init__",
     "testing",
-    "held",
+    "framework_tables",
     "torch",
     "keras",
     "jax",
