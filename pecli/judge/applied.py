@@ -214,6 +214,10 @@ class AppliedRotation:
         out[:, : self.rotary] = out[:, : self.rotary] * z.real + (sign if shift is None else sign[v]) * other * z.imag
         return out
 
+    def scaled(self, v: Integers, *, factor: float) -> Floats:
+        """Return the exact outputs times a factor."""
+        return factor * self.flat[2][v]
+
     def overwritten(self, v: Integers) -> Floats:
         """Return vectors whose second members were computed from first members that were rotated already."""
         out, z = self.rotated(v), self.source.rotations(self.at[v])
@@ -356,7 +360,7 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         if other != pairs:
             yield _paired(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
-        yield text, lambda v, factor=factor: factor * applied.flat[2][v]
+        yield text, partial(applied.scaled, factor=factor)
     for text, turn in TURNS.items():
         yield text, partial(applied.rotated, turn=turn)
     for text, positions in _positions(applied):
@@ -473,10 +477,11 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
     distinct, at = np.unique(applied.at, return_inverse=True)
     for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
         z = _rotation(applied, at, pairs)
-        if z is not None and applied.gives(lambda v, z=z, pairs=pairs: rotate(applied.flat[0][v], z[at[v]], pairs)):
-            said = _difference(applied, distinct, z, pairs)
-            if said:
-                yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *said])
+        if z is None:
+            continue
+        used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
+        if used.gives(partial(used.rotated, pairs=pairs)) and (said := _difference(applied, distinct, z, pairs)):
+            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *said])
 
 
 def _paired(taken: Pairs, own: Pairs) -> str:
@@ -493,7 +498,8 @@ def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations
     before, after = x[:, a] + 1j * x[:, b], y[:, first] + 1j * y[:, second]
     order = np.argsort(at, kind="stable")
     starts = np.flatnonzero(np.diff(at[order], prepend=-1))
-    z = np.add.reduceat((after * before.conj())[order], starts) / np.add.reduceat((np.abs(before) ** 2)[order], starts)
+    lengths = np.add.reduceat((np.abs(before) ** 2)[order], starts)
+    z = np.asarray(np.add.reduceat((after * before.conj())[order], starts) / lengths, np.complex128)
     sizes = np.abs(z)
     size = np.median(sizes)
     same = np.abs(sizes - size) <= MAX_FACTOR_ERROR[applied.dtype] * 4 * size

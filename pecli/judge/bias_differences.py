@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
 from pecli.judge.codes import visible
 from pecli.judge.description import Fit
-from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, numbers, recipe_text
+from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, recipe_text
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
 from pecli.spec.plans import Bias, Relative, Values
@@ -72,7 +73,8 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
     name, short = expected.source.encoding.name, expected.source.short
     if (plain := plain_of(actual)) is not None:
         return [Finding("identity", f"not {name}: {plain}")]
-    if found := _mistakes(held, expected):
+    cubes = list(_cubes(held, expected))
+    if found := [one for cube in cubes for one in _mask(cube)] or _mistakes(held, expected):
         return found
     own = []
     for one in filter(is_named, fits(actual, name)):
@@ -83,7 +85,7 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
     described = _described(best, actual, expected, compared) if best is not None else []
     if described and not {one.kind for one in described} & {"slope_values", "heads"}:
         return described  # a part of the heads may look like other slopes, or like fewer heads
-    if found := _structure(held, expected) or described:
+    if found := [one for cube in cubes for one in _change(cube)] or described:
         return found
     if (index := distance_of(actual, indices=True)) is not None:
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
@@ -246,36 +248,56 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     return []
 
 
+@dataclass(frozen=True)
 class Cube:
-    """Arrays of a file and of the expected table as (heads, queries, keys), in memory; of many queries some.
+    """An array of a file and the expected one as (heads, queries, keys), in memory; of many queries some.
 
     Attributes
     ----------
     a, b : (heads, queries, keys) float64
-        The file's values and the expected ones.
+        The file's values and the expected ones; they may have other numbers of heads.
     distance : (queries, keys) int64
         Key minus query; the queries are the last of the keys.
-    ulp : float
-        Units in the last place of `grain` within which values are equal.
+    grain : str
+        The effective dtype.
+    index : bool
+        Whether whole numbers are expected.
     """
 
-    def __init__(self, mine: Lines, theirs: Lines) -> None:
-        self.a, self.distance = _values(mine)
-        self.b, _ = _values(theirs)
-        self.grain = mine.grain if mine.dtype in GRIDS else "float64"
-        self.ulp = HARMLESS_ULP if self.grain in ("float64", "float32") else MAX_ULP
+    a: Floats
+    b: Floats
+    distance: Integers
+    grain: str
+    index: bool
 
-    def far(self, a: Floats, b: Floats) -> int:
-        """Return how many values are not equal within roundings."""
-        off = np.abs(a - b) <= self.ulp * units(np.maximum(np.abs(a), np.abs(b)), self.grain)
-        return int((~(off | (a == b) | (np.isnan(a) & np.isnan(b)))).sum())
-
-    def near(self, a: Floats, b: Floats) -> bool:
-        """Whether all values but a few in a hundred are equal."""
+    def near(self, a: Floats, b: Floats, share: float = MIN_SHARE_LIKELY) -> bool:
+        """Whether all values but a few in a hundred are equal within roundings."""
         few = slice(None, None, 1 + a.size // 4096)
-        if a.size > 8192 and not self.near(a.reshape(-1)[few], b.reshape(-1)[few]):
+        if a.size > 8192 and not self.near(a.reshape(-1)[few], b.reshape(-1)[few], share):
             return False
-        return self.far(a, b) <= (1 - MIN_SHARE_LIKELY) * a.size if a.size else False
+        ulp = HARMLESS_ULP if self.grain in ("float64", "float32") else MAX_ULP
+        same = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.grain)
+        return bool((same | (a == b) | (np.isnan(a) & np.isnan(b))).mean() >= share) if a.size else False
+
+    def finding(self, kind: str, text: str, wanted: Floats, where: NDArray[np.bool_]) -> list[Finding]:
+        """Return a change that gives the file's values in these places, and that others do not fit; [] of another."""
+        a, b = self.a[where], wanted[where]
+        if not self.near(a, b):
+            return []
+        left = [] if self.near(a, b, 1.0) else [Finding("place", "some of the values that were looked at do not fit")]
+        return [Finding(kind, text), *left]
+
+
+def _cubes(held: Sequence[Lines], expected: Table) -> Iterator[Cube]:
+    array = expected.arrays[0]
+    for lines in held:
+        floats = lines.dtype in GRIDS
+        other = Lines(expected.as_type(lines.dtype) if floats and array.dtype in GRIDS else expected, array.name)
+        if max(len(lines.shape), len(other.shape)) > 3:
+            continue
+        if lines.shape[-2:] == other.shape[-2:] or (len(lines.shape), len(other.shape)) == (1, 1):
+            (a, distance), (b, _) = _values(lines), _values(other)
+            yield Cube(a, b, distance, lines.grain if floats else "float64", other.integral)
 
 
 def _values(lines: Lines) -> tuple[Floats, Integers]:
@@ -290,136 +312,102 @@ def _values(lines: Lines) -> tuple[Floats, Integers]:
     return values, np.arange(keys) - (picked + keys - queries)[:, None]
 
 
-def _structure(held: Sequence[Lines], expected: Table) -> list[Finding]:
-    """Return which heads, sign, mask, factor or shift of the expected values the file has."""
-    array = expected.arrays[0]
-    for lines in held:
-        if len(lines.shape) > 3 or len(array.shape) > 3:
-            continue
-        kind = lines.dtype if lines.dtype in GRIDS and array.dtype in GRIDS else None
-        other = Lines(expected.as_type(kind) if kind else expected, array.name)
-        if lines.shape[-2:] != other.shape[-2:] and (len(lines.shape), len(other.shape)) != (1, 1):
-            continue
-        cube = Cube(lines, other)
-        said = _heads(cube)
-        if said is not None:
-            return [Finding("heads", said)]
-        if len(cube.a) != len(cube.b):
-            continue
-        for kind_of, text, wanted, where in _changes(cube, index=other.integral):
-            if not where.any() or not cube.near(cube.a[where], wanted[where]):
-                continue
-            left, many = cube.far(cube.a[where], wanted[where]), int(where.sum())
-            more = (
-                [Finding("place", f"{left:,} of {many:,} values that were looked at do not fit that")] if left else []
-            )
-            return [Finding(kind_of, text), *more]
-    return []
+def _mask(cube: Cube) -> list[Finding]:
+    """Return how the mask differs where all other values are the expected ones."""
+    hidden, masked, later = np.isneginf(cube.b), np.isneginf(cube.a), cube.distance > 0
+    if len(cube.a) != len(cube.b) or np.array_equal(hidden, masked):
+        return []
+    mine, theirs = (visible(~one[0], cube.distance) for one in (masked, hidden))
+    if not masked.any():
+        at, which = np.unique(cube.a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
+        text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0]:g}" * (len(at) == 1)
+    elif not hidden.any():
+        what = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {mine},"
+        text = f"{what} where none was expected"
+    else:
+        text = f"another mask: it shows pairs {mine}; expected: {theirs}"
+    return cube.finding("mask", text, cube.b, ~(hidden | masked))
 
 
-def _heads(cube: Cube) -> str | None:
-    """Return which of the expected heads a file has; None where it has all of them in their order, or others."""
-    many = len(cube.b)
-    order = [next((h for h in range(many) if cube.near(row, cube.b[h])), -1) for row in cube.a]
-    if -1 in order or order == list(range(many)):
-        return None
-    first, count = order[0], len(order)
-    if order == list(range(first, first + count)):
+def _change(cube: Cube) -> list[Finding]:
+    """Return which heads, sign, factor or shift of the expected values an array has."""
+    many, count = len(cube.b), len(cube.a)
+    order = [next((h for h in range(many) if cube.near(head, cube.b[h])), -1) for head in cube.a]
+    first, last = order[0], order[0] + count - 1
+    text = ""
+    if count < many and order == list(range(first, last + 1)) and first >= 0:
         rank = " (a rank's slice)" if many % count == 0 and first % count == 0 else ""
-        last = first + count - 1
-        return (
-            f"this is head {first} of {many}"
-            if count == 1
-            else f"{count} of {many} heads: heads {first} to {last}{rank}"
-        )
-    if len(set(order)) == 1:
-        return f"every head has the values of head {first}"
-    left = sorted({*range(many)} - {*order})
-    if sorted(set(order)) == order and len(left) <= MAX_NAMED:
-        heads = numbers(np.array(left))
-        return f"head {heads} of {many} is missing" if len(left) == 1 else f"heads {heads} of {many} are missing"
-    if count != many:
-        return None
-    again = sorted(order) == list(range(many))
-    if again and order == sorted(order, reverse=True):
-        return "the heads are reversed: the last one comes first"
-    verb = "holds" if again else "has the values of"
-    shown = [f"head {h} {verb} head {k}" for h, k in enumerate(order) if h != k]
-    text = ", ".join(shown[:MAX_NAMED]) + ", .." * (len(shown) > MAX_NAMED)
-    return f"the heads are in another order: {text}" if again else text
+        text = f"{count} of {many} heads: heads {first} to {last}{rank}"
+        text = f"this is head {first} of {many}" if count == 1 else text
+    elif -1 not in order and count == many:
+        moved = [f"head {h} has the values of head {k}" for h, k in enumerate(order) if h != k]
+        other = "the heads are in another order: " * (sorted(order) == list(range(many)))
+        text = other + ", ".join(moved[:MAX_NAMED]) + ", .." * (len(moved) > MAX_NAMED)
+        text = f"every head has the values of head {first}" if len(set(order)) == 1 else text
+        text = "the heads are reversed: the last one comes first" if order[::-1] == list(range(many)) else text
+    if text or count != many:
+        return [Finding("heads", text)] if text else []
+    shown = ~np.isneginf(cube.b)
+    changes = _changes(cube, shown & np.isfinite(cube.a))
+    return next(filter(None, (cube.finding(*one, shown) for one in changes)), [])
 
 
-def _changes(cube: Cube, *, index: bool) -> Iterator[tuple[str, str, Floats, np.ndarray]]:
-    """Yield a kind, what to say, the values that are then wanted, and where they are looked at."""
-    a, b = cube.a, cube.b
-    hidden, masked, every = np.isneginf(b), np.isneginf(a), np.ones(a.shape, bool)
-    shown, later = ~(hidden | masked), np.broadcast_to(cube.distance > 0, a.shape)
-    if not np.array_equal(hidden, masked):
-        theirs, mine = visible(~hidden[0], cube.distance), visible(~masked[0], cube.distance)
-        causal = (hidden == later).all()
-        if not masked.any():
-            at, which = np.unique(a[hidden]), "keys after the query" if causal else "masked pairs"
-            text = f"{'causal ' * bool(causal)}mask missing{f': {which} hold {at[0]:g}' if len(at) == 1 else ''}"
-        elif not hidden.any():
-            text = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {mine},"
-            text += " where none was expected"
-        else:
-            text = f"another mask: it shows pairs {mine}; expected: {theirs}"
-        yield "mask", text, b, shown
-    text = "the sign is wrong: every value has the other sign" + ("" if index else ", so that far keys are preferred")
-    yield "sign", text, -b, ~hidden
-    if shown.all() and later.any() and not index:
-        text = "the distance keeps its sign, where its size was expected: keys {} the query have the other sign"
-        yield "sign", text.format("after"), np.where(later, -b, b), every
-        yield "sign", text.format("before"), np.where(later, b, -b), every
-        yield "mask", "keys after the query hold 0, where their distance was expected", np.where(later, 0.0, b), every
-    if a.shape[-1] == a.shape[-2] > 1:
-        yield "axes", "query and key axes are exchanged", b.swapaxes(-1, -2), every
-    yield from _factors(cube, shown & np.isfinite(a) & np.isfinite(b), later, index=index)
-
-
-def _factors(
-    cube: Cube, shown: np.ndarray, later: np.ndarray, *, index: bool
-) -> Iterator[tuple[str, str, Floats, np.ndarray]]:
-    """Yield a number that is added, one factor of all values or of each head, and a number added to each query."""
-    a, b = cube.a, cube.b
-    gaps = [float(np.median((a - b)[where])) if where.any() else 0.0 for where in (shown & ~later, shown & later)]
-    if index and any(gaps) and a.shape[-1] > 1:
+def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
+    """Yield a kind, what to say, and the values that are then wanted."""
+    a, b, later = cube.a, cube.b, np.broadcast_to(cube.distance > 0, cube.a.shape)
+    text = "the sign is wrong: every value has the other sign"
+    yield "sign", text + ", so that far keys are preferred" * (not cube.index), -b
+    if cube.index:
+        gaps = [float(np.median((a - b)[where])) if where.any() else 0.0 for where in (shown & ~later, shown & later)]
         where = "the keys after the query" if not gaps[0] else "the others" if not gaps[1] else "all keys"
-        if gaps[0] == gaps[1] or not all(gaps):
+        if any(gaps) and (gaps[0] == gaps[1] or not all(gaps)):
             gap = gaps[0] or gaps[1]
             text = f"the entries of {where} are {abs(gap):g} {'more' if gap > 0 else 'less'} than expected"
-            yield "shift", text, b + np.where(later, gaps[1], gaps[0]), shown
-    if index:
+            yield "shift", text, b + np.where(later, gaps[1], gaps[0])
         return
-    seen = shown & (b != 0)
+    if later.any() and not np.isneginf(b).any():
+        text = "the distance keeps its sign, where its size was expected: keys {} the query have the other sign"
+        yield "sign", text.format("after"), np.where(later, -b, b)
+        yield "sign", text.format("before"), np.where(later, b, -b)
+        yield "mask", "keys after the query hold 0, where their distance was expected", np.where(later, 0.0, b)
+    yield from _factors(cube, shown & (b != 0))
+    middle = np.nan_to_num(median(np.where(shown & ~later, a - b, np.nan)))[..., None]
+    if a.shape[-1] > 2:
+        said = "one number is added to all keys of a query: equal after a causal softmax"
+        yield "offset", said, np.where(later, a, b + middle)
+
+
+def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
+    """Yield one factor of all values, or one of each head."""
+    a, b = cube.a, cube.b
     factors = np.array([np.median(x[s] / y[s]) if s.any() else np.nan for x, y, s in zip(a, b, seen, strict=True)])
     heads = np.flatnonzero(np.abs(factors - 1) > MIN_FACTOR)
-    if np.isfinite(factors).all() and len(heads):
-        text = f"every value is {_factor(float(factors[0]))} times what was expected"
-        if np.ptp(factors) > MIN_FACTOR * abs(factors[0]):
-            k = heads[0]
-            at = int(np.flatnonzero(seen[k].ravel())[0])
-            which = (
-                f"{len(heads)} of {len(a)} heads have other slopes"
-                if len(heads) < len(a)
-                else "every head has another slope"
-            )
-            text = f"{which}: head {k} has {a[k].ravel()[at]:g} where {b[k].ravel()[at]:g} was expected"
-            text = f"head {k} holds zeros" if len(heads) == 1 and not a[k].any() else text
-        yield "factor", text, factors[:, None, None] * b, shown
-    earlier = shown & ~later
-    middle = np.nan_to_num(median(np.where(earlier, a - b, np.nan)))[..., None]
-    if a.shape[-1] > 2 and not cube.far(a[earlier], (b + middle)[earlier]):
-        yield "offset", "one number is added to all keys of a query: equal after a causal softmax", b + middle, earlier
+    if not np.isfinite(factors).all() or not len(heads):
+        return
+    text = f"every value is {_factor(float(factors[0]))} times what was expected"
+    if np.ptp(factors) > MIN_FACTOR * abs(factors[0]):
+        k = heads[0]
+        at = int(np.flatnonzero(seen[k].ravel())[0])
+        which = (
+            f"{len(heads)} of {len(a)} heads have other slopes"
+            if len(heads) < len(a)
+            else "every head has another slope"
+        )
+        text = f"{which}: head {k} has {a[k].ravel()[at]:g} where {b[k].ravel()[at]:g} was expected"
+    if np.abs(factors).min() > MIN_FACTOR:
+        yield "factor", text, factors[:, None, None] * b
 
 
 def _factor(value: float) -> str:
     """Return a factor as a number, and as a root or a logarithm where it is one."""
-    for said, number in ROOTS.items():
-        if abs(value / number - 1) < 1e-5:
-            return f"{value:.6g} ({said})"
-    square = value**2 if value > 1 else 1 / value**2 if value else 0.0
-    if value > 0 and abs(value - round(value)) > 1e-6 and abs(square - round(square)) < 1e-3 and 2 < square < 1024:
-        return f"{value:.6g} ({'' if value > 1 else '1/'}sqrt({round(square)}))"
-    return f"{value:.6g}"
+    square = max(value**2, 1 / value**2)
+    said = [word for word, number in ROOTS.items() if abs(value / number - 1) < 1e-5]
+    if (
+        not said
+        and value > 0
+        and abs(value - round(value)) > 1e-6
+        and abs(square - round(square)) < 1e-3
+        and square < 1024
+    ):
+        said = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
+    return f"{value:.6g}{f' ({said[0]})' if said else ''}"

@@ -47,10 +47,12 @@ def _profiles(lines: Lines) -> Iterator[Profile]:
     *lead, queries, keys = (1, 1, *shape)
     heads, alone = math.prod(lead), raw[-2:-1] == (1,)
 
-    def make(by: str, values: Floats, at: Integers, form: str, *more: Any, align: str = "") -> Profile:
+    def make(
+        by: str, values: Floats, at: Integers, form: str, masked: str, queries: int, keys: int, align: str = ""
+    ) -> Profile:
         values = np.where(np.isneginf(values), np.nan, values)
         array = (lines.grain, lines.integral, lines.name, shape, lines.read)
-        return Profile(by, values, at, form, *more, *array, align=align)
+        return Profile(by, values, at, form, masked, queries, keys, *array, align)
 
     if len(shape) <= 1 and keys <= MAX_HEADS and (len(raw) <= 1 or raw[-1] == 1):
         yield make("slopes", lines.read(0, 1).T, np.ones(1, np.int64), "slopes", "", 1, 1)

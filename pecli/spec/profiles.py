@@ -7,15 +7,16 @@ first, then the shortest decimal in the interval that the effective dtype allows
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
@@ -29,6 +30,8 @@ MIN_SHARE_ALIKE = 0.75
 """Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
 MIN_SHARE_RULE = 0.9
 """Share of the distances or rows that a rule must give, where others are spoiled."""
+MAX_SHARE_SPOILED = 0.05
+"""Share of the values of a head that may be spoiled where one number is read from all of them."""
 MIN_DISTANCES = 5
 """Distances that show that an index is clipped or shared."""
 MAX_CURVE = 1e6
@@ -228,6 +231,32 @@ class Profile:
         if np.ptp(ratio) > MAX_MISFIT * abs(ratio[-1]):
             return None
         return Decimal(repr(float(ratio[-1]))), Decimal(repr(start))
+
+
+def shortest_within(low: Floats, high: Floats) -> Decimal | None:
+    """Return the shortest number in all intervals, or in all but a few that are spoiled; None where there is none."""
+    told = np.isfinite(low) & np.isfinite(high)
+    for spoiled in (0.0, MAX_SHARE_SPOILED) if told.sum() > 1 else ():
+        least, most = np.quantile(low[told], 1 - spoiled), np.quantile(high[told], spoiled)
+        if 0 < least <= most:
+            return shortest(float(least), float(most))
+    return None
+
+
+Option = TypeVar("Option")
+
+
+def options_of(options: Iterable[Option], rule: Callable[[Option], Integers], wanted: Integers) -> list[Option]:
+    """Return the options whose rule gives an index, or all of it but a few entries: those that give most of it."""
+    found: dict[float, list[Option]] = {}
+    for option in options:
+        try:
+            share = float((rule(option) == wanted).mean())
+        except BadParameter:
+            continue
+        if share >= MIN_SHARE_RULE:
+            found.setdefault(share, []).append(option)
+    return found[max(found)] if found else []
 
 
 def logarithm_scale(first: float, last: float, reach: float) -> float:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from pecli import compare
 from pecli.judge.bias_differences import bias_differences
 from pecli.tables.foreign import table_of
 from pecli.tables.table import Table
@@ -75,8 +76,6 @@ MISTAKES = {
     "a window": (np.where((D <= 0) & (D > -8), A8, -np.inf), MASKED,
                  ("another mask: it shows pairs at 0 to 7 keys before the query (a causal sliding window of 8); "
                  "expected: where the key is not after the query (causal)")),
-    "a head is missing": (np.delete(A12, 5, 0), B, "head 5 of 12 is missing"),
-    "zeros in a head": (np.concatenate([A8[:7], 0 * A8[7:]]), A, "head 7 holds zeros"),
     "t5 from 1": (t5(100) + 1, "t5:len=100,form=index", "the entries of all keys are 1 more than expected"),
     "t5 without the other side": (np.where(distances(100) > 0, t5(100) - 16, t5(100)), "t5:len=100,form=index",
                                   "the entries of the keys after the query are 16 less than expected"),
@@ -166,6 +165,13 @@ MISTAKES = {
 def test_the_cause_is_said_first(name):
     values, recipe, said = MISTAKES[name]
     assert found(values, recipe)[0] == said
+
+
+def test_heads_that_are_missing_or_zero_are_said_as_places():
+    assert [one.text for one in compare(np.delete(A12, 5, 0), B).findings][
+        0
+    ] == "head 5 is missing, later heads have moved up"
+    assert [one.text for one in compare(np.concatenate([A8[:7], 0 * A8[7:]]), A).findings] == ["head 7 is zero"]
 
 
 def test_several_parameters_are_a_line_each():

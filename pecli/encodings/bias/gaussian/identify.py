@@ -3,47 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 import numpy as np
 
 from pecli.encodings.shared.biases import listed
-from pecli.numbers.decimals import digits, shortest
-from pecli.spec.profiles import Candidate, Floats, Integers, Profile, units
+from pecli.numbers.decimals import digits
+from pecli.spec.profiles import Candidate, Profile, shortest_within, units
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield weights exp(-D^2 / (2 sigma^2)) and biases -D^2 / (2 sigma^2)."""
     values, at = profile.seen
-    if profile.by != "distance" or profile.form == "past" or (at != 0).sum() < 2:
+    if profile.by != "distance" or profile.form == "past":
         return
-    middle = np.unique(values[:, at == 0])
-    if middle.tolist() not in ([0.0], [1.0]):
-        return
-    apply = "log" if middle[0] == 0 else "multiply"
-    columns = (at < 0) if (at < 0).any() else at > 0
-    size, widths = np.abs(at[columns]), []
-    for row in values[:, columns]:
-        unit = units(row, profile.grain)
-        computed = unit * 2 if apply == "log" else unit * (2 - np.log(np.maximum(np.abs(row), 1e-300)))
-        width = _width(row, 0.75 * unit, size, apply) or _width(row, computed, size, apply)
-        if width is None:
-            return
-        widths.append(width)
-    keys = {"heads": str(len(widths)), "sigma": listed(widths), "apply": apply, **profile.mask}
-    most_digits = max(map(digits, widths))
-    yield Candidate("gaussian", keys, profile.table, (), most_digits, ulp=8.0 if apply == "log" else 256.0)
-
-
-def _width(row: Floats, half: Floats, size: Integers, apply: str) -> Decimal | None:
-    """Return the shortest width that nearly all values allow, each off by at most `half`."""
-    ends = [v if apply == "log" else np.log(v) for v in (row - half, row + half)]
-    low, high = (size * np.sqrt(-0.5 / end) for end in ends)
-    told = np.isfinite(low) & np.isfinite(high)
-    if told.sum() < 2:
-        return None
-    for spoiled in (0.0, 0.05):
-        least, most = np.quantile(low[told], 1 - spoiled), np.quantile(high[told], spoiled)
-        if 0 < least <= most:
-            return shortest(float(least), float(most))
-    return None
+    for middle, apply in ((0.0, "log"), (1.0, "multiply")):
+        if not (values[:, at == 0] == middle).all() or not (at == 0).any():
+            continue
+        for ulp in (0.75, 2.0):  # rounded once, or computed in the type itself
+            off, size = ulp * units(values, profile.grain), np.abs(at)
+            if apply == "multiply" and ulp > 1:
+                off *= 1 - np.log(np.maximum(np.abs(values), 1e-300)) / 2  # of an exponential's argument
+            ends = [v if apply == "log" else np.log(v) for v in (values - off, values + off)]
+            low, high = (np.where(at == 0, np.nan, size * np.sqrt(-0.5 / end)) for end in ends)
+            widths = [width for row in zip(low, high, strict=True) if (width := shortest_within(*row)) is not None]
+            if len(widths) == profile.heads:
+                keys = {"heads": str(len(widths)), "sigma": listed(widths), "apply": apply, **profile.mask}
+                fitted = max(map(digits, widths))
+                yield Candidate("gaussian", keys, profile.table, (), fitted, ulp=8.0 if apply == "log" else 256.0)
+                return

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.bias.t5 import bucket_rule
-from pecli.errors import BadParameter
 from pecli.numbers.double_double import Points
-from pecli.spec.profiles import MIN_DISTANCES, MIN_SHARE_RULE, Candidate, Profile
+from pecli.spec.profiles import MIN_DISTANCES, Candidate, Integers, Profile, options_of
 
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
 """Buckets and largest distances that models have."""
@@ -27,28 +26,20 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     if (np.diff(at) != 1).any() or at[0] >= 0:
         return
     indexed = profile.integral and profile.heads == 1
-    if indexed:
-        target = values[0]
-        if target.min() < 0 or profile.values[0, profile.at == 0] != 0:
-            return
-    else:
-        changes: NDArray[np.bool_] = (values[:, 1:] != values[:, :-1]).any(axis=0)
-        if changes.sum() < 2 or changes.all():
-            return
-        target = np.cumsum(changes)
-    found = []
-    sides = ("false",) if profile.masked else ("true", "false")
-    for both, buckets, reach in product(sides, COUNTS, REACHES):
-        try:
-            made = bucket_rule(buckets, reach, both == "true", "exact")(Points(at))
-        except BadParameter:
-            continue
-        share = float(((made if indexed else np.cumsum(made[1:] != made[:-1])) == target).mean())
-        if share >= MIN_SHARE_RULE:
-            found.append((-share, (buckets, reach) not in PAIRS, both, buckets, reach))
-    found.sort(key=lambda one: one[:2])
-    for share, _, both, buckets, reach in found[:1]:
-        same = [one[2:] for one in found[1:] if one[0] == share]
+    changes: NDArray[np.bool_] = np.any(values[:, 1:] != values[:, :-1], axis=0)
+    if (values.min() < 0 or values[0, at == 0] != 0) if indexed else (changes.sum() < 2 or changes.all()):
+        return
+
+    def index(option: tuple[str, int, int]) -> Integers:
+        both, buckets, reach = option
+        made = bucket_rule(buckets, reach, both == "true", "exact")(Points(at))
+        return made if indexed else np.cumsum(made[1:] != made[:-1])
+
+    every = product(("false",) if profile.masked else ("true", "false"), COUNTS, REACHES)
+    options = sorted(every, key=lambda option: option[1:] not in PAIRS)
+    for (both, buckets, reach), *same in filter(
+        None, [options_of(options, index, values[0] if indexed else np.cumsum(changes))]
+    ):
         others = "; ".join(dict.fromkeys(f"{b}, {r}" for _, b, r in same[:3]))
         doubts = (f"buckets and max-distance {others} give the same {len(at)} distances",) if same else ()
         usual = (buckets, reach) == PAIRS[0] and len(at) > buckets  # the first boundaries show
