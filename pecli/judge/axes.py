@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations, product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,15 +109,6 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
         parts.append(values[:, columns])
     found: Complex = parts[0] + 1j * parts[1]
     return found
-
-
-class GridOrder(NamedTuple):
-    """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
-
-    order: tuple[int, ...]
-    sides: tuple[int, ...] = ()
-    side_of: tuple[int, ...] = ()
-    merge: int = 1
 
 
 def views(table: Tabular) -> Iterator[AxisView]:
@@ -319,6 +309,8 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
         levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
         if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
             return None
+        if min(len(first) for _, first in levels) < 2:
+            continue
         one = _measured_grid(view, reading, groups, levels, prefix, suffix)
         found = found or one
         if one.axes.sides:
@@ -356,18 +348,17 @@ def _measured_grid(
             break
         reading, swapped = reading.swapped(), True  # sines stand first
     places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
-    lines = _lattice(places - places.min(axis=0))
-    order = list(lines.order)
+    order, sides, merge = _lattice(places - places.min(axis=0))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[groups[at]] = number
     absolute = swapped or reading.layout.startswith("blocks")
-    layout = {"alternate": "alternate" if absolute else "pairs"}.get(reading.layout, reading.layout)
-    layout = "halves" if absolute and layout in ("concat", "sin-cos") else layout
-    layout = "complex" if view.planes[0].part else "split" if layout in JOINED else layout
+    names = {"alternate": "alternate", "concat": "halves", "sin-cos": "halves"} if absolute else {"alternate": "pairs"}
+    layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
     return Grid(view, reading, Axes(
-        reading.pairs, view.planes[0].width, absolute, layout, tuple(axes[at][0] for at in order), lines.sides,
-        lines.side_of, owner, places[:, order], view.total, lines.merge, prefix, suffix))  # fmt: skip
+        reading.pairs, view.planes[0].width, absolute, names.get(layout, layout), tuple(axes[at][0] for at in order),
+        sides, tuple(range(len(sides)))[-len(order) :], owner, places[:, list(order)], view.total, merge,
+        prefix, suffix))  # fmt: skip
 
 
 def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
@@ -412,27 +403,19 @@ def _even_run(z: Complex, dtype: str) -> slice:
     return slice(start, stop)
 
 
-def _lattice(places: Floats) -> GridOrder:
-    """Return which grid rows follow: the order of its axes, and a side that no axis follows."""
-    count, sizes = len(places), places.max(axis=0).astype(np.int64) + 1
-    if not count % math.prod(sizes.tolist()) and (sizes > 1).all():
-        index = np.arange(count)
-        for found in _orders(sizes.tolist(), count):
-            grid = Lattice(found.sides, found.merge)
-            pairs = zip(found.order, found.side_of, strict=True)
-            if all((grid.index(side)(index) == places[:, a]).all() for a, side in pairs):
-                return found
-    return GridOrder(tuple(range(places.shape[1])))
+def _lattice(places: Floats) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Return the grid that rows follow: the order of the axes, its sides, none if there is none, and its merge.
 
-
-def _orders(sizes: list[int], rows: int) -> Iterator[GridOrder]:
-    """Yield orders of axes, with the sides of the grid, which side each axis is, and the side of merged blocks."""
-    frames = rows // math.prod(sizes)
-    for at in range(len(sizes) + 1) if frames > 1 else (-1,):  # where a side stands that no axis follows
-        for order in permutations(range(len(sizes))):
-            own = [sizes[a] for a in order]
-            which = tuple(k + (0 <= at <= k) for k in range(len(own)))
-            sides = tuple(own if at < 0 else [*own[:at], frames, *own[at:]])
-            for merge in (1, *MERGES) if len(sizes) > 1 else (1,):
-                if merge == 1 or not any(side % merge for side in sides[-2:]):
-                    yield GridOrder(order, sides, which, merge)
+    A side before those of the axes stands for frames that repeat the grid.
+    """
+    count, sizes = len(places), (places.max(axis=0).astype(np.int64) + 1).tolist()
+    frames, left = divmod(count, math.prod(sizes))
+    index, orders = np.arange(count), tuple(permutations(range(len(sizes))))
+    for order, merge in product(orders, (1, *MERGES)) if not left and min(sizes) > 1 else ():
+        sides = (*([frames] if frames > 1 else []), *(sizes[a] for a in order))
+        if merge > 1 and (len(order) < 2 or any(side % merge for side in sides[-2:])):
+            continue
+        grid, first = Lattice(sides, merge), len(sides) - len(order)
+        if all((grid.index(first + k)(index) == places[:, a]).all() for k, a in enumerate(order)):
+            return order, sides, merge
+    return orders[0], (), 1
