@@ -144,11 +144,7 @@ RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
-    found: list[Finding] = []
-    if {"sections", "section-order"} <= set(differ):
-        (a, b), (c, d) = differ.pop("sections"), differ.pop("section-order")
-        text = f"sections {a} in the order {c} where {b} in the order {d} were expected"
-        found.append(Finding("sections", text))
+    found = []
     for key, (have, want) in differ.items():
         outer = key in ("prefix", "suffix")
         found.append(_outer(key, int(have), int(want)) if outer else Finding(key, _words(key, have, want, actual)))
@@ -157,13 +153,10 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
 
 def _outer(key: str, have: int, want: int) -> Finding:
     """Return that rows before or after the grid are missing, or too many."""
-    place = "before" if key == "prefix" else "after"
     count = abs(want - have)
     rows = "the row of the class token" if count == 1 else f"{count} rows of text or special tokens"
-    if have < want:
-        return Finding(key, f"{rows} {place} the grid {'is' if count == 1 else 'are'} missing")
-    return Finding(key, f"{rows} {'stands' if count == 1 else 'stand'} {place} the grid, where {want or 'none'} "
-                        f"{'was' if want < 2 else 'were'} expected")  # fmt: skip
+    where = f"{'before' if key == 'prefix' else 'after'} the grid {'is' if count == 1 else 'are'}"
+    return Finding(key, f"{rows} {where} {'missing' if have < want else 'not expected'}")
 
 
 SENTENCES = {
@@ -172,16 +165,17 @@ SENTENCES = {
     "pairs": "pairs of height and width {have} where {want} were expected",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
-    "first": "coordinates{of} start at {have} where {want} was expected",
+    "first": "coordinates start at {have} where {want} was expected",
     "merge": "rows are in {have} where {want} were expected",
     "shift": "frequencies are spaced {have} where {want} was expected",
-    "normalize": "coordinates are {have}",
-    "center": "coordinates are {have}",
-    "grid-scale": "coordinates{of} are divided by {have} where {want} was expected (interpolation scale)",
-    "scale": "coordinates{of} are multiplied by {have} where {want} was expected (interpolation scale)",
+    "normalize": "coordinates are {have} where {want} was expected (normalize)",
+    "center": "coordinates are {have} where {want} was expected (0.5 is subtracted: center)",
+    "pi": "frequencies are {have} where {want} was expected (pi)",
+    "grid-scale": "coordinates are divided by {have} where {want} was expected (interpolation scale)",
+    "scale": "coordinates are multiplied by {have} where {want} was expected (interpolation scale)",
     "base-size": "coordinates are interpolated to {have} where {want} was expected (base-size)",
     "reference": "coordinates are interpolated to {have} where {want} was expected (reference)",
-    "centred": "coordinates{of} are {have} where {want} was expected",
+    "centred": "coordinates count from minus half the side where centred is 1: {have} where {want} was expected",
     "coordinates": "coordinates are {have} where {want} was expected",
     "order": "columns in the order {have} where {want} was expected",
 }
@@ -189,14 +183,11 @@ SENTENCES = {
 VALUES = {
     "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
-    "normalize": {"true": "normalised (normalize true where false was expected)",
-                  "false": "not normalised (normalize false where true was expected)"},
-    "center": {"true": "centres of cells (0.5 is subtracted): center true where false was expected",
-               "false": "counts of cells (0.5 is not subtracted): center false where true was expected"},
-    "centred": {"1": "centred", "0": "counted from the edge"},
+    "normalize": {"true": "normalised", "false": "not normalised"},
+    "center": {"true": "centres of cells", "false": "counts of cells"},
     "merge": {"1": "row-major order", "2": "blocks of 2 x 2 (merge=2)"},
-    "base-size": {"": "none"},
-    "reference": {"": "none"},
+    "base-size": {"1": "0..1 (normalised by the side)"},
+    "pi": {"true": "with pi", "false": "without pi"},
     "coordinates": {
         "index": "0, 1, 2 ..",
         "separate": "normalised to -1..1 by each side",
@@ -206,27 +197,13 @@ VALUES = {
     },
 }  # fmt: skip
 """What values of parameters mean."""
-BY_SIDE = ("first", "scale", "base", "temperature", "centred", "grid-scale")
-"""Parameters with a number for each side."""
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
-    """Return what a parameter that differs means; of a list, for the axes where it differs."""
-    names = NAMES.get(len(actual.get("grid", "").split("x")), ())
-    mine, other = have.split("+"), want.split("+")
-    of = ""
-    if "grid" in actual and key in BY_SIDE and max(len(mine), len(other)) == len(names):
-        mine, other = (one * (1 if len(one) > 1 else len(names)) for one in (mine, other))
-        differ = [k for k in range(len(names)) if mine[k] != other[k]]
-        if len({(mine[k], other[k]) for k in differ}) == 1:
-            of = " of " + " and ".join(names[k] for k in differ)
-            have, want = mine[differ[0]], other[differ[0]]
-    if (key, have) == ("base-size", "1"):
-        return "coordinates run from 0 to 1 (normalised by the side) where 0, 1, 2 .. was expected"
-    values = VALUES.get(key, {})
-    sentence = SENTENCES.get(key, "{key}{of} {have} where {want} was expected")
-    return sentence.format(key=key, of=of, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
-                           sections=actual.get("sections", ""))  # fmt: skip
+    """Return what a parameter that differs means."""
+    values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
+    return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
+                           sections=actual.get("sections"))  # fmt: skip
 
 
 # by pairs -----------------------------------------------------------------------------------------
