@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
-from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
+from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, sample_rows
 from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
 from pecli.judge.waves import origin_of
@@ -25,8 +25,8 @@ from pecli.tables.layouts import cosines_and_sines
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
-MAX_EXCHANGED = 1 << 22
-"""Values of an array whose channels stand first that is held in memory with its axes exchanged."""
+KINDS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+"""Types of the arrays that may hold sines."""
 BLOCK_VALUES = 1 << 20
 """Values read at once."""
 MAX_AXES = 4
@@ -113,7 +113,7 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
 
 def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
-    arrays = {array.name: array for array in table.arrays if _real(array)}
+    arrays = {array.name: array for array in table.arrays if array.dtype in KINDS and len(_sides(array)) > 1}
     pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
     groups: list[tuple[Plane, ...]] = []
     if pair and arrays[pair[0]].shape == arrays[pair[1]].shape:
@@ -128,32 +128,30 @@ def views(table: Tabular) -> Iterator[AxisView]:
         yield AxisView(planes, rows, values, dtype)
 
 
-def _real(array: Array) -> bool:
-    kinds = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
-    return array.dtype in kinds and len([s for s in array.shape if s != 1]) >= 2
+def _sides(array: Array) -> list[int]:
+    return [side for side in array.shape if side != 1]
 
 
-def _plane(table: Tabular, array: Array, part: str = "") -> Plane:
-    shape = [side for side in array.shape if side != 1]
+def _plane(table: Tabular, array: Array) -> Plane:
+    """Return an array as rows of its last axis, with those of a pair or of a matrix for each pair."""
+    shape = _sides(array)
     inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1] == 2 and len(shape) > 2 else 1
-    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
+    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]))
 
 
 def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
     """Yield one array: complex, as rows of its last axis, as a stack of two, or with its channels first."""
+    shape, whole = _sides(array), _plane(table, array)
     if array.dtype.startswith("complex"):
-        yield _plane(table, array, "real"), _plane(table, array, "imag")
+        yield replace(whole, part="real"), replace(whole, part="imag")
         return
-    shape = [side for side in array.shape if side != 1]
-    whole = _plane(table, array)
     yield (whole,)
     if shape[0] == 2 and len(shape) > 2:
         half = whole.rows // 2
         yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
-    size = math.prod(shape)
-    if size <= MAX_EXCHANGED and shape[0] % 4 == 0 and size // shape[0] >= 4 and len(shape) > 2:
-        values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
-        yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
+    if shape[0] % 4 == 0 and len(shape) > 2:
+        turned = exchanged(replace(whole, rows=shape[0], width=math.prod(shape[1:])))
+        yield from [(turned,)] if turned is not None else []
 
 
 # readings -----------------------------------------------------------------------------------------
@@ -371,21 +369,16 @@ def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, 
     steps = -signal.steps if backward else signal.steps
     steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
     start = origin_of(replace(signal, unit=np.conj(signal.unit)) if backward else signal, np.abs(signal.steps), 0.0)
-    every = replace(
-        signal, unit=phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes), rows=np.arange(len(z))
-    )
-    slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
-    guess = np.unwrap(np.angle(every.unit[:, slow])) / signal.steps[slow]
-    guess = guess - guess[signal.reference] if np.isfinite(guess).all() else None
-    places = positions_in_steps(every, signal.steps, signal.phases, guess)
+    unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
+    every = replace(signal, unit=unit, rows=np.arange(len(z)))
+    places = positions_in_steps(every, signal.steps, signal.phases)
     near = np.rint(places)
-    if len(near) != len(z) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
+    if np.abs(places - near).max() > 0.3 or len(np.unique(near)) < len(z):
         near = np.arange(len(z), dtype=float) - signal.reference
-    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(z))))
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
         errors = errors + 2.0**-23 / len(z)
-    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude, loose, width=2 * len(columns))
+    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude)
     origin = np.nan if start is None else start + near[0]
     return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin), backward), near - near[0]
 
