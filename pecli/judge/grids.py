@@ -235,18 +235,17 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
 
 
 def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
-    """Yield the readings of a view that may hold the pairs of a plan: all of them, or the first ones."""
+    """Yield the readings of a view that may hold the pairs of a plan."""
     if (pairs.cos != pairs.sin).any():
         columns = columns_of(view)
         if columns is not None and columns.axes.width == pairs.plan.width:
             yield columns
         return
-    found = [reading for reading in readings_of(view) if not reading.layout.startswith("blocks")]
-    whole = [reading for reading in found if reading.pairs == pairs.plan.width]
-    for reading in whole or [reading for reading in found if reading.pairs < pairs.plan.width]:
-        none = np.empty(0, np.int64)
-        yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
-                                       np.empty((0, 0)), view.total))  # fmt: skip
+    none = np.empty(0, np.int64)
+    for reading in readings_of(view):
+        if reading.pairs == pairs.plan.width and not reading.layout.startswith("blocks"):
+            yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
+                                           np.empty((0, 0)), view.total))  # fmt: skip
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:
