@@ -9,13 +9,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations, product
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
-from pecli.judge.planes import EPSILON, Plane, effective_dtype, sample_rows
+from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, sample_rows
 from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
 from pecli.judge.waves import origin_of
@@ -26,8 +25,8 @@ from pecli.tables.layouts import cosines_and_sines
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
-MAX_EXCHANGED = 1 << 22
-"""Values of an array whose channels stand first that is held in memory with its axes exchanged."""
+KINDS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+"""Types of the arrays that may hold sines."""
 BLOCK_VALUES = 1 << 20
 """Values read at once."""
 MAX_AXES = 4
@@ -112,18 +111,9 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
     return found
 
 
-class GridOrder(NamedTuple):
-    """The grid that rows follow: the order of the axes, its sides (none where there is no grid), which each axis is."""
-
-    order: tuple[int, ...]
-    sides: tuple[int, ...] = ()
-    side_of: tuple[int, ...] = ()
-    merge: int = 1
-
-
 def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
-    arrays = {array.name: array for array in table.arrays if _real(array)}
+    arrays = {array.name: array for array in table.arrays if array.dtype in KINDS and len(_sides(array)) > 1}
     pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
     groups: list[tuple[Plane, ...]] = []
     if pair and arrays[pair[0]].shape == arrays[pair[1]].shape:
@@ -138,32 +128,30 @@ def views(table: Tabular) -> Iterator[AxisView]:
         yield AxisView(planes, rows, values, dtype)
 
 
-def _real(array: Array) -> bool:
-    kinds = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
-    return array.dtype in kinds and len([s for s in array.shape if s != 1]) >= 2
+def _sides(array: Array) -> list[int]:
+    return [side for side in array.shape if side != 1]
 
 
-def _plane(table: Tabular, array: Array, part: str = "") -> Plane:
-    shape = [side for side in array.shape if side != 1]
+def _plane(table: Tabular, array: Array) -> Plane:
+    """Return an array as rows of its last axis, with those of a pair or of a matrix for each pair."""
+    shape = _sides(array)
     inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1] == 2 and len(shape) > 2 else 1
-    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
+    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]))
 
 
 def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
     """Yield one array: complex, as rows of its last axis, as a stack of two, or with its channels first."""
+    shape, whole = _sides(array), _plane(table, array)
     if array.dtype.startswith("complex"):
-        yield _plane(table, array, "real"), _plane(table, array, "imag")
+        yield replace(whole, part="real"), replace(whole, part="imag")
         return
-    shape = [side for side in array.shape if side != 1]
-    whole = _plane(table, array)
     yield (whole,)
     if shape[0] == 2 and len(shape) > 2:
         half = whole.rows // 2
         yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
-    size = math.prod(shape)
-    if size <= MAX_EXCHANGED and shape[0] % 4 == 0 and size // shape[0] >= 4 and len(shape) > 2:
-        values = np.ascontiguousarray(whole.read(0, whole.rows).reshape(shape[0], -1).T)
-        yield (Plane(table, array, array.name, len(values), shape[0], values=values),)
+    if shape[0] % 4 == 0 and len(shape) > 2:
+        turned = exchanged(replace(whole, rows=shape[0], width=math.prod(shape[1:])))
+        yield from [(turned,)] if turned is not None else []
 
 
 # readings -----------------------------------------------------------------------------------------
@@ -319,6 +307,8 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
         levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
         if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
             return None
+        if min(len(first) for _, first in levels) < 2:
+            continue
         one = _measured_grid(view, reading, groups, levels, prefix, suffix)
         found = found or one
         if one.axes.sides:
@@ -356,18 +346,17 @@ def _measured_grid(
             break
         reading, swapped = reading.swapped(), True  # sines stand first
     places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
-    lines = _lattice(places - places.min(axis=0))
-    order = list(lines.order)
+    order, sides, merge = _lattice(places - places.min(axis=0))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[groups[at]] = number
     absolute = swapped or reading.layout.startswith("blocks")
-    layout = {"alternate": "alternate" if absolute else "pairs"}.get(reading.layout, reading.layout)
-    layout = "halves" if absolute and layout in ("concat", "sin-cos") else layout
-    layout = "complex" if view.planes[0].part else "split" if layout in JOINED else layout
+    names = {"alternate": "alternate", "concat": "halves", "sin-cos": "halves"} if absolute else {"alternate": "pairs"}
+    layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
     return Grid(view, reading, Axes(
-        reading.pairs, view.planes[0].width, absolute, layout, tuple(axes[at][0] for at in order), lines.sides,
-        lines.side_of, owner, places[:, order], view.total, lines.merge, prefix, suffix))  # fmt: skip
+        reading.pairs, view.planes[0].width, absolute, names.get(layout, layout), tuple(axes[at][0] for at in order),
+        sides, tuple(range(len(sides)))[-len(order) :], owner, places[:, list(order)], view.total, merge,
+        prefix, suffix))  # fmt: skip
 
 
 def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
@@ -380,21 +369,16 @@ def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, 
     steps = -signal.steps if backward else signal.steps
     steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
     start = origin_of(replace(signal, unit=np.conj(signal.unit)) if backward else signal, np.abs(signal.steps), 0.0)
-    every = replace(
-        signal, unit=phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes), rows=np.arange(len(z))
-    )
-    slow = int(np.argmin(np.where(np.abs(signal.steps) > 4 * signal.noise, np.abs(signal.steps), np.inf)))
-    guess = np.unwrap(np.angle(every.unit[:, slow])) / signal.steps[slow]
-    guess = guess - guess[signal.reference] if np.isfinite(guess).all() else None
-    places = positions_in_steps(every, signal.steps, signal.phases, guess)
+    unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
+    every = replace(signal, unit=unit, rows=np.arange(len(z)))
+    places = positions_in_steps(every, signal.steps, signal.phases)
     near = np.rint(places)
-    if len(near) != len(z) or np.abs(places - near).max(initial=0) > 0.3 or (np.diff(np.sort(near)) == 0).any():
+    if np.abs(places - near).max() > 0.3 or len(np.unique(near)) < len(z):
         near = np.arange(len(z), dtype=float) - signal.reference
-    loose = max(2.0**-20, 4 * EPSILON[dtype] / np.sqrt(max(1, len(z))))
     errors = signal.errors
     if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
         errors = errors + 2.0**-23 / len(z)
-    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude, loose, width=2 * len(columns))
+    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude)
     origin = np.nan if start is None else start + near[0]
     return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin), backward), near - near[0]
 
@@ -412,27 +396,19 @@ def _even_run(z: Complex, dtype: str) -> slice:
     return slice(start, stop)
 
 
-def _lattice(places: Floats) -> GridOrder:
-    """Return which grid rows follow: the order of its axes, and a side that no axis follows."""
-    count, sizes = len(places), places.max(axis=0).astype(np.int64) + 1
-    if not count % math.prod(sizes.tolist()) and (sizes > 1).all():
-        index = np.arange(count)
-        for found in _orders(sizes.tolist(), count):
-            grid = Lattice(found.sides, found.merge)
-            pairs = zip(found.order, found.side_of, strict=True)
-            if all((grid.index(side)(index) == places[:, a]).all() for a, side in pairs):
-                return found
-    return GridOrder(tuple(range(places.shape[1])))
+def _lattice(places: Floats) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Return the grid that rows follow: the order of the axes, its sides, none if there is none, and its merge.
 
-
-def _orders(sizes: list[int], rows: int) -> Iterator[GridOrder]:
-    """Yield orders of axes, with the sides of the grid, which side each axis is, and the side of merged blocks."""
-    frames = rows // math.prod(sizes)
-    for at in range(len(sizes) + 1) if frames > 1 else (-1,):  # where a side stands that no axis follows
-        for order in permutations(range(len(sizes))):
-            own = [sizes[a] for a in order]
-            which = tuple(k + (0 <= at <= k) for k in range(len(own)))
-            sides = tuple(own if at < 0 else [*own[:at], frames, *own[at:]])
-            for merge in (1, *MERGES) if len(sizes) > 1 else (1,):
-                if merge == 1 or not any(side % merge for side in sides[-2:]):
-                    yield GridOrder(order, sides, which, merge)
+    A side before those of the axes stands for frames that repeat the grid.
+    """
+    count, sizes = len(places), (places.max(axis=0).astype(np.int64) + 1).tolist()
+    frames, left = divmod(count, math.prod(sizes))
+    index, orders = np.arange(count), tuple(permutations(range(len(sizes))))
+    for order, merge in product(orders, (1, *MERGES)) if not left and min(sizes) > 1 else ():
+        sides = (*([frames] if frames > 1 else []), *(sizes[a] for a in order))
+        if merge > 1 and (len(order) < 2 or any(side % merge for side in sides[-2:])):
+            continue
+        grid, first = Lattice(sides, merge), len(sides) - len(order)
+        if all((grid.index(first + k)(index) == places[:, a]).all() for k, a in enumerate(order)):
+            return order, sides, merge
+    return orders[0], (), 1

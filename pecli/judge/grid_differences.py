@@ -7,18 +7,15 @@ signs, and where coordinates start.  The shorter one is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.shared.grids import Lattice
-from pecli.judge.axes import AxisView, Grid, grids_of, pairs_of, views
+from pecli.judge.axes import Grid, grids_of, pairs_of, views
 from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
 from pecli.judge.planes import EPSILON
 from pecli.judge.signal import wrapped
-from pecli.judge.structure import MAX_DEPARTURE, departure, usable_rows
 from pecli.judge.waves import bound
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import Floats, Named
@@ -41,15 +38,6 @@ SAMPLE_ROWS = 512
 STILL, LINE = -1, 99
 """What pairs follow that do not move, or the number of the row."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
-UNDO: dict[str, Callable[[Complex], Complex]] = {
-    "": lambda z: z,
-    "sin and cos are exchanged": lambda z: 1j * np.conj(z),
-    "the sines are negated": np.conj,
-    "cosines and sines are negated": lambda z: -z,
-    "the cosines are negated": lambda z: -np.conj(z),
-}
-"""What may have been done to cosines and sines, and how to undo it."""
-COLUMN_MAJOR = Finding("order", "rows are in column-major order where row-major order was expected")
 
 
 def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
@@ -75,48 +63,39 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
                 if said is not None:
                     return said
             features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
-            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, expected))]
+            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, pairs, expected))]
             if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
                 continue
-            for said, z in _arranged(planned, pairs):
-                own = _by_pairs(z, planned[0].view, pairs, expected)
-                if own == said == []:  # a few values alone differ: their place is the answer
+            for grid in planned:
+                own = _by_pairs(grid, pairs, expected)
+                if own == []:  # a few values alone differ: their place is the answer
                     return None
-                found += [[*said, *own]] if own is not None else []
+                found += [own] if own else []
     return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
 
 
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
-    """Return the layout and the rounding that explain all differences; None where there are others."""
+    """Return the rounding that explains all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
-    if name is None:
+    layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
+    if name is None or layouts == {"half", "interleaved"} or (tally := compare_all(name)).odd:
         return None
-    tally = compare_all(name)
-    if tally.odd:
-        return None
-    said = [] if grid.reading is None else _layout(grid.reading.layout, expected.request.layout)
-    if said:
-        return said
     dtype = grid.view.dtype
-    if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
-        return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
-    units = f"{max(1, round(tally.worst))} ulp ({tally.residual:.1g})" if tally.exact else f"{tally.residual:.1g}"
-    words = "rounding" if tally.exact else f"rounding of {name.arithmetic(tally)}"
-    return [Finding("rounding", f"{words} alone, at most {units}: harmless")]
-
-
-def _layout(have: str, want: str | None) -> list[Finding]:
-    """Return that a pair's columns stand otherwise than expected, in an array of the same width."""
-    words = {"half": "half-split", "interleaved": "interleaved"}
-    if {have, want} != set(words):
-        return []
-    return [Finding("layout", f"{words[have]} columns where {words[str(want)]} ones were expected")]
+    if name.kind != "float64":
+        text = f"frequencies were rounded to {name.kind}: values are off by up to {tally.residual:.1g}"
+    elif tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+        text = f"all values are rounded to {dtype}: harmless where that is the type"
+    elif tally.exact:
+        text = f"rounding alone, at most {max(1, round(tally.worst))} ulp ({tally.residual:.1g}): harmless"
+    else:
+        text = f"rounding of {name.arithmetic(tally)} alone, at most {tally.residual:.1g}: harmless"
+    return [Finding("rounding", text)]
 
 
 # by recipe ----------------------------------------------------------------------------------------
 
 
-def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
+def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
@@ -124,8 +103,9 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
-    if name.encoding != own:
-        return [Finding("encoding", f"{name.recipe} where {own} was expected")]
+    if name.encoding != own:  # what is left of an array that lost columns is no other encoding
+        text = f"{name.recipe} where {own} was expected"
+        return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
     have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
     differ = [key for key in have if key in want and have[key] != want[key]]
@@ -133,8 +113,7 @@ def _by_recipe(grid: Grid, expected: Table) -> list[Finding] | None:
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and not compare_all(other).odd:
             have[key] = want[key]
-    layout = _layout(grid.reading.layout, expected.request.layout) if grid.reading is not None else []
-    return [*_parameters(have, want), *layout]
+    return _parameters(have, want)
 
 
 RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
@@ -144,11 +123,11 @@ RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
-    found: list[Finding] = []
-    if {"sections", "section-order"} <= set(differ):
-        (a, b), (c, d) = differ.pop("sections"), differ.pop("section-order")
-        text = f"sections {a} in the order {c} where {b} in the order {d} were expected"
-        found.append(Finding("sections", text))
+    found = []
+    turned = "x".join(reversed(expected.get("grid", "").split("x")))
+    if {"grid", "axis-order"} <= differ.keys() and actual["grid"] == turned:
+        del differ["grid"], differ["axis-order"]
+        found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
     for key, (have, want) in differ.items():
         outer = key in ("prefix", "suffix")
         found.append(_outer(key, int(have), int(want)) if outer else Finding(key, _words(key, have, want, actual)))
@@ -157,13 +136,10 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
 
 def _outer(key: str, have: int, want: int) -> Finding:
     """Return that rows before or after the grid are missing, or too many."""
-    place = "before" if key == "prefix" else "after"
     count = abs(want - have)
     rows = "the row of the class token" if count == 1 else f"{count} rows of text or special tokens"
-    if have < want:
-        return Finding(key, f"{rows} {place} the grid {'is' if count == 1 else 'are'} missing")
-    return Finding(key, f"{rows} {'stands' if count == 1 else 'stand'} {place} the grid, where {want or 'none'} "
-                        f"{'was' if want < 2 else 'were'} expected")  # fmt: skip
+    where = f"{'before' if key == 'prefix' else 'after'} the grid {'is' if count == 1 else 'are'}"
+    return Finding(key, f"{rows} {where} {'missing' if have < want else 'not expected'}")
 
 
 SENTENCES = {
@@ -172,16 +148,17 @@ SENTENCES = {
     "pairs": "pairs of height and width {have} where {want} were expected",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
-    "first": "coordinates{of} start at {have} where {want} was expected",
+    "first": "coordinates start at {have} where {want} was expected",
     "merge": "rows are in {have} where {want} were expected",
     "shift": "frequencies are spaced {have} where {want} was expected",
-    "normalize": "coordinates are {have}",
-    "center": "coordinates are {have}",
-    "grid-scale": "coordinates{of} are divided by {have} where {want} was expected (interpolation scale)",
-    "scale": "coordinates{of} are multiplied by {have} where {want} was expected (interpolation scale)",
+    "normalize": "coordinates are {have} where {want} was expected (normalize)",
+    "center": "coordinates are {have} where {want} was expected (0.5 is subtracted: center)",
+    "pi": "frequencies are {have} where {want} was expected (pi)",
+    "grid-scale": "coordinates are divided by {have} where {want} was expected (interpolation scale)",
+    "scale": "coordinates are multiplied by {have} where {want} was expected (interpolation scale)",
     "base-size": "coordinates are interpolated to {have} where {want} was expected (base-size)",
     "reference": "coordinates are interpolated to {have} where {want} was expected (reference)",
-    "centred": "coordinates{of} are {have} where {want} was expected",
+    "centred": "coordinates count from minus half the side where centred is 1: {have} where {want} was expected",
     "coordinates": "coordinates are {have} where {want} was expected",
     "order": "columns in the order {have} where {want} was expected",
 }
@@ -189,14 +166,11 @@ SENTENCES = {
 VALUES = {
     "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
-    "normalize": {"true": "normalised (normalize true where false was expected)",
-                  "false": "not normalised (normalize false where true was expected)"},
-    "center": {"true": "centres of cells (0.5 is subtracted): center true where false was expected",
-               "false": "counts of cells (0.5 is not subtracted): center false where true was expected"},
-    "centred": {"1": "centred", "0": "counted from the edge"},
+    "normalize": {"true": "normalised", "false": "not normalised"},
+    "center": {"true": "centres of cells", "false": "counts of cells"},
     "merge": {"1": "row-major order", "2": "blocks of 2 x 2 (merge=2)"},
-    "base-size": {"": "none"},
-    "reference": {"": "none"},
+    "base-size": {"1": "0..1 (normalised by the side)"},
+    "pi": {"true": "with pi", "false": "without pi"},
     "coordinates": {
         "index": "0, 1, 2 ..",
         "separate": "normalised to -1..1 by each side",
@@ -206,125 +180,51 @@ VALUES = {
     },
 }  # fmt: skip
 """What values of parameters mean."""
-BY_SIDE = ("first", "scale", "base", "temperature", "centred", "grid-scale")
-"""Parameters with a number for each side."""
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
-    """Return what a parameter that differs means; of a list, for the axes where it differs."""
-    names = NAMES.get(len(actual.get("grid", "").split("x")), ())
-    mine, other = have.split("+"), want.split("+")
-    of = ""
-    if "grid" in actual and key in BY_SIDE and max(len(mine), len(other)) == len(names):
-        mine, other = (one * (1 if len(one) > 1 else len(names)) for one in (mine, other))
-        differ = [k for k in range(len(names)) if mine[k] != other[k]]
-        if len({(mine[k], other[k]) for k in differ}) == 1:
-            of = " of " + " and ".join(names[k] for k in differ)
-            have, want = mine[differ[0]], other[differ[0]]
-    if (key, have) == ("base-size", "1"):
-        return "coordinates run from 0 to 1 (normalised by the side) where 0, 1, 2 .. was expected"
-    values = VALUES.get(key, {})
-    sentence = SENTENCES.get(key, "{key}{of} {have} where {want} was expected")
-    return sentence.format(key=key, of=of, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
-                           sections=actual.get("sections", ""))  # fmt: skip
+    """Return what a parameter that differs means."""
+    values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
+    return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
+                           sections=actual.get("sections"))  # fmt: skip
 
 
 # by pairs -----------------------------------------------------------------------------------------
 
 
-def _arranged(planned: Sequence[Grid], pairs: PlannedPairs) -> Iterator[tuple[list[Finding], Complex]]:
-    """Yield the file's pairs in the order of the plan's, and how their columns stand otherwise than expected."""
-    for grid in planned:
-        if grid.reading is not None:
-            count, columns = grid.reading.pairs, np.argsort(pairs.cos, kind="stable")
-            whole = np.full((len(grid.view.rows), len(columns)), complex(np.nan, np.nan))
-            whole[:, columns[:count]] = pairs_of(grid.view, grid.reading, np.arange(count))
-            yield _lost(pairs, columns, count), whole
-            continue
-        values, m = grid.view.values[0], len(pairs.cos)
-        arrangements = [("", pairs.sin, pairs.cos)]
-        if 2 * m == values.shape[1]:
-            k, edges = np.arange(m), [*np.flatnonzero(np.diff(pairs.axis, prepend=-1)).tolist(), m]
-            start, size = np.repeat(edges[:-1], np.diff(edges)), np.repeat(np.diff(edges), np.diff(edges))
-            arrangements += [
-                ("sines and cosines are interleaved column by column, not in blocks (column order)", 2 * k, 2 * k + 1),
-                ("the sines of all axes stand before the cosines where another order was expected", k, m + k),
-                ("sines and cosines stand in blocks, not interleaved", k + start, k + start + size),
-            ]
-        good = usable_rows([values])
-        for text, sin, cos in arrangements:
-            if text and np.array_equal(sin, pairs.sin) and np.array_equal(cos, pairs.cos):
-                continue
-            held = (sin >= 0) & (cos >= 0)
-            z = np.where(held, values[:, cos] + 1j * values[:, sin], np.nan)
-            if departure(z.real[good][:, held], z.imag[good][:, held]) < MAX_DEPARTURE:
-                yield [Finding("layout", text)] if text else [], z
-
-
-def _names(plan: Waves) -> tuple[str, ...]:
-    return NAMES.get(len(plan.axes), tuple(f"axis {k}" for k in range(len(plan.axes))))
-
-
-def _lost(pairs: PlannedPairs, columns: Integers, count: int) -> list[Finding]:
-    """Return that pairs are missing, of which axes if all of theirs are."""
-    if count == len(columns):
-        return []
-    names = _names(pairs.plan)
-    lost = sorted(set(pairs.axis[columns[count:]].tolist()) - set(pairs.axis[columns[:count]].tolist()))
-    those = f": those of the {' and '.join(names[a] for a in lost)}" if lost else ""
-    return [Finding("columns", f"{len(columns) - count} of {len(columns)} pairs are missing{those}")]
-
-
-def _by_pairs(z: Complex, view: AxisView, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
-    """Return how pairs differ from the expected ones; None where these changes do not give the values."""
-    held, names = ~np.isnan(z).all(axis=0), _names(pairs.plan)
-    for said, index in _row_orders(pairs.plan, view):
-        inside = index >= 0
-        at = pairs.coordinates(index[inside] + pairs.plan.prefix)
-        places = [pairs.values(a)[at[:, a]] for a in range(at.shape[1])]
-        moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
-        follows: dict[int, int] = {}
-        changes: dict[Finding, list[int]] = {}
-        for a in sorted(set(pairs.axis[held].tolist())):
-            own = np.flatnonzero((pairs.axis == a) & held)
-            body, w = z[np.ix_(inside, own)] / pairs.magnitude[own], pairs.frequencies[own]
-            choices = {a: places[a], **{b: places[b] for b in moving}, LINE: index[inside].astype(float)}
-            if (body == body[:1]).mean() >= MIN_SHARE_EXPLAINED:
-                choices = {STILL if a in moving else a: np.full(len(body), places[a][0])}
-            found = {b: one for b, c in choices.items() if (one := _changes(body, c, w, view.dtype)) is not None}
-            if not found:
-                break
-            follows[a] = min(found, key=lambda b: len(found[b]))
-            for change in found[follows[a]]:
-                changes.setdefault(change, []).append(a)
-        else:
-            told = [*said, *_exchanged(follows, moving, names, expected)]
-            many = sum(b != STILL and a in moving for a, b in follows.items())
-            for change, where in changes.items():
-                on = "" if len(where) >= many else f" on the axis {names[where[0]]}"
-                told.append(Finding(change.kind, change.text + on))
-            return told
-    return None
-
-
-def _row_orders(plan: Waves, view: AxisView) -> Iterator[tuple[list[Finding], Integers]]:
-    """Yield which row of the expected grid each row of the file holds (-1: none of it), and the mistake."""
+def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+    """Return which axes pairs follow, and where coordinates start; None where this does not give the values."""
+    view, plan, count = grid.view, pairs.plan, len(pairs.plan.axes)
+    names = NAMES.get(count, tuple(f"axis {k}" for k in range(count)))
+    inside = (view.rows >= plan.prefix) & (view.rows < view.total - plan.suffix)
+    rows = view.rows[inside]
     if view.total != plan.rows:
-        return
-    count, index = plan.rows - plan.prefix - plan.suffix, view.rows - plan.prefix
-    inside = (index >= 0) & (index < count)
-    yield [], np.where(inside, index, -1)
-    sides = tuple(len(axis.multiples) for axis in plan.axes)
-    if prod(sides) != count or len(sides) < 2:
-        return
-    order = (*range(len(sides) - 2), len(sides) - 1, len(sides) - 2)  # a transposed image exchanges the last two sides
-    turned = Lattice(tuple(sides[a] for a in order))
-    every = np.arange(count)
-    back = np.empty(count, np.int64)
-    back[np.ravel_multi_index([axis.index(every) for axis in plan.axes], sides)] = every
-    there = back[np.ravel_multi_index([turned.index(order[a])(every) for a in range(len(sides))], sides)]
-    text = "rows are in column-major order where row-major order was expected"
-    yield [Finding("order", text)], np.where(inside, there[np.clip(index, 0, count - 1)], -1)
+        return None
+    at = pairs.coordinates(rows)
+    places = [pairs.values(a)[at[:, a]] for a in range(at.shape[1])]
+    moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
+    follows: dict[int, int] = {}
+    starts: dict[str, list[int]] = {}
+    for a in sorted(set(pairs.axis.tolist())):
+        own = np.flatnonzero((pairs.axis == a) & (pairs.cos >= 0))
+        if grid.reading is None:
+            shown = view.values[0][:, pairs.cos[own]] + 1j * view.values[0][:, pairs.sin[own]]
+        else:
+            shown = pairs_of(view, grid.reading, pairs.cos[own])
+        z, w = shown[inside] / pairs.magnitude[own], pairs.frequencies[own]
+        choices = {a: places[a], **{b: places[b] for b in moving}, LINE: (rows - plan.prefix).astype(float)}
+        if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
+            choices = {STILL if a in moving else a: np.full(len(z), places[a][0])}
+        found = {b: text for b, c in choices.items() if (text := _start(z, c, w, view.dtype)) is not None}
+        if not found:
+            return None
+        follows[a] = min(found, key=lambda b: len(found[b]))
+        if found[follows[a]]:
+            starts.setdefault(found[follows[a]], []).append(a)
+    told = _exchanged(follows, moving, names, expected)
+    for text, where in starts.items():
+        told.append(Finding("first", text if len(where) >= len(moving) else f"{text} on the axis {names[where[0]]}"))
+    return told
 
 
 def _near(z: Complex, angles: Floats, dtype: str) -> bool:
@@ -358,8 +258,8 @@ def _exchanged(
     return [*found, *(Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}") for a, b in other.items())]
 
 
-def _changes(z: Complex, c: Floats, w: Floats, dtype: str) -> list[Finding] | None:
-    """Return what was done to the pairs of coordinates: magnitude, signs, or another first coordinate; None of others.
+def _start(z: Complex, c: Floats, w: Floats, dtype: str) -> str | None:
+    """Return where coordinates start, "" where expected; None where pairs do not follow them.
 
     Parameters
     ----------
@@ -370,20 +270,14 @@ def _changes(z: Complex, c: Floats, w: Floats, dtype: str) -> list[Finding] | No
         Frequencies.
     dtype : str
     """
-    size = float(np.median(np.abs(z)))
-    found = [Finding("magnitude", f"every value is multiplied by {size:.6g}")] if abs(size - 1) > 0.01 else []
-    z = z / size if found else z
-    angles = np.multiply.outer(c, w)
-    for text, undo in UNDO.items():
-        if _near(undo(z), angles, dtype):
-            return [*found, *([Finding("turned", text)] if text else [])]
-    if _near(z, np.multiply.outer(c.max() + c.min() - c, w), dtype):
-        return [*found, Finding("reversed", "coordinates run backwards")]
-    turn, offset = np.angle((z * np.exp(-1j * angles)).mean(axis=0)), 0.0
+    angles, offset, low = np.multiply.outer(c, w), 0.0, float(c.min())
+    if _near(z, angles, dtype):
+        return ""
+    turn = np.angle((z * np.exp(-1j * angles)).mean(axis=0))
     for k in np.argsort(np.abs(w)).tolist():
         offset += float(wrapped(turn[k] - w[k] * offset)) / w[k]
-    low, step = float(c.min()), float(np.diff(np.unique(c)).min(initial=np.inf))
+    step = float(np.diff(np.unique(c)).min(initial=np.inf))
     first = shortest(low + offset - 0.01 * step, low + offset + 0.01 * step) if np.isfinite(offset * step) else None
     if first is None or digits(first) > MAX_DIGITS or not _near(z, angles + (float(first) - low) * w, dtype):
         return None
-    return [*found, Finding("first", f"coordinates start at {number_text(first)} where {low:g} was expected")]
+    return f"coordinates start at {number_text(first)} where {low:g} was expected"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,18 +235,17 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
 
 
 def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
-    """Yield the readings of a view that may hold the pairs of a plan: all of them, or the first ones."""
+    """Yield the readings of a view that may hold the pairs of a plan."""
     if (pairs.cos != pairs.sin).any():
         columns = columns_of(view)
         if columns is not None and columns.axes.width == pairs.plan.width:
             yield columns
         return
-    found = [reading for reading in readings_of(view) if not reading.layout.startswith("blocks")]
-    whole = [reading for reading in found if reading.pairs == pairs.plan.width]
-    for reading in whole or [reading for reading in found if reading.pairs < pairs.plan.width]:
-        none = np.empty(0, np.int64)
-        yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
-                                       np.empty((0, 0)), view.total))  # fmt: skip
+    none = np.empty(0, np.int64)
+    for reading in readings_of(view):
+        if reading.pairs == pairs.plan.width and not reading.layout.startswith("blocks"):
+            yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
+                                           np.empty((0, 0)), view.total))  # fmt: skip
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:
@@ -278,70 +278,75 @@ def compare_all(name: GridName) -> Tally:
 
 
 def _compared(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]) -> Tally:
-    """Compare some rows of a table with the exact values of a plan.
-
-    A value may be off by its own rounding, and by what the roundings of coordinate, frequency and angle make.
-    """
-    plan, view, tally = pairs.plan, grid.view, Tally()
-    tables = []
-    for number in range(len(plan.axes)):
-        own = np.flatnonzero(pairs.axis == number)
-        places, w, size = pairs.values(number), pairs.frequencies[own], pairs.magnitude[own]
-        angles = np.multiply.outer(places, w)
-        parts = [rounded(values * size, view.dtype) for values in (np.cos(angles), np.sin(angles))]
-        growth = ROUNDINGS + EXPONENT_ROUNDINGS * np.maximum(0.0, -np.log(w))
-        tables.append((number, parts, np.abs(angles).max(axis=0) * growth * size))
+    """Compare some rows of a table with the exact values of a plan."""
+    plan, total, tally = pairs.plan, grid.view.total, Tally()
+    parts = list(_expected(grid, pairs))
     for rows, values in blocks:
-        inside = (rows >= plan.prefix) & (rows < view.total - plan.suffix)
-        at = pairs.coordinates(np.clip(rows, plan.prefix, view.total - plan.suffix - 1))
-        for ramp in plan.ramps:
-            column, held = np.array([ramp.column]), pairs.values(ramp.axis) * float(ramp.factor)
-            expected = rounded(held, view.dtype)[at[:, ramp.axis]][:, None]
-            _count(tally, values[0][:, column], expected, np.ones(1), view.dtype, view.planes[0].name, column, rows)
-        for number, parts, slack in tables:
-            own = pairs.axis == number
-            for part, shown in zip(("cos", "sin"), parts, strict=True):
-                outside = float(part == "cos" and not grid.axes.absolute)
-                expected = np.where(inside[:, None], shown[at[:, number]], outside)
-                columns = getattr(pairs, part)[own]
-                held = columns >= 0
-                for label, actual, names in _places_of(grid, part, columns[held], values):
-                    _count(tally, actual, expected[:, held], slack[held], view.dtype, label, names, rows)
+        inside = (rows >= plan.prefix) & (rows < total - plan.suffix)
+        at = pairs.coordinates(np.clip(rows, plan.prefix, total - plan.suffix - 1))
+        for part in parts:
+            expected = np.where(inside[:, None], part.values[at[:, part.axis]], part.outside)
+            _count(tally, values[part.plane][:, part.columns], expected, part, rows, grid.view)
     return tally
 
 
-def _places_of(grid: Grid, part: str, columns: NDArray[np.int64], blocks: Sequence[Floats]) -> Iterator[
-    tuple[str, Floats, NDArray[np.int64]]
-]:  # fmt: skip
-    """Yield the values of a component wherever it stands, with the array's name and the columns."""
-    names = [plane.name for plane in grid.view.planes]
-    if grid.axes.absolute:
-        yield names[0], blocks[0][:, columns], columns
-        return
-    assert grid.reading is not None
-    for column in grid.reading.cos_at if part == "cos" else grid.reading.sin_at:
-        where = np.arange(blocks[column.plane].shape[1])[column.index][columns]
-        yield names[column.plane], blocks[column.plane][:, where], where
+class Expected(NamedTuple):
+    """Values that some columns of a plane have at each coordinate of an axis.
+
+    `slack` is what roundings of coordinate, frequency and angle make, in half units in the last place of 1; `outside`
+    is the value of rows without a coordinate.
+    """
+
+    plane: int
+    columns: NDArray[np.int64]
+    axis: int
+    values: Floats
+    slack: Floats
+    outside: float = 0.0
 
 
-def _count(tally: Tally, actual: Floats, expected: Floats, slack: Floats, dtype: str, label: str,
-           columns: NDArray[np.int64], rows: NDArray[np.int64]) -> None:  # fmt: skip
-    tally.count += actual.size
+def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
+    """Yield what columns hold by a plan."""
+    reading, dtype = grid.reading, grid.view.dtype
+    for ramp in pairs.plan.ramps:
+        values = rounded(pairs.values(ramp.axis) * float(ramp.factor), dtype)[:, None]
+        yield Expected(0, np.array([ramp.column]), ramp.axis, values, np.ones(1))
+    for axis in range(len(pairs.plan.axes)):
+        own = np.flatnonzero(pairs.axis == axis)
+        w, size = pairs.frequencies[own], pairs.magnitude[own]
+        angles = np.multiply.outer(pairs.values(axis), w)
+        growth = ROUNDINGS + EXPONENT_ROUNDINGS * np.maximum(0.0, -np.log(w))
+        slack = np.abs(angles).max(axis=0) * growth * size
+        for wave, columns, cosine in ((np.cos, pairs.cos[own], True), (np.sin, pairs.sin[own], False)):
+            held = columns >= 0
+            values = rounded(wave(angles) * size, dtype)[:, held]
+            if reading is None or grid.axes.absolute:
+                yield Expected(0, columns[held], axis, values, slack[held])
+                continue
+            for at in reading.cos_at if cosine else reading.sin_at:
+                where = np.arange(grid.view.planes[at.plane].width)[at.index][columns[held]]
+                yield Expected(at.plane, where, axis, values, slack[held], float(cosine))
+
+
+def _count(
+    tally: Tally, actual: Floats, expected: Floats, part: Expected, rows: NDArray[np.int64], view: AxisView
+) -> None:
+    """Add a block to a tally: a value may be off by its own rounding and by the slack of its column."""
     row, column = np.nonzero(actual != expected)
+    tally.count += actual.size
     tally.equal += actual.size - len(row)
     if not len(row):
         return
-    a, b, size = actual[row, column], expected[row, column], slack[column]
-    gap, own = np.abs(a - b), unit(b, dtype)
-    fits = gap <= CLOSE * own + 2.0**-24 * size
-    tally.single |= bool((fits & (gap > CLOSE * own + 2.0**-53 * size)).any())
+    a, b, slack = actual[row, column], expected[row, column], part.slack[column]
+    gap, own = np.abs(a - b), unit(b, view.dtype)
+    fits = gap <= CLOSE * own + 2.0**-24 * slack
+    tally.single |= bool((fits & (gap > CLOSE * own + 2.0**-53 * slack)).any())
     tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
     tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
-    if not fits.all():
-        tally.odd += int((~fits).sum())
-        for r, c in list(zip(row[~fits], column[~fits], strict=True))[: max(0, 3 - len(tally.places))]:
-            text = f"{label}[{rows[r]}, {columns[c]}] is {actual[r, c]:g}, expected {expected[r, c]:g}"
-            tally.places.append(text)
+    tally.odd += int((~fits).sum())
+    for k in np.flatnonzero(~fits)[: max(0, 3 - len(tally.places))].tolist():
+        place = f"{view.planes[part.plane].name}[{rows[row[k]]}, {part.columns[column[k]]}]"
+        tally.places.append(f"{place} is {a[k]:g}, expected {b[k]:g}")
 
 
 def measured_words(grid: Grid) -> Iterator[str]:
@@ -350,10 +355,8 @@ def measured_words(grid: Grid) -> Iterator[str]:
     what = "an absolute table" if axes.absolute else "cos and sin"
     yield f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}"
     if axes.sides:
-        yield f"rows follow a grid {'x'.join(map(str, axes.sides))}" + "".join(
-            f", {key} {value}" for key, value in axes.edges.items()
-        )
+        yield ", ".join([f"rows follow a grid {'x'.join(map(str, axes.sides))}", *map(" ".join, axes.edges.items())])
     for axis in axes.axes:
-        steps = axis.pairs.steps
-        yield (f"{axis.size} levels on {len(axis.columns)} pairs, {steps[0]:.6g} to {steps[-1]:.3g} radians a level,"
-               f" from level {axis.origin:g}")  # fmt: skip
+        first, last = axis.pairs.steps[[0, -1]]
+        waves = f"{len(axis.columns)} pairs, {first:.6g} to {last:.3g} radians a level"
+        yield f"{axis.size} levels on {waves}, from level {axis.origin:g}"

@@ -30,42 +30,28 @@ def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of rope-axes, the plainest first."""
     if axes.absolute or not axes.sides:
         return
-    for runs in _runs(axes):
-        moving = [number for number, _ in runs if number >= 0]
-        if moving != sorted(set(moving)) or len(moving) != len(axes.axes) or not 2 <= len(runs) <= 4:
-            continue
-        sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
-        parts = [_axis(axes.axes[n], width, sides[k]) if n >= 0 else ({}, 0.0) for k, (n, width) in enumerate(runs)]
-        if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or None in parts:
-            continue
-        found = [part for part in parts if part is not None]
-        keys = {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides)), **axes.edges}
-        cost = EQUAL_AXES * (len(runs) == 2 and runs[0][1] == runs[1][1]) + 0.25 * (len(runs) - 1)
-        table = dict(axes.table)
-        if table.get("layout") == "half-axis":
-            table, keys = {"layout": "half"}, {**keys, "halves": "axis"}
-        base = next(given.get("base", "10000") for (given, _), (n, _) in zip(found, runs, strict=True) if n >= 0)
-        for key, usual in USUAL.items():
-            texts = [given.get(key, base if key == "base" and not given else usual) for given, _ in found]
-            if set(texts) != {usual}:
-                keys[key] = texts[0] if len(set(texts)) == 1 else "+".join(texts)
-        yield Named(keys, np.empty(0), fitted=cost + max(price for _, price in found), table=table)
-
-
-def _runs(axes: Axes) -> Iterator[list[tuple[int, int]]]:
-    """Yield the axis (-1: none moves) and the number of pairs of each block of columns."""
-    owner = axes.owner
-    edges = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), len(owner)]
-    found = [(int(owner[a]), b - a) for a, b in pairwise(edges)]
-    yield found
-    joined: list[tuple[int, int]] = []
-    for number, width in found:  # pairs too slow to show belong to the axis before them
-        if number < 0 and joined:
-            joined[-1] = joined[-1][0], joined[-1][1] + width
-        else:
-            joined.append((number, width))
-    if joined != found:
-        yield joined
+    edges = [0, *(np.flatnonzero(np.diff(axes.owner)) + 1).tolist(), len(axes.owner)]
+    runs = [(int(axes.owner[a]), b - a) for a, b in pairwise(edges)]  # the axis, -1 if none moves, and its pairs
+    if [number for number, _ in runs if number >= 0] != list(range(len(axes.axes))) or not 2 <= len(runs) <= 4:
+        return
+    sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
+    parts = [
+        _axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in zip(runs, sides, strict=True)
+    ]
+    found = [part for part in parts if part is not None]
+    if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or len(found) < len(parts):
+        return
+    table, keys = axes.table, {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides))}
+    if axes.layout == "half-axis":
+        table, keys = {"layout": "half"}, {**keys, "halves": "axis"}
+    keys |= axes.edges
+    base = next(given["base"] for given, _ in found if given)
+    for key, usual in USUAL.items():
+        texts = [given.get(key, base if key == "base" and not given else usual) for given, _ in found]
+        if set(texts) != {usual}:
+            keys[key] = texts[0] if len(set(texts)) == 1 else "+".join(texts)
+    cost = EQUAL_AXES * (len(runs) == 2 and runs[0][1] == runs[1][1]) + 0.25 * (len(runs) - 1)
+    yield Named(keys, np.empty(0), fitted=cost + max(price for _, price in found), table=table)
 
 
 def _axis(axis: GridAxis, width: int, size: int) -> tuple[dict[str, str], float] | None:
