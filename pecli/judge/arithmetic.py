@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,9 +31,41 @@ PLAUSIBLE_GAP = 0.1
 """Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
 MIN_GLANCE = 0.3
 """Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
+MAX_DOUBLE = 1e-6
+"""Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
+LIBRARY_SINE = 1.0
+"""Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
+MAX_SERIES = 0.03
+"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 131072 are off by
+0.008, and the terms left out are below 2e-12."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
 """Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
+
+
+class Circle(NamedTuple):
+    """Angles with their cosines and sines."""
+
+    angles: Floats
+    cos: Floats
+    sin: Floats
+
+
+def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
+    """Return cosines and sines; by series from angles so near that these are exact in every type."""
+    if near is not None:
+        apart = angles - near.angles
+        square = apart * apart
+        if square.max(initial=0.0) < MAX_SERIES**2:
+            c, s = 1 - square * (0.5 - square / 24), apart * (1 - square * (1 / 6 - square / 120))
+            return near.cos * c - near.sin * s, near.sin * c + near.cos * s
+    return np.cos(angles), np.sin(angles)
+
+
+def slack(doubt: Floats, values: Floats, magnitude: Floats | float) -> Floats:
+    """Return by how much cosines, or sines, may change where their angles do: by the other one of both at most."""
+    found: Floats = doubt * (np.sqrt(np.maximum(magnitude * magnitude - values * values, 0)) + magnitude * doubt / 2)
+    return found
 
 
 @dataclass(frozen=True)
@@ -96,20 +129,20 @@ class Way:
             return bits.view(np.float32).astype(np.float64)
         return rounded(rounded(product, self.cast or "float32"), dtype)
 
-    def compute(self, positions: Floats, magnitude: Floats | float, dtype: str) -> tuple[Floats, Floats]:
-        """Return cosines and sines (n, m) in a type, as float64."""
-        angles = self.angles_at(positions)
-        return self.valued(np.cos(angles), magnitude, dtype), self.valued(np.sin(angles), magnitude, dtype)
+    def compute(
+        self, positions: Floats, magnitude: Floats | float, dtype: str, near: Circle | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return cosines and sines (n, m) in a type, as float64; `near` are points of the circle close to them."""
+        cos, sin = _circle(self.angles_at(positions), near)
+        return self.valued(cos, magnitude, dtype), self.valued(sin, magnitude, dtype)
 
-    def slack(self, positions: Floats, magnitude: Floats | float, dtype: str) -> tuple[Floats, Floats]:
-        """Return by how much cosines and sines change where float32 frequencies are some units larger or smaller."""
-        here = self.compute(positions, magnitude, dtype)
-        found = [np.zeros_like(here[0]), np.zeros_like(here[1])]
+    def doubt(self, positions: Floats) -> Floats:
+        """Return by how much angles change where float32 frequencies are some units larger or smaller."""
+        here, found = self.angles_at(positions), np.zeros(1)
         for sign in (-1, 1):
             moved = replace(self, frequencies=self.frequencies * (1 + sign * FREQUENCY_UNITS * 2.0**-23))
-            for part, (other, own) in enumerate(zip(moved.compute(positions, magnitude, dtype), here, strict=True)):
-                found[part] = np.maximum(found[part], np.abs(other - own))
-        return found[0], found[1]
+            found = np.maximum(found, np.abs(moved.angles_at(positions) - here))
+        return found
 
     def words(self) -> str:
         """Say which steps were rounded."""
@@ -168,13 +201,6 @@ class Shown:
         cut = [None if part is None else part[rows] for part in (self.cos, self.sin, self.angles)]
         return Shown(self.positions[rows], cut[0], cut[1], self.dtype, cut[2], self.strict)
 
-    def slack(self, way: Way, magnitude: Floats | float) -> tuple[Floats | float, ...]:
-        """Return what float32 frequencies leave open for each part that `pairs` yields."""
-        if self.angles is not None:
-            return (np.abs(self.angles) * FREQUENCY_UNITS * 2.0**-23,)
-        both = way.slack(self.positions, magnitude, self.dtype)
-        return tuple(part for part, values in zip(both, (self.cos, self.sin), strict=True) if values is not None)
-
     def pairs(self, way: Way, magnitude: Floats | float) -> Iterator[tuple[Floats, Floats]]:
         """Yield what a way gives beside the values: angles, or cosines and sines."""
         if self.angles is not None:
@@ -186,8 +212,8 @@ class Shown:
 
 
 def in_double(way: Way, dtype: str) -> bool:
-    """Whether values are off by what double-precision code leaves: not those that are exact."""
-    return way.name == "float64" or (dtype == "float64" and way.name != "exact")
+    """Whether values may be off by what double-precision code leaves; float64 ones that are exact may not."""
+    return way.name == "float64" or (dtype == "float64") != (way.name == "exact")
 
 
 def allowance(magnitude: Floats | float) -> float:
@@ -278,14 +304,11 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
             angles = np.abs(way.angles_at(shown.positions))
             logs = np.abs(np.log(np.maximum(np.abs(way.frequencies), 1e-300)))
             bound = 2.0**-53 * (2 + angles * FLOAT64_UNITS * (1 + logs)) * np.maximum(1.0, np.max(magnitude))
-        spare: tuple[Floats | float, ...] | None = None
-        for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
+            bound = np.minimum(bound, MAX_DOUBLE)
+        for real, values in shown.pairs(way, magnitude):
             gap = np.abs(real - values)
-            allowed = (
-                allowance(magnitude) * unit(values, shown.dtype)
-                if bound is None
-                else np.maximum(bound, unit(values, "float64"))
-            )
+            allowed = allowance(magnitude) * unit(values, shown.dtype)
+            allowed = allowed if bound is None else np.maximum(bound, allowed)
             inside = gap <= allowed
             if (
                 bound is None
@@ -294,8 +317,9 @@ def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
                 and not inside.all()
                 and _typical(gap) < NEAR_GAP
             ):
-                spare = spare or shown.slack(way, magnitude)
-                inside = gap <= allowed + spare[part]
+                doubt = way.doubt(shown.positions)
+                spare = doubt if shown.angles is not None else slack(doubt, values, magnitude)
+                inside = gap <= allowed + LIBRARY_SINE * unit(values, shown.dtype) + spare
             equal += int(np.count_nonzero(gap == 0))
             close += int(np.count_nonzero(inside))
             count += values.size

@@ -34,7 +34,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
+from pecli.judge.whole import Expectation, Tally, numbered, places, recipe_of, single_values, tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_units
@@ -499,10 +499,10 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
-    own = replace(name, start=want.start, step=want.step)
+    own = Expectation(replace(name, start=want.start, step=want.step))
     mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(_simulated, own, k))
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.read, k))
         for k, plane in enumerate(planes)
     ]
     said = located(mine, theirs)
@@ -510,10 +510,6 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         yield from said
     else:
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
-
-
-def _simulated(name: WaveName, plane: int, start: int, stop: int) -> Floats:
-    return simulated(name, start, stop)[0][plane]
 
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import default_threads
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, LOW_TYPES, Way, allowance, in_double
+from pecli.judge.arithmetic import (
+    FLOAT64_UNITS,
+    LIBRARY_SINE,
+    LOW_TYPES,
+    MAX_DOUBLE,
+    Circle,
+    Way,
+    allowance,
+    in_double,
+    slack,
+)
 from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
 from pecli.numbers.positions import fraction_text
 from pecli.spec.recipe import join_recipe
 from pecli.tables.table import Table
 
-BLOCK_VALUES = 1 << 19
-"""Values compared at a time: a few float64 copies of them fit the caches of one core."""
+BLOCK_VALUES = 1 << 16
+"""Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
 MAX_RUNS = 3
 """Places that are named; the others are counted."""
 
@@ -63,10 +73,6 @@ class Tally:
         return 1.0 - self.unexplained / self.count if self.count else 0.0
 
 
-Expected = Callable[[int, int], tuple[list[Floats], list[Floats]]]
-"""Of a first and a last row: what the arithmetic gives, and the exact values, for each plane."""
-
-
 def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     """Return the recipe's text with the table's own keys, defaults left out."""
     measured = name.measured
@@ -83,147 +89,155 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     return join_recipe(name.encoding, keys)
 
 
-def expected_of(name: WaveName) -> Expected:
-    """Return what gives the expected rows of each plane: the engine's exact values, or those of a simulated way."""
-    way = name.score.way
-    exact = _by_engine(name)
-    if exact is not None and way.name in ("exact", "float64"):
-        if name.measured.dtype in LOW_TYPES:  # of which the exact values are known better
-            return lambda start, stop: (exact(start, stop), simulated(name, start, stop)[1])
-        return lambda start, stop: (found := exact(start, stop), found)
-    return partial(simulated, name)
+class Expectation:
+    """The values that the arithmetic of a name gives, and the exact ones, block by block."""
 
+    def __init__(self, name: WaveName) -> None:
+        self.name, self.measured, self.way = name, name.measured, name.score.way
+        self.size = magnitude_of(name.measured, name.named)
+        self.doubted = not in_double(self.way, self.measured.dtype) and self.way.name != "exact"
+        self.by_engine = self.way.name in ("exact", "float64") and self._engine()
 
-def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
-    """Return the rows that the engine computes, plane by plane; None where a phase keeps the recipe from holding."""
-    measured = name.measured
-    swapped = measured.swapped and len(measured.planes) == 2
-    if name.phase or not name.named.by_engine or magnitude_of(measured, name.named) != name.named.magnitude:
-        return None
-    try:
-        table = Table.parse(recipe_of(name))
-    except PecliError:
-        return None
-    planes = [plane for array in table.arrays for plane in planes_of(table, array)]
-    if swapped:
-        planes.reverse()
-    if [(p.rows, p.width) for p in planes] != [(p.rows, p.width) for p in measured.planes]:
-        return None
-    return lambda start, stop: [plane.read(start, stop) for plane in planes]
+    def _engine(self) -> list[Plane] | None:
+        """Return the planes that the engine computes; None where a phase keeps the recipe from holding."""
+        name, measured = self.name, self.measured
+        if name.phase or not name.named.by_engine or self.size != name.named.magnitude:
+            return None
+        try:
+            table = Table.parse(recipe_of(name))
+        except PecliError:
+            return None
+        planes = [plane for array in table.arrays for plane in planes_of(table, array)]
+        if measured.swapped and len(measured.planes) == 2:
+            planes.reverse()
+        alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
+        return planes if alike else None
 
+    def positions(self, start: int, stop: int) -> Floats:
+        """Return the positions of rows."""
+        found: Floats = float(self.name.start) + float(self.name.step) * np.arange(start, stop, dtype=float)
+        return found
 
-def simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
-    """Return what a way gives for rows, put where the reading found cosines and sines; NaN in columns of neither."""
-    measured, way, w = name.measured, name.score.way, name.named.frequencies
-    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
-    size = magnitude_of(measured, name.named)
-    reading = measured.reading
-    phases = LONE_PHASES if reading.is_alone else PHASES
-    quarter = int(np.round(phases.get(name.phase, 0.0) / (np.pi / 2))) % 4
-    found = []
-    for kind, each in (("made", way), ("exact", Way("exact", w))):
-        out = [np.full((stop - start, plane.width), np.nan) for plane in measured.planes]
-        dtype = measured.dtype if kind == "made" else "float64"
+    @cached_property
+    def _first(self) -> Circle:
+        """Angles of the rows of a block, counted from its first one."""
+        angles = np.multiply.outer(self.positions(0, self.rows) - float(self.name.start), self.name.named.frequencies)
+        return Circle(angles, np.cos(angles), np.sin(angles))
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in self.measured.planes)))
+
+    def _exact(self, positions: Floats) -> Circle:
+        """Return the exact angles of a block of rows, their cosines and sines by the addition theorem."""
+        begin, count = positions[0] * self.name.named.frequencies, len(positions)
+        c, s, (_, cos, sin) = np.cos(begin), np.sin(begin), self._first
+        angles = positions[:, None] * self.name.named.frequencies
+        return Circle(angles, c * cos[:count] - s * sin[:count], s * cos[:count] + c * sin[:count])
+
+    def block(self, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
+        """Return what the arithmetic gives for at most `rows` rows, and the exact values, for each plane."""
+        if self.by_engine:
+            found = [plane.read(start, stop) for plane in self.by_engine]
+            if self.measured.dtype not in LOW_TYPES:
+                return found, found
+        reading, dtype = self.measured.reading, self.measured.dtype
+        positions = self.positions(start, stop)
         if reading.is_angles:
-            cos = sin = rounded(each.angles_at(positions), dtype)
-        else:
-            cos, sin = each.compute(positions, size, dtype)
-            cos, sin = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
-        blank = np.isin(positions, name.named.blank)
-        for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
+            made, real = (way.angles_at(positions) for way in (self.way, Way("exact", self.name.named.frequencies)))
+            return self._put((rounded(made, dtype),) * 2), self._put((real,) * 2)
+        near = self._exact(positions)
+        exact = self._put(self._turned(near.cos * self.size, near.sin * self.size), positions)
+        if self.by_engine:
+            return found, exact
+        return self._put(self._turned(*self.way.compute(positions, self.size, dtype, near)), positions), exact
+
+    def read(self, plane: int, start: int, stop: int) -> Floats:
+        """Return any rows of a plane as the arithmetic gives them."""
+        starts = range(start, stop, self.rows)
+        return np.concatenate([self.block(first, min(first + self.rows, stop))[0][plane] for first in starts])
+
+    def _turned(self, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
+        """Return cosines and sines with the phase of the name."""
+        phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
+        quarter = int(np.round(phases.get(self.name.phase, 0.0) / (np.pi / 2))) % 4
+        return {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+
+    def _put(self, parts: Sequence[Floats], positions: Floats | None = None) -> list[Floats]:
+        """Return parts put where the reading found cosines and sines; NaN in columns of neither."""
+        reading, blank = self.measured.reading, self.name.named.blank
+        out = [np.full((len(parts[0]), plane.width), np.nan) for plane in self.measured.planes]
+        empty = np.isin(positions, blank) if blank and positions is not None else np.zeros(1, bool)
+        for part, places in zip(parts, (reading.cos_at, reading.sin_at), strict=True):
             for place in places:
-                out[place.plane][:, place.index] = np.where(blank[:, None], 0.0, part) if blank.any() else part
-        found.append(out)
-    return found[0], found[1]
+                out[place.plane][:, place.index] = np.where(empty[:, None], 0.0, part) if empty.any() else part
+        return out
 
+    def slack(self, values: Sequence[Floats], start: int, stop: int) -> list[Floats]:
+        """Return for each plane what float32 frequencies leave open of its values."""
+        doubt = self.way.doubt(self.positions(start, stop))
+        if self.measured.reading.is_angles:
+            return self._put((doubt, doubt))
+        doubts = self._put((doubt, doubt))
+        return [slack(doubt, plane, self.size) for doubt, plane in zip(doubts, values, strict=True)]
 
-def _slack(name: WaveName, start: int, stop: int) -> list[Floats]:
-    """Return for each plane what float32 frequencies leave open."""
-    measured, way, reading = name.measured, name.score.way, name.measured.reading
-    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
-    out = [np.zeros((stop - start, plane.width)) for plane in measured.planes]
-    if reading.is_angles:
-        both = (np.abs(way.angles_at(positions)) * FREQUENCY_UNITS * 2.0**-23,) * 2
-    else:
-        both = way.slack(positions, magnitude_of(measured, name.named), measured.dtype)
-    exchanged = PHASES.get(name.phase, 0.0) % np.pi != 0
-    lone_sine = reading.is_alone and name.phase.startswith("sin")
-    cos, sin = both[::-1] if exchanged or lone_sine else both
-    for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
-        for place in places:
-            out[place.plane][:, place.index] = part
-    return out
+    def double(self, start: int, stop: int) -> Floats:
+        """Return by how much double-precision code may be off in each row."""
+        w = np.abs(self.name.named.frequencies)
+        logs = float(np.abs(np.log(w[w > 0])).max(initial=0.0))
+        fastest = float(w.max(initial=0.0)) * (FLOAT64_UNITS + logs)
+        found: Floats = 2.0**-53 * (2 + np.abs(self.positions(start, stop)) * fastest) * max(1.0, self.size)
+        return np.minimum(found, MAX_DOUBLE)
 
 
 def tally(name: WaveName) -> Tally:
     """Compare all values of a named table with what its arithmetic gives, in blocks on all cores."""
-    measured = name.measured
-    planes, dtype = measured.planes, measured.dtype
-    step = max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in planes)))
-    starts = range(0, planes[0].rows, step)
-    expected = expected_of(name)
-    bound = _float64_bound(name) if in_double(name.score.way, dtype) else None
-    size = magnitude_of(measured, name.named)
-    allowed = allowance(size if size == name.named.magnitude else np.array(2.0))
-    spare = partial(_slack, name) if bound is None and name.score.way.name != "exact" else None
-    work = partial(_block, planes, expected, dtype, step, allowed, bound, spare)
+    planes, expected = name.measured.planes, Expectation(name)
+    starts = range(0, planes[0].rows, expected.rows)
     found = Tally(rows=np.zeros(planes[0].rows, np.int64), columns=[np.zeros(p.width, np.int64) for p in planes])
     with ThreadPoolExecutor(max(1, min(default_threads(), len(starts)))) as pool:
-        for start, part in zip(starts, pool.map(work, starts), strict=True):
+        for start, part in zip(starts, pool.map(partial(_block, expected), starts), strict=True):
             _add(found, start, part)
     return found
 
 
-def _float64_bound(name: WaveName) -> Callable[[int, int], Floats]:
-    """Return by how much double-precision code may be off in each row."""
-    w = np.abs(name.named.frequencies)
-    logs = float(np.abs(np.log(w[w > 0])).max(initial=0.0))
-    fastest = float(w.max(initial=0.0))
-
-    def bound(start: int, stop: int) -> Floats:
-        p = np.abs(float(name.start) + float(name.step) * np.arange(start, stop, dtype=float))
-        found: Floats = 2.0**-53 * (2 + p * fastest * (FLOAT64_UNITS + logs))[:, None] * max(1.0, name.named.magnitude)
-        return found
-
-    return bound
-
-
-def _block(
-    planes: Sequence[Plane], expected: Expected, dtype: str, step: int, allowed: float,
-    bound: Callable[[int, int], Floats] | None, spare: Callable[[int, int], list[Floats]] | None, start: int,
-) -> Tally:  # fmt: skip
+def _block(expected: Expectation, start: int) -> Tally:
     """Compare one block of rows."""
-    stop = min(start + step, planes[0].rows)
-    part = Tally(rows=np.zeros(stop - start, np.int64))
+    planes, dtype = expected.measured.planes, expected.measured.dtype
+    stop = min(start + expected.rows, planes[0].rows)
+    allowed = allowance(expected.size if expected.size == expected.name.named.magnitude else 2.0)
+    part, spare = Tally(rows=np.zeros(stop - start, np.int64)), list[Floats]()
     with np.errstate(all="ignore"):
-        made, exact = expected(start, stop)
-        for number, (plane, want, real) in enumerate(zip(planes, made, exact, strict=True)):
-            have = plane.read(start, stop)
+        values = [plane.read(start, stop) for plane in planes]
+        made, exact = expected.block(start, stop)
+        double = expected.double(start, stop)
+        for number, (have, want, real) in enumerate(zip(values, made, exact, strict=True)):
             known = ~np.isnan(want)
-            same = (have == want) | (np.isnan(have) & ~known)
+            odd = np.flatnonzero((have != want) & known)
             part.count += int(np.count_nonzero(known))
-            part.equal += int(np.count_nonzero(same & known))
-            if same.all() and want is real:
-                part.columns.append(np.zeros(plane.width, np.int64))
-                continue
-            gap = np.abs(have - want)
-            one = unit(have, dtype)
-            inside = same | (gap <= (allowed * one if bound is None else np.maximum(bound(start, stop), allowed * one)))
-            inside |= ~known
-            part.worst = max(part.worst, float((gap / one)[inside & known].max(initial=0.0)))
-            if spare is not None and not inside.all():
-                inside |= gap <= allowed * one + spare(start, stop)[number]
-            part.residual = max(part.residual, float(np.abs(have - real)[inside & known].max(initial=0.0)))
-            wrong = ~inside
-            part.columns.append(np.count_nonzero(wrong, axis=0))
-            if wrong.any():
-                count = np.count_nonzero(wrong, axis=1)
-                part.rows += count
-                part.unexplained += int(count.sum())
-                part.largest = max(part.largest, float(np.nan_to_num(gap[wrong], nan=np.inf).max()))
-                for row, column in np.argwhere(wrong)[: MAX_RUNS - len(part.singles)]:
-                    pair = float(have[row, column]), float(want[row, column])
-                    part.singles.append((number, start + int(row), int(column), *pair))
+            part.equal += int(np.count_nonzero(known)) - len(odd)
+            off = np.abs(have - real)
+            some, gap = have.ravel()[odd], np.abs(have.ravel()[odd] - want.ravel()[odd])
+            one = unit(some, dtype)
+            inside = gap <= np.maximum(allowed * one, 0.0 if expected.doubted else double[odd // have.shape[1]])
+            part.worst = max(part.worst, float((gap / one)[inside].max(initial=0.0)))
+            if expected.doubted and not inside.all():
+                spare = spare or expected.slack(values, start, stop)
+                inside |= gap <= (allowed + LIBRARY_SINE) * one + spare[number].ravel()[odd]
+            wrong = odd[~inside]
+            off.ravel()[wrong] = 0.0
+            part.residual = max(part.residual, float(np.fmax.reduce(off, axis=None, initial=0.0)))
+            rows, columns = np.divmod(wrong, have.shape[1])
+            part.columns.append(np.bincount(columns, minlength=have.shape[1]))
+            if len(wrong):
+                part.rows += np.bincount(rows, minlength=stop - start)
+                part.unexplained += len(wrong)
+                part.largest = max(part.largest, float(np.nan_to_num(gap[~inside], nan=np.inf).max()))
+                for row, column in zip(rows[:MAX_RUNS].tolist(), columns.tolist(), strict=False):
+                    if len(part.singles) < MAX_RUNS:
+                        pair = float(have[row, column]), float(want[row, column])
+                        part.singles.append((number, start + row, column, *pair))
                 part.first = part.first or part.singles[0]
     return part
 
