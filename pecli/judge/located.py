@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.engine.threads import ordered_map
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
@@ -27,7 +28,7 @@ from pecli.tables.views import ArrayView, view_of
 Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
-BLOCK_VALUES = 1 << 20  # values read at once: 8 MiB in float64
+BLOCK_VALUES = 1 << 17  # values read at once: 1 MiB in float64
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are told from each other
@@ -86,6 +87,8 @@ def floats(array: Rows, start: int, stop: int) -> Floats:
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
     """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
+    if len(rows) and rows[0] >= 0 and rows[-1] < count_of(array) and (np.diff(rows) == 1).all():
+        return floats(array, int(rows[0]), int(rows[-1]) + 1)
     found = np.zeros((len(rows), width_of(array)))
     found[(rows == UNKNOWN) | (rows == NAN)] = np.nan
     known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
@@ -171,6 +174,19 @@ class ArrayPair:
     def overview(self) -> Differences:
         """What differs with nothing changed."""
         return differences(self, NOTHING, 0.0)
+
+    @cached_property
+    def _keys(self) -> dict[tuple[bytes, int], Floats]:
+        return {}
+
+    def keys(self, columns: Integers, side: int) -> Floats:
+        """Return some columns of all rows, at hand or expected, as shares of the largest value."""
+        at, array = (columns.tobytes(), side), (self.mine, self.theirs)[side]
+        if at not in self._keys:
+            step, count = max(1, BLOCK_VALUES // max(1, self.width)), count_of(array)
+            reads = ordered_map(lambda k: floats(array, k, min(k + step, count))[:, columns], range(0, count, step))
+            self._keys[at] = self.as_stored(np.concatenate(list(reads))) / self.scale
+        return self._keys[at]
 
     def word(self, axis: int) -> str:
         """Return what an axis numbers; a bias (heads, q, k) whose axes have no names is square."""
@@ -271,8 +287,10 @@ class Differences:
 
     def index(self, pair: ArrayPair, near: float = 0.0) -> list[Integers]:
         """Return for each axis the indices at which values differ by more than a distance."""
-        leading = np.unravel_index(np.flatnonzero(self.rows > near), pair.sides[:-1])
-        return [*(np.unique(at) for at in leading), np.flatnonzero(self.columns > near)]
+        leading = np.flatnonzero(self.rows > near)
+        several = len(pair.sides) > 2
+        rows = [np.unique(at) for at in np.unravel_index(leading, pair.sides[:-1])] if several else [leading]
+        return [*rows, np.flatnonzero(self.columns > near)]
 
 
 def differences(pair: ArrayPair, change: RowChange, near: float, most: float = math.inf) -> Differences:
@@ -280,28 +298,45 @@ def differences(pair: ArrayPair, change: RowChange, near: float, most: float = m
     count = min(count_of(pair.mine), count_of(pair.theirs)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
     step = max(1, BLOCK_VALUES // pair.width)
-    for start in range(0, count, step):
-        places = np.arange(start, min(start + step, count))
-        mine, made = floats(pair.mine, start, start + len(places)), change.made(pair, places)
-        off = gaps(mine, made)
-        if change.order is not None:
-            off[change.order[places] == UNKNOWN] = 0.0
-        differ = off > 0
-        if not differ.any():
+    starts = range(0, count, step)
+    parts = ordered_map(lambda start: _of_rows(pair, change, near, start, min(start + step, count)), starts)
+    for start, part in zip(starts, parts, strict=True):
+        if part is None:
             continue
-        if off.max() > found.largest:
-            found.worst = start + int(off.argmax()) // pair.width, int(off.argmax()) % pair.width
-        found.beyond += int(np.count_nonzero(off > near))
-        found.columns, found.rows[places] = np.maximum(found.columns, off.max(axis=0)), off.max(axis=1)
-        found.counts[places] = np.count_nonzero(differ, axis=1)
-        for at in np.flatnonzero(differ)[: MAX_SINGLE - len(found.values)].tolist():
-            row, column = divmod(at, pair.width)
-            found.values.append((start + row, column, float(mine[row, column]), float(made[row, column])))
-        if pair.stored and change is not NOTHING:
-            found.most_units = max(found.most_units, float((off[differ] / unit(made[differ], pair.stored)).max()))
+        if part.largest > found.largest:
+            found.worst = start + part.worst[0], part.worst[1]
+        rows = slice(start, start + len(part.rows))
+        found.rows[rows], found.counts[rows] = part.rows, part.counts
+        found.columns = np.maximum(found.columns, part.columns)
+        found.beyond += part.beyond
+        more = part.values[: MAX_SINGLE - len(found.values)]
+        found.values += [(start + row, column, here, there) for row, column, here, there in more]
+        found.most_units = max(found.most_units, part.most_units)
         if found.beyond > most:
             break
     return found
+
+
+def _of_rows(pair: ArrayPair, change: RowChange, near: float, start: int, stop: int) -> Differences | None:
+    """Compare some rows; None where all are equal."""
+    places = np.arange(start, stop)
+    with np.errstate(all="ignore"):
+        mine, made = floats(pair.mine, start, stop), change.made(pair, places)
+        off = gaps(mine, made)
+        if change.order is not None:
+            off[change.order[places] == UNKNOWN] = 0.0
+        columns = off.max(axis=0)
+        if not columns.any():
+            return None
+        flat = np.flatnonzero(off)
+        first = [divmod(at, pair.width) for at in flat[:MAX_SINGLE].tolist()]
+        values = [(row, column, float(mine[row, column]), float(made[row, column])) for row, column in first]
+        found = Differences(off.max(axis=1), columns, np.count_nonzero(off, axis=1), values=values)
+        found.worst = divmod(int(off.argmax()), pair.width)
+        found.beyond = int(np.count_nonzero(off > near))
+        if pair.stored and change is not NOTHING:
+            found.most_units = float((off.ravel()[flat] / unit(made.ravel()[flat], pair.stored)).max())
+        return found
 
 
 def located(actual: Any, expected: Any) -> list[Finding]:
@@ -663,7 +698,7 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     each = max(1, min(MAX_KEYS, KEY_VALUES // max(n, count)) // len(differing))
     chosen = [_spread(pair.sample[1], each) for pair in differing]
     mine, theirs = (
-        np.concatenate([_columns_of(pair, keys, side) for pair, keys in zip(differing, chosen, strict=True)], axis=1)
+        np.concatenate([pair.keys(columns, side) for pair, columns in zip(differing, chosen, strict=True)], axis=1)
         for side in (0, 1)
     )
     for axis in range(len(sides)):
@@ -691,14 +726,6 @@ def _whole_rows(moved: Integers, sides: tuple[int, ...], others: tuple[int, ...]
     target = moved[index[axis]]
     index[axis] = np.maximum(target, 0)
     return np.where(target < 0, target, np.ravel_multi_index(tuple(index), others))
-
-
-def _columns_of(pair: ArrayPair, columns: Integers, side: int) -> Floats:
-    """Return some columns of all rows, at hand or expected."""
-    array = (pair.mine, pair.theirs)[side]
-    step, count = max(1, BLOCK_VALUES // max(1, pair.width)), count_of(array)
-    blocks = [floats(array, k, min(k + step, count))[:, columns] for k in range(0, count, step)]
-    return pair.as_stored(np.concatenate(blocks)) / pair.scale
 
 
 def _other_axes(differing: list[ArrayPair]) -> Changes:

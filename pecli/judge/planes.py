@@ -33,8 +33,9 @@ TYPE_VALUES = 1 << 16
 """Values that tell the type; the verification of all values would show one that does not hold the rest."""
 MIN_TELLING = 12
 """Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16."""
-WHOLE_BYTES = 1 << 26
-"""Bytes of an array that is transposed in memory to try its axes exchanged."""
+WHOLE_VALUES = 1 << 23
+"""Values of an array that is transposed in memory to try its axes exchanged, or four times as many of rows that are as
+long as columns; to try what is unlikely takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Plane:
         First value, counted in the array's values in C order.
     part : {"", "real", "imag"}
         Of complex values.
-    values : (rows, width) float64 ndarray, optional
-        In memory, of an array whose axes were exchanged.
+    values : (rows, width) ndarray, optional
+        In memory as they are stored, of an array whose axes were exchanged.
     """
 
     table: Tabular
@@ -63,18 +64,21 @@ class Plane:
     width: int
     offset: int = 0
     part: str = ""
-    values: Floats | None = field(default=None, repr=False, compare=False)
+    values: NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
         if self.values is not None:
-            return self.values[start:stop]
+            return numbers(self.values[start:stop], self.array.dtype, self.part)
+        return numbers(self.stored(start, stop), self.array.dtype, self.part)
+
+    def stored(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows as they are stored."""
         size = max(1, math.prod(self.array.row_shape))
         first, last = self.offset + start * self.width, self.offset + stop * self.width
         low, high = first // size, -(-last // size)
         raw = self.table.read_rows([self.array.name], low, high)[self.array.name]
-        flat = raw.reshape(-1)[first - low * size : last - low * size]
-        return numbers(flat, self.array.dtype, self.part).reshape(stop - start, self.width)
+        return raw.reshape(-1)[first - low * size : last - low * size].reshape(stop - start, self.width)
 
     def at(self, rows: NDArray[np.int64]) -> Floats:
         """Return the rows of these ascending numbers, read in runs of neighbours."""
@@ -117,9 +121,10 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
 
 def exchanged(plane: Plane) -> Plane | None:
     """Return a plane with rows and columns exchanged, in memory; None where it is too large for that."""
-    if plane.rows * plane.width * 8 > WHOLE_BYTES or min(plane.rows, plane.width) < 2:
+    most = WHOLE_VALUES * (4 if plane.width > 4 * plane.rows else 1)
+    if plane.rows * plane.width > most or min(plane.rows, plane.width) < 2:
         return None
-    values = np.ascontiguousarray(plane.read(0, plane.rows).T)
+    values = np.ascontiguousarray(plane.stored(0, plane.rows).T)
     return Plane(plane.table, plane.array, plane.name, plane.width, plane.rows, 0, plane.part, values)
 
 

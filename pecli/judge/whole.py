@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import default_threads
+from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import (
     FLOAT64_UNITS,
@@ -89,6 +89,22 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     return join_recipe(name.encoding, keys)
 
 
+class Departures(NamedTuple):
+    """Values of some rows beside those of an arithmetic and the exact ones.
+
+    `odd` are the places, counted in C order, that are not equal; of these `gap` is the difference, and `inside` says
+    which are explained all the same.
+    """
+
+    have: Floats
+    want: Floats
+    exact: Floats
+    odd: NDArray[np.int64]
+    gap: Floats
+    inside: NDArray[np.bool_]
+    worst: float
+
+
 class Expectation:
     """The values that the arithmetic of a name gives, and the exact ones, block by block."""
 
@@ -153,11 +169,6 @@ class Expectation:
             return found, exact
         return self._put(self._turned(*self.way.compute(positions, self.size, dtype, near)), positions), exact
 
-    def read(self, plane: int, start: int, stop: int) -> Floats:
-        """Return any rows of a plane as the arithmetic gives them."""
-        starts = range(start, stop, self.rows)
-        return np.concatenate([self.block(first, min(first + self.rows, stop))[0][plane] for first in starts])
-
     def _turned(self, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
         """Return cosines and sines with the phase of the name."""
         phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
@@ -190,56 +201,69 @@ class Expectation:
         found: Floats = 2.0**-53 * (2 + np.abs(self.positions(start, stop)) * fastest) * max(1.0, self.size)
         return np.minimum(found, MAX_DOUBLE)
 
+    def departures(self, start: int, stop: int) -> Iterator[Departures]:
+        """Yield for each plane which values of some rows are not the arithmetic's, and which of these are near it."""
+        planes, dtype, spare = self.measured.planes, self.measured.dtype, list[Floats]()
+        allowed = allowance(self.size if self.size == self.name.named.magnitude else 2.0)
+        values = [plane.read(start, stop) for plane in planes]
+        made, exact = self.block(start, stop)
+        double = self.double(start, stop)
+        for number, (have, want, real) in enumerate(zip(values, made, exact, strict=True)):
+            odd = np.flatnonzero((have != want) & ~np.isnan(want))
+            some, other = have.ravel()[odd], want.ravel()[odd]
+            gap, one = np.abs(some - other), unit(some, dtype)
+            inside = gap <= np.maximum(allowed * one, 0.0 if self.doubted else double[odd // have.shape[1]])
+            worst = float((gap / one)[inside].max(initial=0.0))
+            if self.doubted and not inside.all():
+                spare = spare or self.slack(values, start, stop)
+                inside |= gap <= (allowed + LIBRARY_SINE) * one + spare[number].ravel()[odd]
+            yield Departures(have, want, real, odd, gap, inside, worst)
+
+    def compare(self, start: int) -> Tally:
+        """Compare the block of rows that begins at this one."""
+        stop = min(start + self.rows, self.measured.planes[0].rows)
+        part = Tally(rows=np.zeros(stop - start, np.int64))
+        with np.errstate(all="ignore"):
+            for number, (have, want, real, odd, gap, inside, worst) in enumerate(self.departures(start, stop)):
+                width, wrong = have.shape[1], odd[~inside]
+                known = int(np.count_nonzero(~np.isnan(want)))
+                part.count += known
+                part.equal += known - len(odd)
+                part.worst = max(part.worst, worst)
+                off = np.abs(have - real)
+                off.ravel()[wrong] = 0.0
+                part.residual = max(part.residual, float(np.fmax.reduce(off, axis=None, initial=0.0)))
+                rows, columns = np.divmod(wrong, width)
+                part.columns.append(np.bincount(columns, minlength=width))
+                if len(wrong):
+                    part.rows += np.bincount(rows, minlength=stop - start)
+                    part.unexplained += len(wrong)
+                    part.largest = max(part.largest, float(np.nan_to_num(gap[~inside], nan=np.inf).max()))
+                    for row, column in zip(rows[:MAX_RUNS].tolist(), columns.tolist(), strict=False):
+                        pair = float(have[row, column]), float(want[row, column])
+                        part.singles.append((number, start + row, column, *pair))
+                    part.first = part.first or part.singles[0]
+        part.singles = part.singles[:MAX_RUNS]
+        return part
+
+    def mended(self, plane: int, start: int, stop: int) -> Floats:
+        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them."""
+        found = list[Floats]()
+        for first in range(start, stop, self.rows):
+            have, want, _, odd, _, inside, _ = list(self.departures(first, min(first + self.rows, stop)))[plane]
+            have.ravel()[odd[~inside]] = want.ravel()[odd[~inside]]
+            found.append(have)
+        return np.concatenate(found)
+
 
 def tally(name: WaveName) -> Tally:
     """Compare all values of a named table with what its arithmetic gives, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
     starts = range(0, planes[0].rows, expected.rows)
     found = Tally(rows=np.zeros(planes[0].rows, np.int64), columns=[np.zeros(p.width, np.int64) for p in planes])
-    with ThreadPoolExecutor(max(1, min(default_threads(), len(starts)))) as pool:
-        for start, part in zip(starts, pool.map(partial(_block, expected), starts), strict=True):
-            _add(found, start, part)
+    for start, part in zip(starts, ordered_map(expected.compare, starts), strict=True):
+        _add(found, start, part)
     return found
-
-
-def _block(expected: Expectation, start: int) -> Tally:
-    """Compare one block of rows."""
-    planes, dtype = expected.measured.planes, expected.measured.dtype
-    stop = min(start + expected.rows, planes[0].rows)
-    allowed = allowance(expected.size if expected.size == expected.name.named.magnitude else 2.0)
-    part, spare = Tally(rows=np.zeros(stop - start, np.int64)), list[Floats]()
-    with np.errstate(all="ignore"):
-        values = [plane.read(start, stop) for plane in planes]
-        made, exact = expected.block(start, stop)
-        double = expected.double(start, stop)
-        for number, (have, want, real) in enumerate(zip(values, made, exact, strict=True)):
-            known = ~np.isnan(want)
-            odd = np.flatnonzero((have != want) & known)
-            part.count += int(np.count_nonzero(known))
-            part.equal += int(np.count_nonzero(known)) - len(odd)
-            off = np.abs(have - real)
-            some, gap = have.ravel()[odd], np.abs(have.ravel()[odd] - want.ravel()[odd])
-            one = unit(some, dtype)
-            inside = gap <= np.maximum(allowed * one, 0.0 if expected.doubted else double[odd // have.shape[1]])
-            part.worst = max(part.worst, float((gap / one)[inside].max(initial=0.0)))
-            if expected.doubted and not inside.all():
-                spare = spare or expected.slack(values, start, stop)
-                inside |= gap <= (allowed + LIBRARY_SINE) * one + spare[number].ravel()[odd]
-            wrong = odd[~inside]
-            off.ravel()[wrong] = 0.0
-            part.residual = max(part.residual, float(np.fmax.reduce(off, axis=None, initial=0.0)))
-            rows, columns = np.divmod(wrong, have.shape[1])
-            part.columns.append(np.bincount(columns, minlength=have.shape[1]))
-            if len(wrong):
-                part.rows += np.bincount(rows, minlength=stop - start)
-                part.unexplained += len(wrong)
-                part.largest = max(part.largest, float(np.nan_to_num(gap[~inside], nan=np.inf).max()))
-                for row, column in zip(rows[:MAX_RUNS].tolist(), columns.tolist(), strict=False):
-                    if len(part.singles) < MAX_RUNS:
-                        pair = float(have[row, column]), float(want[row, column])
-                        part.singles.append((number, start + row, column, *pair))
-                part.first = part.first or part.singles[0]
-    return part
 
 
 def _add(total: Tally, start: int, part: Tally) -> None:
