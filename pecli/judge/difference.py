@@ -496,7 +496,7 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
     where = places(total, planes)
-    if total.unexplained <= MAX_LISTED and total.first is not None:
+    if total.unexplained <= MAX_LISTED:
         yield from (Finding("place", text) for text in single_values(total, planes))
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")

@@ -17,6 +17,7 @@ from pecli.numbers.rounding import nearest, widen
 from pecli.spec.tabular import Array, Tabular
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 HEAD_ROWS = 1024
 """Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -12,18 +12,9 @@ from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import (
-    FLOAT64_UNITS,
-    LIBRARY_SINE,
-    LOW_TYPES,
-    MAX_DOUBLE,
-    Circle,
-    Way,
-    allowance,
-    in_double,
-    slack,
-)
-from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit
+from pecli.judge.arithmetic import LOW_TYPES, Circle, Limits
+from pecli.judge.planes import Floats, Integers, Plane, planes_of
+from pecli.judge.structure import PlaneColumns
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
 from pecli.numbers.positions import fraction_text
 from pecli.spec.recipe import join_recipe
@@ -50,21 +41,17 @@ class Tally:
         Unexplained values of each row.
     columns : (width,) int64 for each plane
         Unexplained values of each column.
-    first : tuple or None
-        Plane, row and column of the first unexplained value, with the value and the expected one.
     singles : list
-        The first few of them.
+        Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
 
+    rows: Integers
+    columns: list[Integers]
     count: int = 0
     equal: int = 0
     unexplained: int = 0
     worst: float = 0.0
     residual: float = 0.0
-    largest: float = 0.0
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    columns: list[NDArray[np.int64]] = field(default_factory=list)
-    first: tuple[int, int, int, float, float] | None = None
     singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @property
@@ -90,29 +77,38 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
 
 
 class Departures(NamedTuple):
-    """Values of some rows beside those of an arithmetic and the exact ones.
+    """Values of one component in some rows, and which are not what the arithmetic gives.
 
-    `odd` are the places, counted in C order, that are not equal; of these `gap` is the difference, and `inside` says
-    which are explained all the same.
+    Attributes
+    ----------
+    at : PlaneColumns
+    size, equal : int
+        How many values, and how many that are equal.
+    worst, residual : float
+        As in a tally.
+    rows, columns : (k,) int64
+        Places of the unexplained values, counted in these rows and in the plane.
+    have, want : (k,) float64
     """
 
+    at: PlaneColumns
+    size: int
+    equal: int
+    worst: float
+    residual: float
+    rows: Integers
+    columns: Integers
     have: Floats
     want: Floats
-    exact: Floats
-    odd: NDArray[np.int64]
-    gap: Floats
-    inside: NDArray[np.bool_]
-    worst: float
 
 
 class Expectation:
-    """The values that the arithmetic of a name gives, and the exact ones, block by block."""
+    """The values that the arithmetic of a name gives, compared with those of the file block by block."""
 
     def __init__(self, name: WaveName) -> None:
         self.name, self.measured, self.way = name, name.measured, name.score.way
         self.size = magnitude_of(name.measured, name.named)
-        self.doubted = not in_double(self.way, self.measured.dtype) and self.way.name != "exact"
-        self.by_engine = self.way.name in ("exact", "float64") and self._engine()
+        self.by_engine = (self.way.name in ("exact", "float64") and self._engine()) or []
 
     def _engine(self) -> list[Plane] | None:
         """Return the planes that the engine computes; None where a phase keeps the recipe from holding."""
@@ -152,132 +148,78 @@ class Expectation:
         angles = positions[:, None] * self.name.named.frequencies
         return Circle(angles, c * cos[:count] - s * sin[:count], s * cos[:count] + c * sin[:count])
 
-    def block(self, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
-        """Return what the arithmetic gives for at most `rows` rows, and the exact values, for each plane."""
-        if self.by_engine:
-            found = [plane.read(start, stop) for plane in self.by_engine]
-            if self.measured.dtype not in LOW_TYPES:
-                return found, found
-        reading, dtype = self.measured.reading, self.measured.dtype
-        positions = self.positions(start, stop)
-        if reading.is_angles:
-            made, real = (way.angles_at(positions) for way in (self.way, Way("exact", self.name.named.frequencies)))
-            return self._put((rounded(made, dtype),) * 2), self._put((real,) * 2)
-        near = self._exact(positions)
-        exact = self._put(self._turned(near.cos * self.size, near.sin * self.size), positions)
-        if self.by_engine:
-            return found, exact
-        return self._put(self._turned(*self.way.compute(positions, self.size, dtype, near)), positions), exact
-
-    def _turned(self, cos: Floats, sin: Floats) -> tuple[Floats, Floats]:
-        """Return cosines and sines with the phase of the name."""
+    def _turned(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
+        """Return what stands where the reading found cosines, and sines, by the phase of the name."""
+        if "angles" in parts:
+            return (parts["angles"],)
         phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
         quarter = int(np.round(phases.get(self.name.phase, 0.0) / (np.pi / 2))) % 4
-        return {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+        cos, sin = parts["cos"], parts["sin"]
+        found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+        blank = np.isin(positions, self.name.named.blank)
+        return [np.where(blank[:, None], 0.0, part) for part in found] if blank.any() else found
 
-    def _put(self, parts: Sequence[Floats], positions: Floats | None = None) -> list[Floats]:
-        """Return parts put where the reading found cosines and sines; NaN in columns of neither."""
-        reading, blank = self.measured.reading, self.name.named.blank
-        out = [np.full((len(parts[0]), plane.width), np.nan) for plane in self.measured.planes]
-        empty = np.isin(positions, blank) if blank and positions is not None else np.zeros(1, bool)
-        for part, places in zip(parts, (reading.cos_at, reading.sin_at), strict=True):
-            for place in places:
-                out[place.plane][:, place.index] = np.where(empty[:, None], 0.0, part) if empty.any() else part
-        return out
-
-    def slack(self, values: Sequence[Floats], start: int, stop: int) -> list[Floats]:
-        """Return for each plane what float32 frequencies leave open of its values."""
-        doubt = self.way.doubt(self.positions(start, stop))
-        if self.measured.reading.is_angles:
-            return self._put((doubt, doubt))
-        doubts = self._put((doubt, doubt))
-        return [slack(doubt, plane, self.size) for doubt, plane in zip(doubts, values, strict=True)]
-
-    def double(self, start: int, stop: int) -> Floats:
-        """Return by how much double-precision code may be off in each row."""
-        w = np.abs(self.name.named.frequencies)
-        logs = float(np.abs(np.log(w[w > 0])).max(initial=0.0))
-        fastest = float(w.max(initial=0.0)) * (FLOAT64_UNITS + logs)
-        found: Floats = 2.0**-53 * (2 + np.abs(self.positions(start, stop)) * fastest) * max(1.0, self.size)
-        return np.minimum(found, MAX_DOUBLE)
-
-    def departures(self, start: int, stop: int) -> Iterator[Departures]:
-        """Yield for each plane which values of some rows are not the arithmetic's, and which of these are near it."""
-        planes, dtype, spare = self.measured.planes, self.measured.dtype, list[Floats]()
-        allowed = allowance(self.size if self.size == self.name.named.magnitude else 2.0)
-        values = [plane.read(start, stop) for plane in planes]
-        made, exact = self.block(start, stop)
-        double = self.double(start, stop)
-        for number, (have, want, real) in enumerate(zip(values, made, exact, strict=True)):
-            odd = np.flatnonzero((have != want) & ~np.isnan(want))
-            some, other = have.ravel()[odd], want.ravel()[odd]
-            gap, one = np.abs(some - other), unit(some, dtype)
-            inside = gap <= np.maximum(allowed * one, 0.0 if self.doubted else double[odd // have.shape[1]])
-            worst = float((gap / one)[inside].max(initial=0.0))
-            if self.doubted and not inside.all():
-                spare = spare or self.slack(values, start, stop)
-                inside |= gap <= (allowed + LIBRARY_SINE) * one + spare[number].ravel()[odd]
-            yield Departures(have, want, real, odd, gap, inside, worst)
-
-    def compare(self, start: int) -> Tally:
-        """Compare the block of rows that begins at this one."""
-        stop = min(start + self.rows, self.measured.planes[0].rows)
-        part = Tally(rows=np.zeros(stop - start, np.int64))
-        with np.errstate(all="ignore"):
-            for number, (have, want, real, odd, gap, inside, worst) in enumerate(self.departures(start, stop)):
-                width, wrong = have.shape[1], odd[~inside]
-                known = int(np.count_nonzero(~np.isnan(want)))
-                part.count += known
-                part.equal += known - len(odd)
-                part.worst = max(part.worst, worst)
-                off = np.abs(have - real)
-                off.ravel()[wrong] = 0.0
-                part.residual = max(part.residual, float(np.fmax.reduce(off, axis=None, initial=0.0)))
-                rows, columns = np.divmod(wrong, width)
-                part.columns.append(np.bincount(columns, minlength=width))
-                if len(wrong):
-                    part.rows += np.bincount(rows, minlength=stop - start)
-                    part.unexplained += len(wrong)
-                    part.largest = max(part.largest, float(np.nan_to_num(gap[~inside], nan=np.inf).max()))
-                    for row, column in zip(rows[:MAX_RUNS].tolist(), columns.tolist(), strict=False):
-                        pair = float(have[row, column]), float(want[row, column])
-                        part.singles.append((number, start + row, column, *pair))
-                    part.first = part.first or part.singles[0]
-        part.singles = part.singles[:MAX_RUNS]
-        return part
+    def compare(self, start: int, stop: int) -> Iterator[Departures]:
+        """Yield what at most `rows` rows hold beside the expected, for each place of a component."""
+        measured, reading, dtype = self.measured, self.measured.reading, self.measured.dtype
+        positions, angles = self.positions(start, stop), self.measured.reading.is_angles
+        limits, made, exact = Limits(self.way, positions, dtype, self.size), list[Floats](), list[Floats]()
+        engine = [plane.read(start, stop) for plane in self.by_engine]
+        if not engine or dtype in LOW_TYPES:
+            near = self._exact(positions)
+            real = {"angles": near.angles} if angles else {"cos": near.cos * self.size, "sin": near.sin * self.size}
+            exact = list(self._turned(real, positions))
+            made = list(self._turned(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
+        values = [plane.read(start, stop) for plane in measured.planes]
+        for number, places in enumerate((reading.cos_at, reading.sin_at)):
+            for at in places:
+                have = values[at.plane][:, at.index]
+                want = engine[at.plane][:, at.index] if engine else made[number]
+                odd = np.flatnonzero(have != want)
+                gap, inside, worst = limits.judge(have, want, odd, angles=angles)
+                rows, columns = np.divmod(odd[~inside], have.shape[1])
+                residual = gap[inside].max(initial=0.0)
+                if exact:
+                    off = np.abs(have - exact[number])
+                    off[rows, columns] = 0.0
+                    residual = np.fmax.reduce(off, axis=None)
+                numbers = np.arange(measured.planes[at.plane].width)[at.index][columns]
+                wrong = rows, numbers, have[rows, columns], want[rows, columns]
+                yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
     def mended(self, plane: int, start: int, stop: int) -> Floats:
         """Return rows of a plane as they should be: values that the arithmetic explains as the file has them."""
-        found = list[Floats]()
+        found = self.measured.planes[plane].read(start, stop)
         for first in range(start, stop, self.rows):
-            have, want, _, odd, _, inside, _ = list(self.departures(first, min(first + self.rows, stop)))[plane]
-            have.ravel()[odd[~inside]] = want.ravel()[odd[~inside]]
-            found.append(have)
-        return np.concatenate(found)
+            for one in self.compare(first, min(first + self.rows, stop)):
+                if one.at.plane == plane:
+                    found[one.rows + first - start, one.columns] = one.want
+        return found
 
 
 def tally(name: WaveName) -> Tally:
     """Compare all values of a named table with what its arithmetic gives, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
+    total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
+
+    def compared(start: int) -> list[Departures]:
+        with np.errstate(all="ignore"):
+            return list(expected.compare(start, min(start + expected.rows, planes[0].rows)))
+
     starts = range(0, planes[0].rows, expected.rows)
-    found = Tally(rows=np.zeros(planes[0].rows, np.int64), columns=[np.zeros(p.width, np.int64) for p in planes])
-    for start, part in zip(starts, ordered_map(expected.compare, starts), strict=True):
-        _add(found, start, part)
-    return found
-
-
-def _add(total: Tally, start: int, part: Tally) -> None:
-    total.count += part.count
-    total.equal += part.equal
-    total.unexplained += part.unexplained
-    total.worst = max(total.worst, part.worst)
-    total.residual = max(total.residual, part.residual)
-    total.largest = max(total.largest, part.largest)
-    total.rows[start : start + len(part.rows)] += part.rows
-    for column, more in zip(total.columns, part.columns, strict=True):
-        column += more
-    total.first = total.first or part.first
-    total.singles += part.singles[: MAX_RUNS - len(total.singles)]
+    for start, parts in zip(starts, ordered_map(compared, starts), strict=True):
+        for one in parts:
+            total.count, total.equal = total.count + one.size, total.equal + one.equal
+            total.worst, total.residual = max(total.worst, one.worst), max(total.residual, one.residual)
+            total.unexplained += len(one.rows)
+            total.rows[start : start + expected.rows] += np.bincount(one.rows, minlength=expected.rows)[
+                : planes[0].rows - start
+            ]
+            total.columns[one.at.plane] += np.bincount(one.columns, minlength=planes[one.at.plane].width)
+            few = zip(*(values[:MAX_RUNS].tolist() for values in one[-4:]), strict=True)
+            total.singles += [(one.at.plane, start + row, *more) for row, *more in few]
+        total.singles = total.singles[:MAX_RUNS]
+    return total
 
 
 def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
