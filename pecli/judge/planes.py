@@ -139,14 +139,17 @@ def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW_ROWS)).ravel()]))
 
 
-def effective_dtype(values: Floats, stored: str) -> str:
-    """Return the narrowest type that holds every value, no wider than the one they are stored in."""
+def effective_dtype(values: Floats, stored: str, telling: int = MIN_TELLING) -> str:
+    """Return the narrowest type that holds every value, no wider than the one they are stored in.
+
+    Fewer than `telling` values that are no powers of 2 tell nothing.
+    """
     own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
     values = values.ravel()
     values = values[:: max(1, values.size // TYPE_VALUES)]
     finite = values[np.isfinite(values)]
-    telling = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
-    if np.count_nonzero(telling) < MIN_TELLING:
+    others = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
+    if np.count_nonzero(others) < telling:
         return own if own in TYPES else "float64"
     for kind in TYPES[: TYPES.index(own)] if own in TYPES else ():
         if np.array_equal(nearest(finite, kind), finite):
