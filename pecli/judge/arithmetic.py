@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pecli.judge.planes import Floats, rounded, unit
+from pecli.judge.planes import Floats, Integers, rounded, unit
 
 CLOSE = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
@@ -30,9 +33,35 @@ PLAUSIBLE_GAP = 0.1
 """Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
 MIN_GLANCE = 0.3
 """Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
+MAX_DOUBLE = 1e-6
+"""Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
+LIBRARY_SINE = 1.0
+"""Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
+MAX_SERIES = 0.03
+"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 131072 are off by
+0.008, and the terms left out are below 2e-12."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
 """Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
+
+
+class Circle(NamedTuple):
+    """Angles with their cosines and sines."""
+
+    angles: Floats
+    cos: Floats
+    sin: Floats
+
+
+def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
+    """Return cosines and sines; by series from angles so near that these are exact in every type."""
+    if near is not None:
+        apart = angles - near.angles
+        square = apart * apart
+        if square.max(initial=0.0) < MAX_SERIES**2:
+            c, s = 1 - square * (0.5 - square / 24), apart * (1 - square * (1 / 6 - square / 120))
+            return near.cos * c - near.sin * s, near.sin * c + near.cos * s
+    return np.cos(angles), np.sin(angles)
 
 
 @dataclass(frozen=True)
@@ -96,20 +125,28 @@ class Way:
             return bits.view(np.float32).astype(np.float64)
         return rounded(rounded(product, self.cast or "float32"), dtype)
 
-    def compute(self, positions: Floats, magnitude: Floats | float, dtype: str) -> tuple[Floats, Floats]:
-        """Return cosines and sines (n, m) in a type, as float64."""
-        angles = self.angles_at(positions)
-        return self.valued(np.cos(angles), magnitude, dtype), self.valued(np.sin(angles), magnitude, dtype)
+    def compute(
+        self, positions: Floats, magnitude: Floats | float, dtype: str, near: Circle | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return cosines and sines (n, m) in a type, as float64; `near` are points of the circle close to them."""
+        cos, sin = _circle(self.angles_at(positions), near)
+        return self.valued(cos, magnitude, dtype), self.valued(sin, magnitude, dtype)
 
-    def slack(self, positions: Floats, magnitude: Floats | float, dtype: str) -> tuple[Floats, Floats]:
-        """Return by how much cosines and sines change where float32 frequencies are some units larger or smaller."""
-        here = self.compute(positions, magnitude, dtype)
-        found = [np.zeros_like(here[0]), np.zeros_like(here[1])]
+    def doubt(self, positions: Floats) -> Floats:
+        """Return by how much angles change where float32 frequencies are some units larger or smaller."""
+        here, found = self.angles_at(positions), np.zeros(1)
         for sign in (-1, 1):
             moved = replace(self, frequencies=self.frequencies * (1 + sign * FREQUENCY_UNITS * 2.0**-23))
-            for part, (other, own) in enumerate(zip(moved.compute(positions, magnitude, dtype), here, strict=True)):
-                found[part] = np.maximum(found[part], np.abs(other - own))
-        return found[0], found[1]
+            found = np.maximum(found, np.abs(moved.angles_at(positions) - here))
+        return found
+
+    def parts(
+        self, positions: Floats, size: float, dtype: str, near: Circle | None = None, *, angles: bool = False
+    ) -> dict[str, Floats]:
+        """Return what `compute` gives by name, or the angles alone."""
+        if angles:
+            return {"angles": rounded(self.angles_at(positions), dtype)}
+        return dict(zip(("cos", "sin"), self.compute(positions, size, dtype, near), strict=True))
 
     def words(self) -> str:
         """Say which steps were rounded."""
@@ -149,50 +186,68 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """By how much values of some rows may differ from those of a way and be explained by it."""
+
+    way: Way
+    positions: Floats
+    dtype: str
+    size: float
+
+    @cached_property
+    def _doubt(self) -> Floats:
+        return self.way.doubt(self.positions)
+
+    def judge(
+        self, have: Floats, made: Floats, odd: Integers, *, angles: bool = False
+    ) -> tuple[Floats, NDArray[np.bool_], float]:
+        """Return of the places that differ, counted in C order, by how much, which are explained, and the most units.
+
+        The unit is one in the last place; what float32 frequencies leave open is not counted in units.
+        """
+        rows, columns = np.divmod(odd, have.shape[1])
+        some, exact = have[rows, columns], self.way.name == "exact"
+        gap, one = np.abs(some - made[rows, columns]), unit(some, self.dtype)
+        allowed = (CLOSE if self.size == 1 else MAGNIFIED) * one
+        in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
+        if in_double:
+            w = np.abs(self.way.frequencies)
+            steps = w * FLOAT64_UNITS * (1 + np.abs(np.log(np.maximum(w, 1e-300))))
+            double = 2.0**-53 * (2 + np.abs(self.positions[rows]) * steps[columns]) * max(1.0, self.size)
+            allowed = np.maximum(allowed, np.minimum(double, MAX_DOUBLE))
+        inside = gap <= allowed
+        worst = float((gap / one)[inside].max(initial=0.0))
+        doubted = not in_double and not exact and not inside.all()
+        if doubted and 2 * np.count_nonzero(~(gap < NEAR_GAP)) < have.size:
+            slack = self._doubt[rows, columns]
+            if not angles:  # the other one of cosine and sine
+                slack *= np.sqrt(np.maximum(self.size**2 - some * some, 0)) + self.size * slack / 2
+            inside |= gap <= allowed + LIBRARY_SINE * one + slack
+        return gap, inside, worst
+
+
+@dataclass(frozen=True)
 class Shown:
-    """Sampled cosines and sines with their positions; one of both may be missing."""
+    """Sampled "cos", "sin" or "angles" with their positions."""
 
     positions: Floats
-    cos: Floats | None
-    sin: Floats | None
+    parts: Mapping[str, Floats]
     dtype: str
-    angles: Floats | None = None
-    strict: bool = False  # whether nothing is left to float32 frequencies
+    size: float
 
     def few(self, most: int = 192) -> Shown:
         """Return at most so many of the rows, spread over them."""
         n = len(self.positions)
         if n <= most:
             return self
-        rows = np.unique(np.concatenate([np.arange(32), np.linspace(32, n - 1, most - 32).astype(np.int64)]))
-        cut = [None if part is None else part[rows] for part in (self.cos, self.sin, self.angles)]
-        return Shown(self.positions[rows], cut[0], cut[1], self.dtype, cut[2], self.strict)
+        first = min(32, most)
+        rows = np.unique(np.concatenate([np.arange(first), np.linspace(first, n - 1, most - first).astype(np.int64)]))
+        return replace(self, positions=self.positions[rows], parts={name: v[rows] for name, v in self.parts.items()})
 
-    def slack(self, way: Way, magnitude: Floats | float) -> tuple[Floats | float, ...]:
-        """Return what float32 frequencies leave open for each part that `pairs` yields."""
-        if self.angles is not None:
-            return (np.abs(self.angles) * FREQUENCY_UNITS * 2.0**-23,)
-        both = way.slack(self.positions, magnitude, self.dtype)
-        return tuple(part for part, values in zip(both, (self.cos, self.sin), strict=True) if values is not None)
-
-    def pairs(self, way: Way, magnitude: Floats | float) -> Iterator[tuple[Floats, Floats]]:
-        """Yield what a way gives beside the values: angles, or cosines and sines."""
-        if self.angles is not None:
-            yield rounded(way.angles_at(self.positions), self.dtype), self.angles
-            return
-        for real, values in zip(way.compute(self.positions, magnitude, self.dtype), (self.cos, self.sin), strict=True):
-            if values is not None:
-                yield real, values
-
-
-def in_double(way: Way, dtype: str) -> bool:
-    """Whether values are off by what double-precision code leaves: not those that are exact."""
-    return way.name == "float64" or (dtype == "float64" and way.name != "exact")
-
-
-def allowance(magnitude: Floats | float) -> float:
-    """Return the units in the last place that a library's own sine may be off by."""
-    return CLOSE if bool(np.all(np.asarray(magnitude) == 1)) else MAGNIFIED
+    def pairs(self, way: Way) -> Iterator[tuple[Floats, Floats]]:
+        """Yield the values beside what a way gives."""
+        made = way.parts(self.positions, self.size, self.dtype, angles="angles" in self.parts)
+        return ((values, made[name]) for name, values in self.parts.items())
 
 
 def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Iterator[tuple[str, Floats]]:
@@ -269,73 +324,43 @@ def _typical(gap: Floats) -> float:
     return float(np.median(known)) if known.size else np.inf
 
 
-def score(way: Way, shown: Shown, magnitude: Floats | float) -> Score:
+def score(way: Way, shown: Shown) -> Score:
     """Return how well a way gives sampled values."""
+    limits = Limits(way, shown.positions, shown.dtype, shown.size)
+    equal, close, count, worst = 0, 0, 0, 0.0
     with np.errstate(all="ignore"):
-        equal, close, count, worst = 0, 0, 0, 0.0
-        bound = None
-        if in_double(way, shown.dtype):
-            angles = np.abs(way.angles_at(shown.positions))
-            logs = np.abs(np.log(np.maximum(np.abs(way.frequencies), 1e-300)))
-            bound = 2.0**-53 * (2 + angles * FLOAT64_UNITS * (1 + logs)) * np.maximum(1.0, np.max(magnitude))
-        spare: tuple[Floats | float, ...] | None = None
-        for part, (real, values) in enumerate(shown.pairs(way, magnitude)):
-            gap = np.abs(real - values)
-            allowed = (
-                allowance(magnitude) * unit(values, shown.dtype)
-                if bound is None
-                else np.maximum(bound, unit(values, "float64"))
-            )
-            inside = gap <= allowed
-            if (
-                bound is None
-                and way.name != "exact"
-                and not shown.strict
-                and not inside.all()
-                and _typical(gap) < NEAR_GAP
-            ):
-                spare = spare or shown.slack(way, magnitude)
-                inside = gap <= allowed + spare[part]
-            equal += int(np.count_nonzero(gap == 0))
-            close += int(np.count_nonzero(inside))
-            count += values.size
-            if inside.any():
-                worst = max(worst, float((gap / unit(values, shown.dtype))[inside].max()))
-        return Score(way, equal / max(1, count), close / max(1, count), worst)
+        for values, made in shown.pairs(way):
+            odd = np.flatnonzero(values != made)
+            _, inside, most = limits.judge(values, made, odd, angles="angles" in shown.parts)
+            count, equal = count + values.size, equal + values.size - len(odd)
+            close += values.size - int(np.count_nonzero(~inside))
+            worst = max(worst, most)
+    return Score(way, equal / max(1, count), close / max(1, count), worst)
 
 
-def _plausible(way: Way, shown: Shown, magnitude: Floats | float) -> bool:
-    """Whether the first rows are near the exact values: narrow types are off by little there, another name by much."""
-    cut = [None if part is None else part[:FIRST_ROWS] for part in (shown.cos, shown.sin, shown.angles)]
-    first = Shown(shown.positions[:FIRST_ROWS], cut[0], cut[1], shown.dtype, cut[2])
-    gaps = [_typical(np.abs(real - values)) for real, values in first.pairs(way, magnitude)]
-    return shown.angles is not None or min(gaps) < PLAUSIBLE_GAP
-
-
-def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, magnitude: Floats | float, *,
-             running: bool = False) -> Score:  # fmt: skip
+def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, *, running: bool = False) -> Score:
     """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
     some = shown.few()
     plain = Way("exact", exact)
-    if not _plausible(plain, some, magnitude):
+    gaps = [np.abs(values - made) for values, made in some.few(FIRST_ROWS).pairs(plain)]
+    if "angles" not in some.parts and not min(map(_typical, gaps)) < PLAUSIBLE_GAP:
         return Score(plain, 0.0, 0.0, np.inf)
     glance = some.few(40) if len(some.positions) > 80 else some
-    magnified = bool(np.any(np.asarray(magnitude) != 1))
     best: Score | None = None
-    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=magnified, running=running))
+    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=shown.size != 1, running=running))
     looked = []
     for way in candidates:
-        quick = score(way, glance, magnitude)
+        quick = score(way, glance)
         looked.append((quick, way))
         if quick.close == 1.0 and quick.equal > 0.9:
-            full = score(way, some, magnitude)
+            full = score(way, some)
             if full.close == 1.0 and full.equal > 0.9:
                 return full
     looked.sort(key=lambda item: (-round(item[0].close, 2), -round(item[0].equal, 2)))
     if looked[0][0].close < MIN_GLANCE:
         return looked[0][0]
     for _, way in looked[:6]:
-        full = score(way, some, magnitude)
+        full = score(way, some)
         if best is None or (round(full.close, 3), round(full.equal, 2)) > (round(best.close, 3), round(best.equal, 2)):
             best = full
     assert best is not None

@@ -19,7 +19,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
-from pecli.judge.identify import refitted, with_blank_row
+from pecli.judge.identify import is_large, refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
@@ -34,7 +34,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Tally, numbered, places, recipe_of, simulated, single_values, tally
+from pecli.judge.whole import Expectation, Tally, numbered, places, recipe_of, single_values, tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_units
@@ -147,16 +147,18 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
             return None
         planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
         groups = list(wave_groups(planes))
-        for group in groups:
-            said = _of_group(group, want, found)
-            if said is not None:
-                return said
-        for group in groups:
-            turned = tuple(plane for plane in map(exchanged, group) if plane is not None)
-            said = _of_group(turned, want, found) if len(turned) == len(group) else None
-            if said is not None:
-                first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
+        shape = (want.rows, want.table.arrays[0].shape[-1])
+        crossed = bool(planes) and shape == (planes[0].width, planes[0].rows) != shape[::-1]
+        orders = (True, False) if crossed else (False,) if is_large(actual) else (False, True)
+        for turned in orders:
+            for group in groups:
+                read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
+                said = _of_group(read, want, found) if len(read) == len(group) else None
+                if said is not None and turned:
+                    first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
+                    return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
+                if said is not None:
+                    return said
         for group in groups:
             said = _each_alone(group, want) if len(group) == 2 else _by_values(group[0], want)
             if said:
@@ -494,15 +496,15 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield what is known of the values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
     where = places(total, planes)
-    if total.unexplained <= MAX_LISTED and total.first is not None:
+    if total.unexplained <= MAX_LISTED:
         yield from (Finding("place", text) for text in single_values(total, planes))
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
-    own = replace(name, start=want.start, step=want.step)
+    own = Expectation(replace(name, start=want.start, step=want.step))
     mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(_simulated, own, k))
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k))
         for k, plane in enumerate(planes)
     ]
     said = located(mine, theirs)
@@ -510,10 +512,6 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         yield from said
     else:
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
-
-
-def _simulated(name: WaveName, plane: int, start: int, stop: int) -> Floats:
-    return simulated(name, start, stop)[0][plane]
 
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:

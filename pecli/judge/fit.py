@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
+from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.rounding import widen
 from pecli.spec.hooks import Values
 from pecli.spec.profiles import Floats, Integers, units
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
@@ -63,9 +62,12 @@ class Lines:
         self.dtype = array.dtype
         kept = tuple(side for side in array.shape if side != 1)
         self.shape = shape or (kept if order is None else tuple(kept[axis] for axis in order))
-        self._plain = kept
         self.width = self.shape[-1] if self.shape else 1
         self.count = math.prod(self.shape) // max(1, self.width)
+        self._plane = Plane(table, array, name, self.count, self.width)
+        if order is not None:
+            values = table.read(name).reshape(kept).transpose(order).reshape(-1, self.width)
+            self._plane = replace(self._plane, values=np.ascontiguousarray(values))
         self.low: float | None = None  # the largest number that stands for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
             self.low, self.low_text = _mask_number(self.sample)
@@ -74,22 +76,8 @@ class Lines:
 
     def read(self, start: int, stop: int) -> Floats:
         """Return lines `start` to `stop`, (stop - start, width)."""
-        if self.order is not None:
-            raw = self._held.reshape(-1, self.width)[start:stop]
-        else:
-            size = max(1, math.prod(self.array.row_shape))
-            first, last = start * self.width // size, -(-stop * self.width // size)
-            rows = self.table.read_rows([self.name], first, last)[self.name].reshape(-1)
-            raw = rows[start * self.width - first * size :][: (stop - start) * self.width]
-        values: Floats = widen(raw, "bfloat16") if self.dtype == "bfloat16" else raw.astype(np.float64)
-        values = values.reshape(-1, self.width)
+        values = self._plane.read(start, stop)
         return values if self.low is None else np.where(values <= self.low, -np.inf, values)
-
-    @cached_property
-    def _held(self) -> NDArray[Any]:
-        assert self.order is not None
-        values = self.table.read(self.name).reshape(self._plain)
-        return np.ascontiguousarray(values.transpose(self.order))
 
     @cached_property
     def sample(self) -> Floats:
@@ -103,7 +91,7 @@ class Lines:
     @cached_property
     def grain(self) -> str:
         """The effective dtype: the narrowest that holds the sample exactly."""
-        return narrowest(self.sample, self.dtype)
+        return effective_dtype(self.sample, self.dtype if self.dtype in GRIDS else "float64", 1)
 
     @cached_property
     def integral(self) -> bool:
@@ -135,23 +123,6 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
     return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
 
 
-def narrowest(values: Floats, dtype: str) -> str:
-    """Return the narrowest floating type, up to the file's own, that holds all values exactly."""
-    own = dtype if dtype in GRIDS else "float64"
-    finite = values[np.isfinite(values)]
-    for kind in ("bfloat16", "float16", "float32"):
-        if kind == own:
-            break
-        single = finite.astype(np.float32)
-        if kind == "bfloat16":
-            held = (single == finite).all() and not (single.view(np.uint32) & np.uint32(0xFFFF)).any()
-        else:
-            held = bool((finite.astype(kind) == finite).all())
-        if held:
-            return kind
-    return own
-
-
 @dataclass
 class Tally:
     """Counts over the values compared so far."""
@@ -168,23 +139,21 @@ class Tally:
     def add(self, start: int, mine: Floats, other: Floats, dtype: str, candidate: Candidate) -> None:
         """Count two blocks whose first line has this number."""
         self.count += mine.size
-        different = ~((mine == other) | (np.isnan(mine) & np.isnan(other)))
-        if not different.any():
+        odd = np.flatnonzero((mine != other) & ~(np.isnan(mine) & np.isnan(other)))
+        if not len(odd):
             return
-        line, column = np.nonzero(different)
-        a, b = mine[different], other[different]
-        self.unequal += len(a)
+        a, b = mine.ravel()[odd], other.ravel()[odd]
+        self.unequal += len(odd)
         gap, unit = np.abs(a - b), units(np.maximum(np.abs(a), np.abs(b)), dtype)
-        allowed = candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
-        fits = gap <= allowed
-        if fits.any():
-            self.max_ulp = max(self.max_ulp, float((gap[fits] / unit[fits]).max()))
-            self.residual = max(self.residual, float(gap[fits].max()))
+        fits = gap <= candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
+        self.max_ulp = max(self.max_ulp, float((gap / unit)[fits].max(initial=0.0)))
+        self.residual = max(self.residual, float(gap[fits].max(initial=0.0)))
         if fits.all():
             return
         if self.unexplained < MAX_PLACES:
-            self.lines.append(line[~fits] + start)
-            self.columns.append(column[~fits])
+            line, column = np.divmod(odd[~fits], mine.shape[1])
+            self.lines.append(line + start)
+            self.columns.append(column)
         self.first = self.first or (float(a[~fits][0]), float(b[~fits][0]))
         self.unexplained += int((~fits).sum())
 

@@ -31,6 +31,11 @@ MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 """Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure."""
 MASK_VALUES = 1 << 16
 """Values that are looked at to say that a table is a mask; its verification reads all of them."""
+PAIRS = "cos and sin of p w"
+WIDE = 8
+"""Times the rows that columns must be for the axes to be tried exchanged first."""
+LARGE = 1 << 22
+"""Bytes of a table that is not tried as what it can hardly be; more takes seconds."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
@@ -66,20 +71,33 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             found = identify_bias(table)
             if found is not None and (found.recipe is not None or is_masked(table)):
                 return found
-        vectors = (identify_vector,) if _holds_vectors_only(table) else ()
-        for rule in (*vectors, identify_grid, identify_waves, identify_bias):
+        rules = [identify_vector] if _holds_vectors_only(table) else []
+        rules += [identify_waves, identify_grid] if is_wide(table) else [identify_grid, identify_waves]
+        for rule in (*rules, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
                 doubtful = ANGLES in found.notes or rule is identify_vector
                 other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
+            if rule is identify_waves and is_large(table) and found and found.measured[0].startswith(PAIRS):
+                break  # cosines and sines are no bias
         return unknown or replace(NONE, measured=statistics_of(table))
 
 
 def _holds_vectors_only(table: Tabular) -> bool:
     """Whether no array has two axes longer than 1: frequencies stand beside tables, too, and are then no answer."""
     return all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
+
+
+def is_wide(table: Tabular) -> bool:
+    """Whether rows are so few and so long that they are columns, most likely."""
+    return all(a.shape[-1] > WIDE * a.rows >= WIDE * MIN_SURE_COLUMNS for a in table.arrays if a.shape)
+
+
+def is_large(table: Tabular) -> bool:
+    """Whether looking for what is unlikely would take seconds."""
+    return sum(array.bytes for array in table.arrays) > LARGE
 
 
 def few_values(table: Tabular) -> bool:
@@ -137,19 +155,16 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
                 said = f"all {planes[0].rows:,} rows are equal: each is that of {found.recipe}"
                 return replace(NONE, measured=(said,))
         return None
-    for group in wave_groups(planes):
-        found = _of_group(group, stated)
-        if found is None:
-            continue
-        if found.recipe is not None:
-            return _others(found, table, group)
-        unknown = unknown or found
-    for group in wave_groups(planes):
-        if len(group) == 1 and (turned := exchanged(group[0])) is not None and turned.rows > 1:
-            found = _of_group((turned,), stated)
+    for turned in (True, False) if is_wide(table) else (False, True):
+        for group in wave_groups(planes):
+            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
+            if turned and (len(group) > 1 or not read or read[0].rows < 2):
+                continue
+            found = _of_group(read, stated)
             if found is not None and found.recipe is not None:
-                note = "rows and columns are exchanged"
-                return _others(_with_notes(found, (note,)), table, group)
+                note = ("rows and columns are exchanged",) if turned else ()
+                return _others(replace(found, notes=(*note, *found.notes)), table, group)
+            unknown = unknown if turned else unknown or found
     return unknown
 
 
@@ -161,10 +176,6 @@ def _repeats(plane: Plane) -> bool:
 
 def _numbers(dtype: str) -> bool:
     return not dtype.startswith(("int", "uint", "bool"))
-
-
-def _with_notes(found: Identification, notes: Sequence[str]) -> Identification:
-    return replace(found, notes=(*notes, *found.notes))
 
 
 def _readings(group: tuple[Plane, ...], stated: Floats | None) -> Iterator[Measured]:
@@ -218,7 +229,7 @@ def with_blank_row(name: WaveName) -> WaveName:
 def refitted(name: WaveName, found: Tally) -> tuple[WaveName, Tally]:
     """Return a name with the arithmetic that the rows which do not fit show, if it explains more of all values."""
     again = by_rows(name, np.flatnonzero(found.rows))
-    if again is None:
+    if again is None or again.score.close < MIN_REFIT / 2:
         return name, found
     other = tally(again)
     return (again, other) if other.unexplained < found.unexplained else (name, found)
@@ -287,9 +298,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
-    kind = (
-        "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else "cos and sin of p w"
-    )
+    kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.engine.threads import ordered_map
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
@@ -27,7 +28,7 @@ from pecli.tables.views import ArrayView, view_of
 Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
-BLOCK_VALUES = 1 << 20  # values read at once: 8 MiB in float64
+BLOCK_VALUES = 1 << 17  # values read at once: 1 MiB in float64
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are told from each other
@@ -86,6 +87,8 @@ def floats(array: Rows, start: int, stop: int) -> Floats:
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
     """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
+    if len(rows) and rows[0] >= 0 and rows[-1] < count_of(array) and (np.diff(rows) == 1).all():
+        return floats(array, int(rows[0]), int(rows[-1]) + 1)
     found = np.zeros((len(rows), width_of(array)))
     found[(rows == UNKNOWN) | (rows == NAN)] = np.nan
     known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
@@ -101,13 +104,13 @@ def rows_at(array: Rows, rows: Integers) -> Floats:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class ArrayPair:
-    """An array and the expected one."""
+    """An array and the expected one; values within `near` of the expected ones are these."""
 
     mine: Rows
     theirs: Rows
-    number: int = 0
+    near: float = 0.0
 
     @property
     def name(self) -> str:
@@ -150,14 +153,14 @@ class ArrayPair:
         sizes = np.abs(self.sample[1])
         return float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
 
-    def near(self, how: str) -> float:
-        """Return the distance within which a value is the expected one: of a stored or effective type, or of noise."""
+    def within(self, how: str) -> float:
+        """Return how near a value of the stored or the effective type is to the expected one, or one with noise."""
         if not self.stored:
             return 0.0
         mine = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
         theirs = real_type(self.theirs.dtype) if self.theirs.dtype in FLOATS else "float64"
-        near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs], 0 if how == "stored" else DOUBLE) * self.scale
-        return max(near, MAX_NOISE * self.scale) if how == "noise" else near
+        near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs], 0 if how == "stored" else DOUBLE)
+        return max(near, MAX_NOISE if how == "noise" else 0.0) * self.scale
 
     def expected(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of those at hand."""
@@ -170,7 +173,32 @@ class ArrayPair:
     @cached_property
     def overview(self) -> Differences:
         """What differs with nothing changed."""
-        return differences(self, NOTHING, 0.0)
+        return differences(self, NOTHING, math.inf)
+
+    @property
+    def most(self) -> float:
+        """How many values a change may leave to be counted."""
+        most = MAX_REST_SHARE * count_of(self.mine) * self.width
+        differing = self.overview.counts[self.overview.rows > self.near].sum() if self.same_shape else math.inf
+        return float(min(most, MAX_REST_OF_DIFFERING * differing))
+
+    @property
+    def index(self) -> list[Integers]:
+        """For each axis the indices at which values differ."""
+        return self.overview.index(self, self.near)
+
+    @cached_property
+    def _keys(self) -> dict[tuple[bytes, int], Floats]:
+        return {}
+
+    def keys(self, columns: Integers, side: int) -> Floats:
+        """Return some columns of all rows, at hand or expected, as shares of the largest value."""
+        at, array = (columns.tobytes(), side), (self.mine, self.theirs)[side]
+        if at not in self._keys:
+            step, count = max(1, BLOCK_VALUES // max(1, self.width)), count_of(array)
+            reads = ordered_map(lambda k: floats(array, k, min(k + step, count))[:, columns], range(0, count, step))
+            self._keys[at] = self.as_stored(np.concatenate(list(reads))) / self.scale
+        return self._keys[at]
 
     def word(self, axis: int) -> str:
         """Return what an axis numbers; a bias (heads, q, k) whose axes have no names is square."""
@@ -202,10 +230,10 @@ class RowChange:
         Of the values.
     order, columns : int ndarray, optional
         The expected row and column of each; rows that are `UNKNOWN` are named by the text and not compared.
-    sources : mapping of int to ArrayPair
-        Of an array, by its number: the pair whose expected values it holds.
-    masks : mapping of int to callable
-        Of an array, by its number: which values of some rows change.
+    sources : mapping of pairs
+        The pair whose expected values an array holds.
+    masks : mapping of a pair to a callable
+        Which values of some rows of an array change.
     """
 
     kind: str
@@ -213,12 +241,12 @@ class RowChange:
     function: Values | None = None
     order: Integers | None = None
     columns: Integers | None = None
-    sources: Mapping[int, ArrayPair] = field(default_factory=dict)
-    masks: Mapping[int, Mask] = field(default_factory=dict)
+    sources: Mapping[ArrayPair, ArrayPair] = field(default_factory=dict)
+    masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
         """Return what some rows of an array become."""
-        source = self.sources.get(pair.number, pair)
+        source = self.sources.get(pair, pair)
         values = source.expected(rows if self.order is None else self.order[rows])
         if self.columns is not None:
             values = values[:, np.maximum(self.columns, 0)]
@@ -226,7 +254,7 @@ class RowChange:
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))
-        return np.where(self.masks[pair.number](rows), changed, values) if self.masks else changed
+        return np.where(self.masks[pair](rows), changed, values) if self.masks else changed
 
 
 Changes = Iterator[RowChange]
@@ -271,37 +299,56 @@ class Differences:
 
     def index(self, pair: ArrayPair, near: float = 0.0) -> list[Integers]:
         """Return for each axis the indices at which values differ by more than a distance."""
-        leading = np.unravel_index(np.flatnonzero(self.rows > near), pair.sides[:-1])
-        return [*(np.unique(at) for at in leading), np.flatnonzero(self.columns > near)]
+        leading = np.flatnonzero(self.rows > near)
+        several = len(pair.sides) > 2
+        rows = [np.unique(at) for at in np.unravel_index(leading, pair.sides[:-1])] if several else [leading]
+        return [*rows, np.flatnonzero(self.columns > near)]
 
 
-def differences(pair: ArrayPair, change: RowChange, near: float, most: float = math.inf) -> Differences:
+def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
     count = min(count_of(pair.mine), count_of(pair.theirs)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
     step = max(1, BLOCK_VALUES // pair.width)
-    for start in range(0, count, step):
-        places = np.arange(start, min(start + step, count))
-        mine, made = floats(pair.mine, start, start + len(places)), change.made(pair, places)
-        off = gaps(mine, made)
-        if change.order is not None:
-            off[change.order[places] == UNKNOWN] = 0.0
-        differ = off > 0
-        if not differ.any():
+    starts = range(0, count, step)
+    parts = ordered_map(lambda start: _of_rows(pair, change, start, min(start + step, count)), starts)
+    for start, part in zip(starts, parts, strict=True):
+        if part is None:
             continue
-        if off.max() > found.largest:
-            found.worst = start + int(off.argmax()) // pair.width, int(off.argmax()) % pair.width
-        found.beyond += int(np.count_nonzero(off > near))
-        found.columns, found.rows[places] = np.maximum(found.columns, off.max(axis=0)), off.max(axis=1)
-        found.counts[places] = np.count_nonzero(differ, axis=1)
-        for at in np.flatnonzero(differ)[: MAX_SINGLE - len(found.values)].tolist():
-            row, column = divmod(at, pair.width)
-            found.values.append((start + row, column, float(mine[row, column]), float(made[row, column])))
-        if pair.stored and change is not NOTHING:
-            found.most_units = max(found.most_units, float((off[differ] / unit(made[differ], pair.stored)).max()))
+        if part.largest > found.largest:
+            found.worst = start + part.worst[0], part.worst[1]
+        rows = slice(start, start + len(part.rows))
+        found.rows[rows], found.counts[rows] = part.rows, part.counts
+        found.columns = np.maximum(found.columns, part.columns)
+        found.beyond += part.beyond
+        more = part.values[: MAX_SINGLE - len(found.values)]
+        found.values += [(start + row, column, here, there) for row, column, here, there in more]
+        found.most_units = max(found.most_units, part.most_units)
         if found.beyond > most:
             break
     return found
+
+
+def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Differences | None:
+    """Compare some rows; None where all are equal."""
+    places = np.arange(start, stop)
+    with np.errstate(all="ignore"):
+        mine, made = floats(pair.mine, start, stop), change.made(pair, places)
+        off = gaps(mine, made)
+        if change.order is not None:
+            off[change.order[places] == UNKNOWN] = 0.0
+        columns = off.max(axis=0)
+        if not columns.any():
+            return None
+        flat = np.flatnonzero(off)
+        first = [divmod(at, pair.width) for at in flat[:MAX_SINGLE].tolist()]
+        values = [(row, column, float(mine[row, column]), float(made[row, column])) for row, column in first]
+        found = Differences(off.max(axis=1), columns, np.count_nonzero(off, axis=1), values=values)
+        found.worst = divmod(int(off.argmax()), pair.width)
+        found.beyond = int(np.count_nonzero(off > pair.near))
+        if pair.stored and change is not NOTHING:
+            found.most_units = float((off.ravel()[flat] / unit(made.ravel()[flat], pair.stored)).max())
+        return found
 
 
 def located(actual: Any, expected: Any) -> list[Finding]:
@@ -313,10 +360,10 @@ def located(actual: Any, expected: Any) -> list[Finding]:
         In the same order. Where shapes differ, the last axis counts columns and all others rows.
     """
     both = zip(_views(actual), _views(expected), strict=False)
-    pairs = [ArrayPair(a, b, k) for k, (a, b) in enumerate(both) if min(map(math.prod, (a.shape, b.shape)))]
+    pairs = [ArrayPair(a, b) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
-        large = [p for p in differing if not p.same_shape or p.overview.largest > p.near("effective")]
+        large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
         differing = large or differing  # arrays that rounding alone makes different are left out
         return _located(pairs, differing) if differing else []
 
@@ -338,8 +385,10 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
             return [_one(pair, *value) for pair in differing for value in pair.overview.values]
     tried = list[list[float]]()
     for how in ("stored", "effective", "noise"):
-        nears = [pair.near(how) for pair in differing]
-        found = _explained(pairs, differing, nears, loose=how == "noise") if nears not in tried else []
+        nears = [pair.within(how) for pair in differing]
+        for pair, near in zip(differing, nears, strict=True):
+            pair.near = near
+        found = _explained(pairs, differing, loose=how == "noise") if nears not in tried else []
         if found:
             return found
         tried.append(nears)
@@ -349,49 +398,40 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
     return [place(pair) for pair in differing]
 
 
-def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[float], *, loose: bool) -> list[Finding]:
+def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
     """Return the first change that explains all; else the one that leaves least, if that is little."""
-    for pair, near in zip(differing, nears, strict=True):
-        if pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * near, 1e-300):
-            return []
-    best: tuple[int, list[Finding]] = (1 << 62, [])
-    for change in _changes(pairs, differing, nears, loose=loose):
-        found = list[Differences]()
-        for pair, near in zip(differing, nears, strict=True):
-            most = MAX_REST_SHARE * count_of(pair.mine) * pair.width
-            if pair.same_shape:
-                most = min(most, MAX_REST_OF_DIFFERING * pair.overview.counts[pair.overview.rows > near].sum())
-            if not _promising(pair, change, near):
-                break
-            found.append(differences(pair, change, near, most))
-            if found[-1].beyond > most:
-                break
-        else:
-            left = sum(one.beyond for one in found)
-            if left < best[0]:
-                names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
-                alone = not names or any(change.text.startswith(f"{name} ") for name in names)
-                said = change.text if alone else f"{' and '.join(names)}: {change.text}"
-                remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _rest(pair, rest)]
-                best = left, [Finding(change.kind, said), *remainder]
-            if not left:
-                break
-    return best[1]
+    if any(pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * pair.near, 1e-300) for pair in differing):
+        return []
+    least, best = 1 << 62, list[Finding]()
+    names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
+    for change in _changes(pairs, differing, loose=loose):
+        if not all(_promising(pair, change) for pair in differing):
+            continue
+        found = [differences(pair, change, pair.most) for pair in differing]
+        left = sum(one.beyond for one in found)
+        if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
+            continue
+        alone = not names or any(change.text.startswith(f"{name} ") for name in names)
+        said = change.text if alone else f"{' and '.join(names)}: {change.text}"
+        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _rest(pair, rest)]
+        least, best = left, [Finding(change.kind, said), *remainder]
+        if not left:
+            break
+    return best
 
 
-def _promising(pair: ArrayPair, change: RowChange, near: float) -> bool:
+def _promising(pair: ArrayPair, change: RowChange) -> bool:
     """Tell whether a change explains most of the sample."""
-    if change.order is None:
-        places, mine = pair.places, pair.sample[0]
-    else:
-        places = pair.places[pair.places < len(change.order)][::8]
+    places, mine = pair.places, pair.sample[0]
+    if change.order is not None:
+        places = places[places < len(change.order)][::8]
         places = places[change.order[places] != UNKNOWN]
         mine = rows_at(pair.mine, places)
     made = change.made(pair, places)
+    if mine.shape != made.shape:
+        return False
     # twice the share that may be left in all: the sample is not the whole
-    return mine.shape == made.shape and bool(
-        np.count_nonzero(gaps(mine, made) > near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE
-    )
+    return bool(np.count_nonzero(gaps(mine, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
 
 
 def _rest(pair: ArrayPair, left: Differences) -> list[Finding]:
@@ -454,12 +494,12 @@ def _indices(word: str, at: Integers, side: int) -> str:
     return f"{len(at):,} of {side:,} {many}, {first} to {last}"
 
 
-def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[float], *, loose: bool) -> Changes:
+def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> Changes:
     """Yield what may have been done to the expected arrays, the simplest first."""
     same = all(pair.same_shape for pair in differing)
-    near = max(near / pair.scale for pair, near in zip(differing, nears, strict=True))
+    near = max(pair.near / pair.scale for pair in differing)
     if same and not loose:
-        yield from _functions(differing, nears, [None] * len(differing), "all values")
+        yield from _functions(differing, [None] * len(differing), "all values")
     yield from _exchanged(pairs, differing)
     yield from _columns(differing, near)
     yield from _orders(differing, near, loose=loose)
@@ -469,17 +509,17 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], nears: list[flo
         yield from _cropped(differing)
         return
     for chosen in (0, 1, 2, -1):  # one axis at a time, from the rows on, then all
-        regions = [_restricted(pair, near, chosen) for pair, near in zip(differing, nears, strict=True)]
+        regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
-            yield from _functions(differing, nears, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
+            yield from _functions(differing, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
 
 
 # Values
 
 
-def _restricted(pair: ArrayPair, near: float, chosen: int) -> tuple[Mask | None, str]:
+def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
     """Return the region in which values differ, by its indices on one axis, or on all where `chosen` is -1."""
-    index, sides = pair.overview.index(pair, near), pair.sides
+    index, sides = pair.index, pair.sides
     axes = [axis for axis, at in enumerate(index) if len(at) < sides[axis]]
     if chosen >= len(axes) or (chosen < 0 and len(axes) < 2):
         return None, ""
@@ -495,25 +535,25 @@ def _restricted(pair: ArrayPair, near: float, chosen: int) -> tuple[Mask | None,
     return mask, ", ".join(_indices(pair.word(axis), index[axis], sides[axis]) for axis in kept)
 
 
-def _functions(differing: list[ArrayPair], nears: list[float], masks: Sequence[Mask | None], where: str) -> Changes:
+def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: str) -> Changes:
     """Yield the functions of the values, of whole arrays or of a region of each, that a part of the sample allows."""
     mine, theirs = list[Floats](), list[Floats]()
-    for pair, mask, near in zip(differing, masks, nears, strict=True):
+    for pair, mask in zip(differing, masks, strict=True):
         rows, (here, there) = pair.places, pair.sample
         if mask is not None:  # the rows that differ, which the sample may not have
-            rows = np.flatnonzero(pair.overview.rows > near)
+            rows = np.flatnonzero(pair.overview.rows > pair.near)
             rows = np.unique(np.concatenate([rows[:FIT_ROWS], rows[-FIT_ROWS:]]))
             here, there = rows_at(pair.mine, rows), pair.expected(rows)
         inside = np.ones(here.shape, np.bool_) if mask is None else mask(rows)
         mine.append(here[inside])
         theirs.append(there[inside])
     y, x = np.concatenate(mine), np.concatenate(theirs)
-    some = slice(None, None, max(1, len(x) // FIT_VALUES))
-    near = max(nears)
-    for kind, text, function in _candidates(y[some], x[some], near, differing[0].stored):
-        off = gaps(differing[0].as_stored(function(x[some])), y[some])
+    y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
+    near = max(pair.near for pair in differing)
+    for kind, text, function in _candidates(y, x, near, differing[0].stored):
+        off = gaps(differing[0].as_stored(function(x)), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
-            regions = {pair.number: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
+            regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
             yield RowChange(kind, text.format(where), function, masks=regions)
 
 
@@ -598,10 +638,17 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
         if one not in differing or one.mine.shape != other.theirs.shape:
             continue
         if len(differing) == 1:
-            yield RowChange("same", f"{one.name} holds the values of {other.name}", sources={one.number: other})
-        if len(differing) == 2 and other in differing and one.number < other.number:
-            both = {one.number: other, other.number: one}
+            yield RowChange("same", f"{one.name} holds the values of {other.name}", sources={one: other})
+        if differing == [one, other]:
+            both = {one: other, other: one}
             yield RowChange("exchanged", f"{one.name} and {other.name} are exchanged", sources=both)
+
+
+def _matched(mine: Floats, theirs: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
+    """Yield what the order of rows may be called, if most of them are among the expected ones."""
+    found = match(mine, theirs, near)
+    if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
+        yield from descriptions(found, len(theirs), word)
 
 
 def _columns(differing: list[ArrayPair], near: float) -> Changes:
@@ -612,34 +659,29 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
         return
     if any(count_of(p.mine) != count_of(p.theirs) for p in differing):
         return
+    parts = pair.mine.dtype in REAL
     if width == count and width % 2 == 0:
         half, odd = width // 2, k % 2 == 1
-        words = ("real parts", "imaginary parts") if pair.mine.dtype in REAL else ("even columns", "odd columns")
-        for text, negated in ((words[0], ~odd), (words[1], odd), ("first half of the columns", k < half),
-                              ("second half of the columns", k >= half)):  # fmt: skip
-            yield RowChange(
-                "sign", f"the sign of the {text} is changed", partial(np.multiply, np.where(negated, -1.0, 1.0))
-            )
-        swapped = (
-            "real and imaginary parts are exchanged"
-            if pair.mine.dtype in REAL
-            else "neighbouring columns are exchanged"
-        )
+        for text, negated in (
+            ("real parts" if parts else "even columns", ~odd),
+            ("imaginary parts" if parts else "odd columns", odd),
+            ("first half of the columns", k < half),
+            ("second half of the columns", k >= half),
+        ):
+            signs = partial(np.multiply, np.where(negated, -1.0, 1.0))
+            yield RowChange("sign", f"the sign of the {text} is changed", signs)
         for text, order in (
-            (swapped, k ^ 1),
+            (f"{'real and imaginary parts' if parts else 'neighbouring columns'} are exchanged", k ^ 1),
             ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
             ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
             ("the two halves of the columns are exchanged", (k + half) % width),
         ):
             yield RowChange("columns", text, columns=order)
-    if pair.mine.dtype in REAL:
+    if parts:
         return
     mine, theirs = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
     keys = _spread(theirs, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
-    found = match(np.ascontiguousarray(mine[:, keys]), np.ascontiguousarray(theirs[:, keys]), near)
-    if (found == UNKNOWN).mean() > MAX_UNKNOWN_SHARE:
-        return
-    for text, order in descriptions(found, count, "column"):
+    for text, order in _matched(mine[:, keys], theirs[:, keys], near, "column"):
         yield RowChange("columns", text, columns=order)
 
 
@@ -661,9 +703,8 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     if not alike or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
         return
     each = max(1, min(MAX_KEYS, KEY_VALUES // max(n, count)) // len(differing))
-    chosen = [_spread(pair.sample[1], each) for pair in differing]
     mine, theirs = (
-        np.concatenate([_columns_of(pair, keys, side) for pair, keys in zip(differing, chosen, strict=True)], axis=1)
+        np.concatenate([pair.keys(_spread(pair.sample[1], each), side) for pair in differing], axis=1)
         for side in (0, 1)
     )
     for axis in range(len(sides)):
@@ -675,54 +716,31 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
         apart = np.abs(np.diff(b[:, keys], axis=0)).max(axis=1)
         if loose and apart.size and np.median(apart) < MIN_APART * near:  # one row could be called another
             continue
-        found = match(a[:, keys], b[:, keys], near)
-        if (found == UNKNOWN).mean() > MAX_UNKNOWN_SHARE:
-            continue
-        for text, order in descriptions(found, others[axis], first.word(axis)):
-            rows = _whole_rows(order, sides, others, axis)
-            yield RowChange("rows", text, order=rows)
-
-
-def _whole_rows(moved: Integers, sides: tuple[int, ...], others: tuple[int, ...], axis: int) -> Integers:
-    """Return the map of all rows whose index along one axis is mapped."""
-    if len(sides) == 1:
-        return moved
-    index = list(np.indices((*sides[:axis], len(moved), *sides[axis + 1 :])).reshape(len(sides), -1))
-    target = moved[index[axis]]
-    index[axis] = np.maximum(target, 0)
-    return np.where(target < 0, target, np.ravel_multi_index(tuple(index), others))
-
-
-def _columns_of(pair: ArrayPair, columns: Integers, side: int) -> Floats:
-    """Return some columns of all rows, at hand or expected."""
-    array = (pair.mine, pair.theirs)[side]
-    step, count = max(1, BLOCK_VALUES // max(1, pair.width)), count_of(array)
-    blocks = [floats(array, k, min(k + step, count))[:, columns] for k in range(0, count, step)]
-    return pair.as_stored(np.concatenate(blocks)) / pair.scale
+        for text, order in _matched(a[:, keys], b[:, keys], near, first.word(axis)):
+            target = order.reshape(-1, *(1,) * (len(sides) - axis - 1))
+            rows = np.take(np.arange(count).reshape(others), np.maximum(order, 0), axis)
+            yield RowChange("rows", text, order=np.where(target < 0, target, rows).ravel())
 
 
 def _other_axes(differing: list[ArrayPair]) -> Changes:
     """Yield exchanged axes, and a reshape in the place of a transposition."""
     shape, own = differing[0].theirs.shape, differing[0].mine.shape
-    size = math.prod(shape)
+    size, plain = math.prod(shape), tuple(range(len(shape)))
     same = all((pair.mine.shape, pair.theirs.shape) == (own, shape) for pair in differing)
     if not same or size != math.prod(own) or size > MAX_HELD or len(shape) > 4:
         return
-    for axes in permutations(range(len(shape))):
-        moved = tuple(shape[axis] for axis in axes)
-        identity = axes == tuple(range(len(shape)))
-        if identity and own == shape:
-            continue
+    for axes in permutations(plain):
         order = f"({', '.join(map(str, axes))})"
-        if identity:
+        if axes == plain and own == shape:
+            continue
+        if axes == plain:
             text = f"reshaped: {shape} is expected, the values are in the same order"
-        elif moved == own:
+        elif own == tuple(shape[axis] for axis in axes):
             text = "transposed" if len(shape) == 2 else f"the axes are in the order {order}"
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
-
-        yield RowChange("axes", text, sources={pair.number: _transposed(pair, axes) for pair in differing})
+        yield RowChange("axes", text, sources={pair: _transposed(pair, axes) for pair in differing})
 
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
@@ -735,16 +753,12 @@ def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
 def _cropped(differing: list[ArrayPair]) -> Changes:
     """Yield a part of the expected arrays, from their beginning or to their end along each axis."""
     (small, large, lead), *others = {(pair.mine.shape, pair.theirs.shape, pair.mine.lead) for pair in differing}
-    if (
-        others
-        or len(small) != len(large)
-        or any(a > b for a, b in zip(small, large, strict=True))
-        or not 0 < lead < len(small) + 1 <= lead + 2
-    ):
+    within = len(small) == len(large) and all(a <= b for a, b in zip(small, large, strict=True))
+    if others or not within or not 0 < lead <= len(small) <= lead + 1:
         return
     for begin in product(*({0, b - a} for a, b in zip(small, large, strict=True))):
-        index = np.indices(small[:lead]).reshape(lead, -1) + np.array(begin[:lead])[:, None]
-        rows = np.ravel_multi_index(tuple(index), large[:lead])
+        part = tuple(slice(first, first + side) for first, side in zip(begin, small, strict=True))
+        rows = np.arange(math.prod(large[:lead])).reshape(large[:lead])[part[:lead]].ravel()
         width = differing[0].width
         first = begin[-1] * (width // small[-1]) if len(small) > lead else 0
         where = f", from {list(begin)} on" if any(begin) else ""

@@ -6,6 +6,7 @@ for each run, and a cut, a repetition, an exchange and a reversal are all found 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
 MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each for 131,072 rows
-FIRST_COLUMNS = 8  # by which a search begins, beside those that may be wrong
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
@@ -46,6 +46,7 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
     Its own row is preferred, then the runs that a search finds, then the row whose values have the nearest sum.
     """
     n, m = len(mine), len(theirs)
+    mine, theirs = np.ascontiguousarray(mine), np.asfortranarray(theirs)
     most_bad = int(MAX_BAD_SHARE * mine.shape[1])
     blank = np.where((mine == 0).all(axis=1), ZERO, np.where(np.isnan(mine).all(axis=1), NAN, UNKNOWN))
     found = blank.copy()
@@ -97,8 +98,12 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
 
 def gaps(a: Floats, b: Floats) -> Floats:
     """Return abs(a - b); 0 between equal infinities and between NaNs, infinite between a number and NaN."""
-    off = np.abs(a - b)
-    return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.where(np.isnan(off), np.inf, off))
+    off: Floats = np.abs(a - b)
+    if math.isnan(off.sum()):
+        odd = np.isnan(off)
+        a, b = (np.broadcast_to(side, off.shape)[odd] for side in (a, b))
+        off[odd] = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.inf)
+    return off
 
 
 def _by_sum(mine: Floats, theirs: Floats) -> Integers:
@@ -113,15 +118,13 @@ def _by_sum(mine: Floats, theirs: Floats) -> Integers:
 
 def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: int) -> int | None:
     """Return the expected row that has these values, of equal ones the nearest to a likely one; None of unlike ones."""
-    good = np.arange(len(theirs))
-    few = np.linspace(0, len(row) - 1, min(len(row), FIRST_COLUMNS + most_bad)).astype(np.int64)
-    for columns in (few, np.arange(len(row))):
-        off = gaps(row[columns], theirs[np.ix_(good, columns)])
-        like = np.count_nonzero(~(off <= near), axis=1) <= most_bad
-        good, off = good[like], off[like]
-    if not good.size:
-        return None
-    best = int(good[np.argmin(np.minimum(off, 2 * near).sum(axis=1))])
+    good, bad = np.arange(len(theirs)), np.zeros(len(theirs), np.int64)
+    for column in np.argsort(np.arange(len(row)) * 7 % len(row), kind="stable"):  # neighbours are like each other
+        bad = bad + ~(gaps(row[column], theirs[good, column]) <= near)
+        good, bad = good[bad <= most_bad], bad[bad <= most_bad]
+        if not good.size:
+            return None
+    best = int(good[np.argmin(np.minimum(gaps(row, theirs[good]), 2 * near).sum(axis=1))])
     alike = np.count_nonzero(gaps(theirs[good], theirs[best]) > near / 4, axis=1) <= most_bad
     return int(good[np.argmin(np.abs(good - likely))]) if alike.all() else None  # slow pairs are like each other
 

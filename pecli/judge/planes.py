@@ -17,6 +17,7 @@ from pecli.numbers.rounding import nearest, widen
 from pecli.spec.tabular import Array, Tabular
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 HEAD_ROWS = 1024
 """Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6
@@ -33,8 +34,9 @@ TYPE_VALUES = 1 << 16
 """Values that tell the type; the verification of all values would show one that does not hold the rest."""
 MIN_TELLING = 12
 """Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16."""
-WHOLE_BYTES = 1 << 26
-"""Bytes of an array that is transposed in memory to try its axes exchanged."""
+WHOLE_VALUES = 1 << 23
+"""Values of an array that is transposed in memory to try its axes exchanged, or four times as many of rows that are as
+long as columns; to try what is unlikely takes seconds."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,8 @@ class Plane:
         First value, counted in the array's values in C order.
     part : {"", "real", "imag"}
         Of complex values.
-    values : (rows, width) float64 ndarray, optional
-        In memory, of an array whose axes were exchanged.
+    values : (rows, width) ndarray, optional
+        In memory as they are stored, of an array whose axes were exchanged.
     """
 
     table: Tabular
@@ -63,18 +65,21 @@ class Plane:
     width: int
     offset: int = 0
     part: str = ""
-    values: Floats | None = field(default=None, repr=False, compare=False)
+    values: NDArray[Any] | None = field(default=None, repr=False, compare=False)
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
         if self.values is not None:
-            return self.values[start:stop]
+            return numbers(self.values[start:stop], self.array.dtype, self.part)
+        return numbers(self.stored(start, stop), self.array.dtype, self.part)
+
+    def stored(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows as they are stored."""
         size = max(1, math.prod(self.array.row_shape))
         first, last = self.offset + start * self.width, self.offset + stop * self.width
         low, high = first // size, -(-last // size)
         raw = self.table.read_rows([self.array.name], low, high)[self.array.name]
-        flat = raw.reshape(-1)[first - low * size : last - low * size]
-        return numbers(flat, self.array.dtype, self.part).reshape(stop - start, self.width)
+        return raw.reshape(-1)[first - low * size : last - low * size].reshape(stop - start, self.width)
 
     def at(self, rows: NDArray[np.int64]) -> Floats:
         """Return the rows of these ascending numbers, read in runs of neighbours."""
@@ -117,9 +122,10 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
 
 def exchanged(plane: Plane) -> Plane | None:
     """Return a plane with rows and columns exchanged, in memory; None where it is too large for that."""
-    if plane.rows * plane.width * 8 > WHOLE_BYTES or min(plane.rows, plane.width) < 2:
+    most = WHOLE_VALUES * (4 if plane.width > 4 * plane.rows else 1)
+    if plane.rows * plane.width > most or min(plane.rows, plane.width) < 2:
         return None
-    values = np.ascontiguousarray(plane.read(0, plane.rows).T)
+    values = np.ascontiguousarray(plane.stored(0, plane.rows).T)
     return Plane(plane.table, plane.array, plane.name, plane.width, plane.rows, 0, plane.part, values)
 
 
@@ -133,14 +139,17 @@ def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW_ROWS)).ravel()]))
 
 
-def effective_dtype(values: Floats, stored: str) -> str:
-    """Return the narrowest type that holds every value, no wider than the one they are stored in."""
+def effective_dtype(values: Floats, stored: str, telling: int = MIN_TELLING) -> str:
+    """Return the narrowest type that holds every value, no wider than the one they are stored in.
+
+    Fewer than `telling` values that are no powers of 2 tell nothing.
+    """
     own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
     values = values.ravel()
     values = values[:: max(1, values.size // TYPE_VALUES)]
     finite = values[np.isfinite(values)]
-    telling = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
-    if np.count_nonzero(telling) < MIN_TELLING:
+    others = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
+    if np.count_nonzero(others) < telling:
         return own if own in TYPES else "float64"
     for kind in TYPES[: TYPES.index(own)] if own in TYPES else ():
         if np.array_equal(nearest(finite, kind), finite):

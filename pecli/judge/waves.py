@@ -370,21 +370,14 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
     """Return the arithmetic that gives most of the sampled values of a named table."""
     reading, signal = measured.reading, measured.signal
     index = np.searchsorted(measured.rows, signal.rows)
-    values, quarter = reading.cos[index], int(np.round(angle / (np.pi / 2))) % 4
-    if reading.is_angles:
-        shown = Shown(positions, None, None, measured.dtype, values)
-    elif reading.sin is None:
-        sign = -1 if quarter in (1, 2) else 1
-        part = sign * values
-        alone = (part, None) if quarter in (0, 2) else (None, part)
-        shown = Shown(positions, alone[0], alone[1], measured.dtype)
-    else:
-        cos, sin = values, reading.sin[index]  # the values are i^quarter times what is named
-        cos, sin = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
-        shown = Shown(positions, cos, sin, measured.dtype)
-    singles = singles_of(encoding, named)
-    size = magnitude_of(measured, named)
-    return best_way(named.frequencies, singles, shown, size, running=named.series is not None)
+    cos, quarter = reading.cos[index], int(np.round(angle / (np.pi / 2))) % 4
+    sin = cos if reading.sin is None else reading.sin[index]  # the values are i^quarter times what is named
+    part, other = {0: (cos, sin), 1: (sin, -cos), 2: (-cos, -sin), 3: (-sin, cos)}[quarter]
+    parts = {"angles": cos} if reading.is_angles else {"cos": part, "sin": other}
+    if reading.is_alone:
+        parts = {"cos": part} if quarter in (0, 2) else {"sin": other}
+    shown = Shown(positions, parts, measured.dtype, magnitude_of(measured, named))
+    return best_way(named.frequencies, singles_of(encoding, named), shown, running=named.series is not None)
 
 
 MAX_DOUBTFUL_ROWS = 128

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import default_threads
+from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import FLOAT64_UNITS, FREQUENCY_UNITS, LOW_TYPES, Way, allowance, in_double
-from pecli.judge.planes import Floats, Plane, planes_of, rounded, unit
+from pecli.judge.arithmetic import LOW_TYPES, Circle, Limits
+from pecli.judge.planes import Floats, Integers, Plane, planes_of
+from pecli.judge.structure import PlaneColumns
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
 from pecli.numbers.positions import fraction_text
 from pecli.spec.recipe import join_recipe
 from pecli.tables.table import Table
 
-BLOCK_VALUES = 1 << 19
-"""Values compared at a time: a few float64 copies of them fit the caches of one core."""
+BLOCK_VALUES = 1 << 16
+"""Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
 MAX_RUNS = 3
 """Places that are named; the others are counted."""
 
@@ -40,31 +41,23 @@ class Tally:
         Unexplained values of each row.
     columns : (width,) int64 for each plane
         Unexplained values of each column.
-    first : tuple or None
-        Plane, row and column of the first unexplained value, with the value and the expected one.
     singles : list
-        The first few of them.
+        Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
 
+    rows: Integers
+    columns: list[Integers]
     count: int = 0
     equal: int = 0
     unexplained: int = 0
     worst: float = 0.0
     residual: float = 0.0
-    largest: float = 0.0
-    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    columns: list[NDArray[np.int64]] = field(default_factory=list)
-    first: tuple[int, int, int, float, float] | None = None
     singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @property
     def explained(self) -> float:
         """Share of the values that the arithmetic gives."""
         return 1.0 - self.unexplained / self.count if self.count else 0.0
-
-
-Expected = Callable[[int, int], tuple[list[Floats], list[Floats]]]
-"""Of a first and a last row: what the arithmetic gives, and the exact values, for each plane."""
 
 
 def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
@@ -83,163 +76,150 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     return join_recipe(name.encoding, keys)
 
 
-def expected_of(name: WaveName) -> Expected:
-    """Return what gives the expected rows of each plane: the engine's exact values, or those of a simulated way."""
-    way = name.score.way
-    exact = _by_engine(name)
-    if exact is not None and way.name in ("exact", "float64"):
-        if name.measured.dtype in LOW_TYPES:  # of which the exact values are known better
-            return lambda start, stop: (exact(start, stop), simulated(name, start, stop)[1])
-        return lambda start, stop: (found := exact(start, stop), found)
-    return partial(simulated, name)
+class Departures(NamedTuple):
+    """Values of one component in some rows, and which are not what the arithmetic gives.
+
+    Attributes
+    ----------
+    at : PlaneColumns
+    size, equal : int
+        How many values, and how many that are equal.
+    worst, residual : float
+        As in a tally.
+    rows, columns : (k,) int64
+        Places of the unexplained values, counted in these rows and in the plane.
+    have, want : (k,) float64
+    """
+
+    at: PlaneColumns
+    size: int
+    equal: int
+    worst: float
+    residual: float
+    rows: Integers
+    columns: Integers
+    have: Floats
+    want: Floats
 
 
-def _by_engine(name: WaveName) -> Callable[[int, int], list[Floats]] | None:
-    """Return the rows that the engine computes, plane by plane; None where a phase keeps the recipe from holding."""
-    measured = name.measured
-    swapped = measured.swapped and len(measured.planes) == 2
-    if name.phase or not name.named.by_engine or magnitude_of(measured, name.named) != name.named.magnitude:
-        return None
-    try:
-        table = Table.parse(recipe_of(name))
-    except PecliError:
-        return None
-    planes = [plane for array in table.arrays for plane in planes_of(table, array)]
-    if swapped:
-        planes.reverse()
-    if [(p.rows, p.width) for p in planes] != [(p.rows, p.width) for p in measured.planes]:
-        return None
-    return lambda start, stop: [plane.read(start, stop) for plane in planes]
+class Expectation:
+    """The values that the arithmetic of a name gives, compared with those of the file block by block."""
 
+    def __init__(self, name: WaveName) -> None:
+        self.name, self.measured, self.way = name, name.measured, name.score.way
+        self.size = magnitude_of(name.measured, name.named)
+        self.by_engine = (self.way.name in ("exact", "float64") and self._engine()) or []
 
-def simulated(name: WaveName, start: int, stop: int) -> tuple[list[Floats], list[Floats]]:
-    """Return what a way gives for rows, put where the reading found cosines and sines; NaN in columns of neither."""
-    measured, way, w = name.measured, name.score.way, name.named.frequencies
-    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
-    size = magnitude_of(measured, name.named)
-    reading = measured.reading
-    phases = LONE_PHASES if reading.is_alone else PHASES
-    quarter = int(np.round(phases.get(name.phase, 0.0) / (np.pi / 2))) % 4
-    found = []
-    for kind, each in (("made", way), ("exact", Way("exact", w))):
-        out = [np.full((stop - start, plane.width), np.nan) for plane in measured.planes]
-        dtype = measured.dtype if kind == "made" else "float64"
-        if reading.is_angles:
-            cos = sin = rounded(each.angles_at(positions), dtype)
-        else:
-            cos, sin = each.compute(positions, size, dtype)
-            cos, sin = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
-        blank = np.isin(positions, name.named.blank)
-        for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
-            for place in places:
-                out[place.plane][:, place.index] = np.where(blank[:, None], 0.0, part) if blank.any() else part
-        found.append(out)
-    return found[0], found[1]
+    def _engine(self) -> list[Plane] | None:
+        """Return the planes that the engine computes; None where a phase keeps the recipe from holding."""
+        name, measured = self.name, self.measured
+        if name.phase or not name.named.by_engine or self.size != name.named.magnitude:
+            return None
+        try:
+            table = Table.parse(recipe_of(name))
+        except PecliError:
+            return None
+        planes = [plane for array in table.arrays for plane in planes_of(table, array)]
+        if measured.swapped and len(measured.planes) == 2:
+            planes.reverse()
+        alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
+        return planes if alike else None
 
+    def positions(self, start: int, stop: int) -> Floats:
+        """Return the positions of rows."""
+        found: Floats = float(self.name.start) + float(self.name.step) * np.arange(start, stop, dtype=float)
+        return found
 
-def _slack(name: WaveName, start: int, stop: int) -> list[Floats]:
-    """Return for each plane what float32 frequencies leave open."""
-    measured, way, reading = name.measured, name.score.way, name.measured.reading
-    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
-    out = [np.zeros((stop - start, plane.width)) for plane in measured.planes]
-    if reading.is_angles:
-        both = (np.abs(way.angles_at(positions)) * FREQUENCY_UNITS * 2.0**-23,) * 2
-    else:
-        both = way.slack(positions, magnitude_of(measured, name.named), measured.dtype)
-    exchanged = PHASES.get(name.phase, 0.0) % np.pi != 0
-    lone_sine = reading.is_alone and name.phase.startswith("sin")
-    cos, sin = both[::-1] if exchanged or lone_sine else both
-    for part, places in ((cos, reading.cos_at), (sin, reading.sin_at)):
-        for place in places:
-            out[place.plane][:, place.index] = part
-    return out
+    @cached_property
+    def _first(self) -> Circle:
+        """Angles of the rows of a block, counted from its first one."""
+        angles = np.multiply.outer(self.positions(0, self.rows) - float(self.name.start), self.name.named.frequencies)
+        return Circle(angles, np.cos(angles), np.sin(angles))
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in self.measured.planes)))
+
+    def _exact(self, positions: Floats) -> Circle:
+        """Return the exact angles of a block of rows, their cosines and sines by the addition theorem."""
+        begin, count = positions[0] * self.name.named.frequencies, len(positions)
+        c, s, (_, cos, sin) = np.cos(begin), np.sin(begin), self._first
+        angles = positions[:, None] * self.name.named.frequencies
+        return Circle(angles, c * cos[:count] - s * sin[:count], s * cos[:count] + c * sin[:count])
+
+    def _turned(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
+        """Return what stands where the reading found cosines, and sines, by the phase of the name."""
+        if "angles" in parts:
+            return (parts["angles"],)
+        phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
+        quarter = int(np.round(phases.get(self.name.phase, 0.0) / (np.pi / 2))) % 4
+        cos, sin = parts["cos"], parts["sin"]
+        found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+        blank = np.isin(positions, self.name.named.blank)
+        return [np.where(blank[:, None], 0.0, part) for part in found] if blank.any() else found
+
+    def compare(self, start: int, stop: int) -> Iterator[Departures]:
+        """Yield what at most `rows` rows hold beside the expected, for each place of a component."""
+        measured, reading, dtype = self.measured, self.measured.reading, self.measured.dtype
+        positions, angles = self.positions(start, stop), self.measured.reading.is_angles
+        limits, made, exact = Limits(self.way, positions, dtype, self.size), list[Floats](), list[Floats]()
+        engine = [plane.read(start, stop) for plane in self.by_engine]
+        if not engine or dtype in LOW_TYPES:
+            near = self._exact(positions)
+            real = {"angles": near.angles} if angles else {"cos": near.cos * self.size, "sin": near.sin * self.size}
+            exact = list(self._turned(real, positions))
+            made = list(self._turned(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
+        values = [plane.read(start, stop) for plane in measured.planes]
+        for number, places in enumerate((reading.cos_at, reading.sin_at)):
+            for at in places:
+                have = values[at.plane][:, at.index]
+                want = engine[at.plane][:, at.index] if engine else made[number]
+                odd = np.flatnonzero(have != want)
+                gap, inside, worst = limits.judge(have, want, odd, angles=angles)
+                rows, columns = np.divmod(odd[~inside], have.shape[1])
+                residual = gap[inside].max(initial=0.0)
+                if exact:
+                    off = np.abs(have - exact[number])
+                    off[rows, columns] = 0.0
+                    residual = np.fmax.reduce(off, axis=None)
+                numbers = np.arange(measured.planes[at.plane].width)[at.index][columns]
+                wrong = rows, numbers, have[rows, columns], want[rows, columns]
+                yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
+
+    def mended(self, plane: int, start: int, stop: int) -> Floats:
+        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them."""
+        found = self.measured.planes[plane].read(start, stop)
+        for first in range(start, stop, self.rows):
+            for one in self.compare(first, min(first + self.rows, stop)):
+                if one.at.plane == plane:
+                    found[one.rows + first - start, one.columns] = one.want
+        return found
 
 
 def tally(name: WaveName) -> Tally:
     """Compare all values of a named table with what its arithmetic gives, in blocks on all cores."""
-    measured = name.measured
-    planes, dtype = measured.planes, measured.dtype
-    step = max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in planes)))
-    starts = range(0, planes[0].rows, step)
-    expected = expected_of(name)
-    bound = _float64_bound(name) if in_double(name.score.way, dtype) else None
-    size = magnitude_of(measured, name.named)
-    allowed = allowance(size if size == name.named.magnitude else np.array(2.0))
-    spare = partial(_slack, name) if bound is None and name.score.way.name != "exact" else None
-    work = partial(_block, planes, expected, dtype, step, allowed, bound, spare)
-    found = Tally(rows=np.zeros(planes[0].rows, np.int64), columns=[np.zeros(p.width, np.int64) for p in planes])
-    with ThreadPoolExecutor(max(1, min(default_threads(), len(starts)))) as pool:
-        for start, part in zip(starts, pool.map(work, starts), strict=True):
-            _add(found, start, part)
-    return found
+    planes, expected = name.measured.planes, Expectation(name)
+    total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
 
+    def compared(start: int) -> list[Departures]:
+        with np.errstate(all="ignore"):
+            return list(expected.compare(start, min(start + expected.rows, planes[0].rows)))
 
-def _float64_bound(name: WaveName) -> Callable[[int, int], Floats]:
-    """Return by how much double-precision code may be off in each row."""
-    w = np.abs(name.named.frequencies)
-    logs = float(np.abs(np.log(w[w > 0])).max(initial=0.0))
-    fastest = float(w.max(initial=0.0))
-
-    def bound(start: int, stop: int) -> Floats:
-        p = np.abs(float(name.start) + float(name.step) * np.arange(start, stop, dtype=float))
-        found: Floats = 2.0**-53 * (2 + p * fastest * (FLOAT64_UNITS + logs))[:, None] * max(1.0, name.named.magnitude)
-        return found
-
-    return bound
-
-
-def _block(
-    planes: Sequence[Plane], expected: Expected, dtype: str, step: int, allowed: float,
-    bound: Callable[[int, int], Floats] | None, spare: Callable[[int, int], list[Floats]] | None, start: int,
-) -> Tally:  # fmt: skip
-    """Compare one block of rows."""
-    stop = min(start + step, planes[0].rows)
-    part = Tally(rows=np.zeros(stop - start, np.int64))
-    with np.errstate(all="ignore"):
-        made, exact = expected(start, stop)
-        for number, (plane, want, real) in enumerate(zip(planes, made, exact, strict=True)):
-            have = plane.read(start, stop)
-            known = ~np.isnan(want)
-            same = (have == want) | (np.isnan(have) & ~known)
-            part.count += int(np.count_nonzero(known))
-            part.equal += int(np.count_nonzero(same & known))
-            if same.all() and want is real:
-                part.columns.append(np.zeros(plane.width, np.int64))
-                continue
-            gap = np.abs(have - want)
-            one = unit(have, dtype)
-            inside = same | (gap <= (allowed * one if bound is None else np.maximum(bound(start, stop), allowed * one)))
-            inside |= ~known
-            part.worst = max(part.worst, float((gap / one)[inside & known].max(initial=0.0)))
-            if spare is not None and not inside.all():
-                inside |= gap <= allowed * one + spare(start, stop)[number]
-            part.residual = max(part.residual, float(np.abs(have - real)[inside & known].max(initial=0.0)))
-            wrong = ~inside
-            part.columns.append(np.count_nonzero(wrong, axis=0))
-            if wrong.any():
-                count = np.count_nonzero(wrong, axis=1)
-                part.rows += count
-                part.unexplained += int(count.sum())
-                part.largest = max(part.largest, float(np.nan_to_num(gap[wrong], nan=np.inf).max()))
-                for row, column in np.argwhere(wrong)[: MAX_RUNS - len(part.singles)]:
-                    pair = float(have[row, column]), float(want[row, column])
-                    part.singles.append((number, start + int(row), int(column), *pair))
-                part.first = part.first or part.singles[0]
-    return part
-
-
-def _add(total: Tally, start: int, part: Tally) -> None:
-    total.count += part.count
-    total.equal += part.equal
-    total.unexplained += part.unexplained
-    total.worst = max(total.worst, part.worst)
-    total.residual = max(total.residual, part.residual)
-    total.largest = max(total.largest, part.largest)
-    total.rows[start : start + len(part.rows)] += part.rows
-    for column, more in zip(total.columns, part.columns, strict=True):
-        column += more
-    total.first = total.first or part.first
-    total.singles += part.singles[: MAX_RUNS - len(total.singles)]
+    starts = range(0, planes[0].rows, expected.rows)
+    for start, parts in zip(starts, ordered_map(compared, starts), strict=True):
+        for one in parts:
+            total.count, total.equal = total.count + one.size, total.equal + one.equal
+            total.worst, total.residual = max(total.worst, one.worst), max(total.residual, one.residual)
+            total.unexplained += len(one.rows)
+            total.rows[start : start + expected.rows] += np.bincount(one.rows, minlength=expected.rows)[
+                : planes[0].rows - start
+            ]
+            total.columns[one.at.plane] += np.bincount(one.columns, minlength=planes[one.at.plane].width)
+            few = zip(*(values[:MAX_RUNS].tolist() for values in one[-4:]), strict=True)
+            total.singles += [(one.at.plane, start + row, *more) for row, *more in few]
+        total.singles = total.singles[:MAX_RUNS]
+    return total
 
 
 def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
