@@ -451,12 +451,16 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
-    from pecli.apply.faults import explained
     from pecli.judge.compare import compare
 
     total = sum(array.bytes for table in (a, b) for array in table.arrays)
     with progress_for(total, quiet=options.quiet or options.json) as advance:
-        return explained(compare(a, b, tolerance, advance), a, b, options.heads)
+        found = compare(a, b, tolerance, advance)
+    if options.heads is None and not any("rotated" in table.metadata for table in (a, b)):
+        return found
+    from pecli.apply.faults import explained
+
+    return explained(found, a, b, options.heads)
 
 
 def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:

@@ -211,7 +211,8 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
             shown = view.values[0][:, pairs.cos[own]] + 1j * view.values[0][:, pairs.sin[own]]
         else:
             shown = pairs_of(view, grid.reading, pairs.cos[own])
-        z, w = shown[inside] / pairs.magnitude[own], pairs.frequencies[own]
+        z = (shown[inside] / pairs.magnitude[own]).astype(np.complex128)
+        w = pairs.frequencies[own]
         choices = {a: places[a], **{b: places[b] for b in moving}, LINE: (rows - plan.prefix).astype(float)}
         if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
             choices = {STILL if a in moving else a: np.full(len(z), places[a][0])}

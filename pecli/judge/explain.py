@@ -1,0 +1,132 @@
+"""Why two tables differ: the difference of their descriptions, or the place and the kind of a change."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pecli.errors import PecliError
+from pecli.judge.bias_differences import bias_differences
+from pecli.judge.difference import wave_differences
+from pecli.judge.grid_differences import grid_differences
+from pecli.judge.identify import identify, is_large
+from pecli.judge.located import ArrayPair, located, place
+from pecli.judge.planes import planes_of
+from pecli.spec.tabular import Renamed, Tabular
+from pecli.tables.comparison import Comparison, Finding, compare_tables
+from pecli.tables.naming import ArrayNaming
+from pecli.tables.table import Table
+from pecli.tables.views import ArrayView, pair_views, same_layout
+
+
+def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
+    """Return why a table differs from the expected one, the cause first."""
+    if found.arrays and found.complete and not found.total.beyond:
+        return []
+    with np.errstate(all="ignore"):  # a file may hold any number
+        if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
+            return _renamed(actual, expected)
+        if is_large(actual) and _looks_random(actual, drawn=True) and not _looks_random(expected):
+            return [RANDOM, *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
+        table = _computed(expected)
+        if table is not None:
+            return _described(actual, table, found) or _located(actual, expected)
+        named = identify(expected)
+        table = _parsed(named.recipe) if named.recipe is not None and named.confidence == "sure" else None
+        said = _described(actual, table, found) if table is not None else None
+        if said:
+            return [*said, Finding("expected", f"the expected values are those of {named.recipe}")]
+        return _located(actual, expected)
+
+
+MAX_HARMLESS = 0.05
+"""Difference that rounding can make: phases in bfloat16 are said as such, and float32 phases are off by 0.01."""
+
+
+def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
+    """Return how the descriptions of two tables differ; None where no description fits."""
+    said = wave_differences(actual, table, found) or grid_differences(actual, table)
+    said = said or bias_differences(actual, table, found) or []
+    narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
+    if narrower and (len(said) > 1 or (said and said[0].kind == "rounding" and found.total.max_abs > MAX_HARMLESS)):
+        part = _located(actual, table)  # columns that are missing explain several parameters
+        return part if [one.kind for one in part] == ["columns"] else said
+    return said or None
+
+
+def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return where and how values differ; where only the place is known, what the file holds is said as well."""
+    pairs = _pairs(actual, expected)
+    said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
+    if any(finding.kind != "place" for finding in said):
+        return said
+    if _looks_random(actual):
+        return [RANDOM, *said]
+    if any(left.plain_shape != right.plain_shape for left, right in pairs):
+        return said
+    own = identify(actual)
+    if own.recipe is None or own.confidence == "unknown":
+        return said
+    table = _parsed(own.recipe)
+    if table is not None and isinstance(expected, Table) and table.source == expected.source:
+        return said  # the same recipe, but for the values that are said
+    sure = "" if own.confidence == "sure" else "likely "
+    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *said]
+
+
+def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayView]]:
+    return [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
+
+
+RANDOM = Finding("random", "the values look drawn at random or trained: rows and columns are unrelated")
+MAX_CORRELATION = 0.1
+"""Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
+MAX_SPREAD = 0.25
+"""Relative difference of a column's deviation from that of all; of 256 rows, drawn ones have 0.22."""
+MIN_KURTOSIS = 1.65
+"""Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers."""
+RANDOM_ROWS = 256
+
+
+def _looks_random(table: Tabular, *, drawn: bool = False) -> bool:
+    """Whether the rows and columns of every array are as unrelated as drawn numbers are.
+
+    With `drawn`, all columns have one distribution besides, which is not that of sines in another order.
+    """
+    for array in table.arrays:
+        if array.dtype.startswith(("int", "uint", "bool", "complex")) or array.rows < 8:
+            return False
+        (plane, *_) = planes_of(table, array)
+        values = plane.read(0, min(plane.rows, RANDOM_ROWS))
+        if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
+            return False
+        normal = (values - values.mean()) / values.std()
+        if drawn and ((np.abs(normal.std(axis=0) - 1) > MAX_SPREAD).any() or (normal**4).mean() < MIN_KURTOSIS):
+            return False
+        for axis in (0, 1):
+            one, two = np.moveaxis(normal, axis, 0)[1:], np.moveaxis(normal, axis, 0)[:-1]
+            if abs(float((one * two).mean())) > MAX_CORRELATION:
+                return False
+    return bool(table.arrays)
+
+
+def _computed(expected: Tabular) -> Table | None:
+    """Return the computed table behind what was expected: itself, or that of the recipe in its file."""
+    if isinstance(expected, Table):
+        return expected
+    return None if expected.recipe is None else _parsed(expected.recipe)
+
+
+def _parsed(recipe: str) -> Table | None:
+    try:
+        return Table.parse(recipe)
+    except PecliError:
+        return None
+
+
+def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return why a table with other names of arrays differs, compared under pecli's own names."""
+    own = expected.plain()
+    called = {theirs.name: array.name for theirs, array in zip(expected.arrays, own.arrays, strict=False)}
+    seen = Renamed(actual, called)
+    said = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
+    return said or [Finding("extra", "an array that accompanies the table differs; the table's own values are equal")]
