@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 
-from pecli.process import become_command, leave, with_room
+from pecli.process import become_command, leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def main() -> NoReturn:
     gc.set_threshold(COLLECT_EVERY)
     # NumPy's linear algebra starts a thread for each core while it is imported; tables need none of them
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    leave(with_room(_run)())
+    leave(_run())
 
 
 def _run() -> int:

@@ -18,12 +18,9 @@ from collections.abc import Callable, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import NoReturn, TypeVar
-
-    Result = TypeVar("Result")
+    from typing import NoReturn
 
 ENDING = ("INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM", "PROF")
-FRAME_WORDS = 1 << 15  # asked for by a thread's first call: CPython makes it 512 KiB, and half is left for all below
 PATIENCE = 2.0  # seconds that cleaning up may take before a further signal is obeyed at once
 
 _is_command = False
@@ -87,23 +84,8 @@ def die(number: int | None = None) -> NoReturn:
     os._exit(128 + number)  # the first process of a container cannot die of a signal
 
 
-def with_room(run: Callable[[], Result]) -> Callable[[], Result]:
-    """Return a function that does what `run` does, and calls no deeper than memory for calls lies ready.
-
-    CPython keeps the frames of a thread's calls in pieces of 16 KiB, and gives a piece back to the system as soon as
-    the first call in it returns.  Where a loop calls across the edge of a piece, every call takes 9 us instead of 0.2:
-    imports deep below a command do so hundreds of times.  A call that needs much gets a piece larger than it needs.
-    """
-
-    def bottom() -> Result:
-        return run()
-
-    bottom.__code__ = bottom.__code__.replace(co_stacksize=FRAME_WORDS)
-    return bottom
-
-
 def leave(status: int) -> NoReturn:
-    """End the process; taking the interpreter apart first, module by module, is an eighth of the main job.
+    """End the process at once: taking the interpreter apart, module by module, is a seventh of the main job's CPU time.
 
     What others rely on at the end still happens: handlers registered with :mod:`atexit` run (coverage, temporary
     files), streams are flushed.  Where a tracer, a profiler, ``python -i`` or a thread that is to be waited for is

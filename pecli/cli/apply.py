@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,6 @@ from pecli.cli.options import (
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.printing import figure
-from pecli.records import dataclass
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:

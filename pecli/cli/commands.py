@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +12,6 @@ from typer.core import TyperGroup
 from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
-from pecli.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,6 @@ from pecli.cli.terminal.screen import progress_for, show
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.printing import figure
-from pecli.records import dataclass
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pecli.cli.completion import source_words
@@ -24,7 +25,6 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
-from pecli.records import dataclass
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")

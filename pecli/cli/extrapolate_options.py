@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated
 
@@ -28,7 +29,6 @@ from pecli.cli.options import (
 from pecli.cli.terminal.writing import Writing
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
-from pecli.records import dataclass
 from pecli.spec.facts import REACHES
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"

@@ -10,6 +10,7 @@ import inspect
 import os.path
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,7 +47,6 @@ from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
-from pecli.records import dataclass
 from pecli.spec.declaration import Encoding, Family, Parameter
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.naming import COMPANIONS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from pecli.cli.completion import source_words
@@ -27,7 +28,6 @@ from pecli.cli.options import (
 )  # fmt: skip
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
-from pecli.records import dataclass
 from pecli.spec.facts import EXPECTATIONS, PICTURES
 
 if TYPE_CHECKING:

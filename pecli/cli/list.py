@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,6 @@ from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
 from pecli.encodings.shared.code import FRAMEWORKS
 from pecli.errors import UnknownName
-from pecli.records import dataclass
 from pecli.spec.catalogue import find
 
 if TYPE_CHECKING:

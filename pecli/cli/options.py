@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
@@ -21,7 +21,6 @@ from pecli.errors import BadParameter, PecliError
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
 from pecli.numbers.dtypes import DTYPES, known_dtype
-from pecli.records import dataclass
 from pecli.settings import settings, using
 from pecli.tables.layouts import LAYOUTS
 

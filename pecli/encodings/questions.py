@@ -7,9 +7,9 @@ name may have several such sections, which are printed in the order of the file.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import files
 
-from pecli.records import dataclass
 from pecli.spec.catalogue import FOLDERS
 from pecli.spec.declaration import Encoding
 

@@ -20,8 +20,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pecli.process import with_room
-
 LARGE = 1 << 17
 """Bytes from which on memory is mapped."""
 
@@ -144,7 +142,7 @@ class Helper:
 
     def __init__(self, run: Callable[[], object]) -> None:
         self._run, self._ended = run, threading.Event()
-        self._thread = threading.Thread(target=with_room(partial(copy_context().run, self._work)), daemon=True)
+        self._thread = threading.Thread(target=partial(copy_context().run, self._work), daemon=True)
 
     def _work(self) -> None:
         try:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU
-from pecli.records import dataclass
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe

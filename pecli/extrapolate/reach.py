@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.extrapolate.coverage import Curve, sample
 from pecli.numbers.double_double import Points
-from pecli.records import dataclass
 from pecli.spec.plans import Bias, Frame, Relative, Values
 
 Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]

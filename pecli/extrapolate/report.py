@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from pecli.errors import BadFile, BadParameter, PecliError
@@ -15,7 +15,6 @@ from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scaling
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure, percent
-from pecli.records import dataclass
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Reach
 from pecli.spec.plans import Bias, Plan, Relative, Values, Waves

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from pecli.encodings.rotary.rope.scalings import SCALINGS
@@ -10,7 +11,6 @@ from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.printing import percent
-from pecli.records import dataclass
 from pecli.spec.hooks import Rescaling, Slowed
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe

@@ -10,6 +10,7 @@ import contextlib
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.stored import KEY, parse_object
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.reader import limit, size_text
-from pecli.records import dataclass
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:

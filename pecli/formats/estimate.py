@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from dataclasses import dataclass
 from itertools import cycle
 
 from pecli.formats.format import Format
 from pecli.formats.io.blocks import AHEAD_BYTES, BLOCK_BYTES, BUFFER_BYTES, Buffer, Task, fill
-from pecli.records import dataclass
 from pecli.spec.tabular import Tabular
 
 MEASURED_SECONDS = 0.3  # that measuring takes

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, MissingPackage
-from pecli.records import dataclass
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:

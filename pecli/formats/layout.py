@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
 from pecli.numbers.dtypes import raw_bytes
-from pecli.records import dataclass
 from pecli.spec.tabular import Array, Tabular, View
 
 if TYPE_CHECKING:

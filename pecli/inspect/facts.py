@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from pecli.inspect.pairs import reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import between, figure
-from pecli.records import dataclass
 from pecli.spec.declaration import Encoding, Family
 from pecli.spec.facts import Work
 from pecli.spec.plans import Bias, Waves

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,6 @@ from pecli.judge.planes import EPSILON, Plane, effective_dtype
 from pecli.judge.signal import phasors
 from pecli.judge.structure import readings
 from pecli.numbers.rounding import floats
-from pecli.records import dataclass
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, PairReading, is_matrix, planes_of, reading_of, take
 from pecli.judge.planes import EPSILON
-from pecli.records import dataclass
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 
 FITTED_ROWS = 2048  # rows that a matrix is fitted to

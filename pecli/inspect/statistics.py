@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,6 @@ from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
-from pecli.records import dataclass
 from pecli.spec.plans import Bias
 from pecli.spec.tabular import Array, Block, Tabular, html_table
 from pecli.tables.table import Table

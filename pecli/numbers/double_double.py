@@ -26,6 +26,7 @@ Rows of exponentials at evenly spaced positions: few rows computed, the rest pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
@@ -38,7 +39,6 @@ from numpy.typing import NDArray
 
 from pecli.numbers.decimals import FOR_DOUBLED
 from pecli.numbers.rounding import both_ends, halve, narrow
-from pecli.records import dataclass
 
 Floats = NDArray[np.float64]
 Exact = Decimal | Fraction | int

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import UnknownName
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,6 +8,7 @@ multiplies integers, so nothing is rounded before the phase is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
 from pecli.numbers.decimals import number_text, parse_integer, parse_number, split_list
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

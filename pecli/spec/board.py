@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from pecli.numbers.printing import figure, fixed, padded
-from pecli.records import dataclass
 from pecli.settings import settings
 
 DECIMALS = 3  # of a number on a board

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
 from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, UnknownName
-from pecli.records import dataclass
 from pecli.spec.facts import Facts, Family, Guidance, Source, Work
 from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
 from pecli.spec.plans import Plan

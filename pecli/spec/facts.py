@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
-
-from pecli.records import dataclass
 
 
 class Family(Enum):

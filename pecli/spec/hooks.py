@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

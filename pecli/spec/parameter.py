@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -12,7 +13,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import join_list, number_text, parse_count, parse_integer, parse_number, split_list
-from pecli.records import dataclass
 from pecli.spec.hooks import Mistaken
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]

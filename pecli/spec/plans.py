@@ -8,13 +8,13 @@ returns how it depends on query and key.  Nothing here imports NumPy.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.errors import BadParameter
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

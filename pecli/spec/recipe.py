@@ -8,12 +8,12 @@ colon or a quote is written in double quotes, ``\`` before a quote inside.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from pecli.errors import BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.reader import UntrustedText
-from pecli.records import dataclass
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Encoding, Value
 from pecli.spec.plans import Domain, Plan

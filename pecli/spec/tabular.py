@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.dtypes import ITEM_BYTES, storage
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

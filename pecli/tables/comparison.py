@@ -8,12 +8,11 @@ reading it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
-from pecli.records import dataclass
 from pecli.spec.tabular import Tabular, html_table
 from pecli.tables.figures import BINS, Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from threading import local
 from typing import Any
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pecli.numbers.dtypes import GRIDS, REAL, real_type, storage
 from pecli.numbers.rounding import floats
-from pecli.records import dataclass
 from pecli.tables.views import ArrayView, RowOverlap
 
 PRECISION = {name: GRIDS[real_type(name)].precision for name in (*GRIDS, *REAL)}

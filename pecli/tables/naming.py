@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_count
-from pecli.records import dataclass
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Plan, Waves
 from pecli.spec.recipe import Recipe
@@ -101,6 +100,10 @@ class ArrayNaming:
                 )
             )
         return tuple(found)
+
+
+OWN_NAMES = ArrayNaming()
+"""Pecli's own names, no leading axes."""
 
 
 def companion_name(name: str, other: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,10 @@ from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
 from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
-from pecli.records import dataclass
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family
 from pecli.tables.layouts import check_layout
-from pecli.tables.naming import ArrayNaming
+from pecli.tables.naming import OWN_NAMES, ArrayNaming
 
 if TYPE_CHECKING:
     from pecli.spec.recipe import Recipe
@@ -68,7 +67,7 @@ class Request:
     queries: int | None = None
     align: str = "last"
     arithmetic: str = "exact"
-    naming: ArrayNaming = ArrayNaming()
+    naming: ArrayNaming = OWN_NAMES
 
     @classmethod
     def of(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pecli.errors import BadParameter
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import shorten
-from pecli.records import dataclass
 from pecli.spec.catalogue import unknown_encoding
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular, View

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pecli.records import dataclass
 from pecli.spec.tabular import Array, Tabular
 
 if TYPE_CHECKING:

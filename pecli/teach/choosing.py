@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 
 from pecli.errors import BadParameter, UnknownName
-from pecli.records import dataclass
 from pecli.spec.declaration import Encoding, Facts, Family
 
 Holds = Callable[[Encoding], bool]

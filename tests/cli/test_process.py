@@ -59,38 +59,6 @@ def test_a_reader_that_left_ends_the_command_by_its_signal():
     assert (done.returncode, done.stderr) == (-13, b"")
 
 
-CALLS = """
-import resource
-from pecli.process import with_room
-
-def leaf(x):
-    a = b = c = d = e = f = g = h = i = j = k = l = m = n = o = p = x
-    return (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
-
-def faults(depth):
-    if depth:
-        return faults(depth - 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(1000):
-        leaf(1)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-
-def most():
-    return max(map(faults, range(300)))
-
-print(most(), with_room(most)())
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="page faults are not counted there")
-def test_calls_with_room_take_no_memory_at_each_turn_of_a_loop():
-    done = subprocess.run(
-        [sys.executable, "-c", CALLS], capture_output=True, text=True, env=clean_environment(), check=True, timeout=60
-    )
-    without, within = map(int, done.stdout.split())
-    assert within < 100 <= without  # the second is CPython's doing: should it stop, with_room may go
-
-
 @pytest.mark.parametrize(
     "error",
     [BadFile("pe.npy", "is empty"), BadParameter("dim", 3, "must be even"), UnknownName("encoding", "rop", ["rope"])],

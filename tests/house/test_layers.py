@@ -12,7 +12,6 @@ ROOMS = (
     "errors",
     "version",
     "process",
-    "records",
     "settings",
     "numbers",
     "spec",

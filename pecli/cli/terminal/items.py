@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pecli.numbers.printing import column
-from pecli.records import dataclass
 from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
 from pecli.errors import BadParameter, MissingPackage
 from pecli.process import unwinding
-from pecli.records import dataclass
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import lcm, prod
@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
-from pecli.records import dataclass
 from pecli.spec.declaration import GIVEN, Param
 from pecli.spec.plans import Coordinate, Domain, Ramp
 

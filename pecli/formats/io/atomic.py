@@ -15,10 +15,10 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pecli.errors import PecliError, WouldOverwrite, WriteFailed
 from pecli.formats.io.output import Output
-from pecli.records import dataclass
 
 STANDARD = "-"
 _CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,6 @@ from numpy.typing import NDArray
 from pecli.engine.threads import Ordered, cores, run_threads
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
-from pecli.records import dataclass
 from pecli.spec.tabular import Array, Tabular
 
 if TYPE_CHECKING:

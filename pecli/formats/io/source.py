@@ -15,11 +15,11 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pecli.errors import BadFile, PecliError
 from pecli.numbers.dtypes import raw_bytes
-from pecli.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

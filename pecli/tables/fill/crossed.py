@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,6 @@ from pecli.engine.rotation_tables import Rows, Split, combine, doubled, join
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import Points
 from pecli.numbers.rounding import narrow, round_within
-from pecli.records import dataclass
 from pecli.spec.plans import Coordinate, Cross
 
 Integers = NDArray[np.int64]

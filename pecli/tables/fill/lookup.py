@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from pecli.engine import FrequencySet, fill
 from pecli.numbers.double_double import Points
 from pecli.numbers.dtypes import storage
-from pecli.records import dataclass
 from pecli.spec.plans import Band, Frequency, Ramp, Waves
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import Arrays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -18,7 +18,6 @@ from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
-from pecli.records import dataclass
 from pecli.spec.board import Item, SmallTable, Step, short
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -13,7 +14,6 @@ from pecli.encodings.shared.kernel_types import DoubleDouble
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.records import dataclass
 from pecli.spec.board import SmallTable, Step, short
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.facts import Work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, get_args
 from pecli.encodings.shared.kernel_types import Float32 as Float32
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.records import dataclass
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import Least, Mistakes
 
