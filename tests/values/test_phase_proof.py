@@ -70,7 +70,7 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         patch.setattr(narrow_run, "WINDOW", window)
         patch.setattr(tasks, "WINDOW", window)
         patch.setattr(wide_run, "ERROR", factor * wide_run.ERROR)
-        patch.setattr(wheel, "FEW", 1 << 62)
+        patch.setattr(wheel, "MIN_MULTIPLES", 1 << 62)
         patch.setattr(wheel.FrequencySet, "_settle_exactly", counted)
         yield settled
 
