@@ -70,7 +70,7 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         patch.setattr(narrow_run, "WINDOW", window)
         patch.setattr(tasks, "WINDOW", window)
         patch.setattr(wide_run, "ERROR", factor * wide_run.ERROR)
-        patch.setattr(wheel, "FEW", 1 << 62)
+        patch.setattr(wheel, "MIN_MULTIPLES", 1 << 62)
         patch.setattr(wheel.FrequencySet, "_settle_exactly", counted)
         yield settled
 
@@ -158,7 +158,7 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     anchors = StepRotations(ladder, index)
     n = np.arange(index * group, index * group + min(rows, group))
     anchor, offset = np.divmod(n, ladder.block)
-    candidate = anchors.turned(False, False)[anchor - anchors.base] * ladder.offsets(False)[offset]
+    candidate = anchors.mirrored(False, False)[anchor - anchors.base] * ladder.offsets(False)[offset]
     cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
     scale = narrow_run.WINDOW.bias * float(magnitude)
     true = (cosine.hi + 1j * sine.hi) * scale
