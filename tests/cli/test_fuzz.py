@@ -135,16 +135,13 @@ def test_json_of_any_spelling_is_the_same(seed, tmp_path):
 
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     from pecli.formats import json as reader
-    from pecli.numbers import reader as limits
 
     monkeypatch.setattr(reader, "LARGEST_FILE", 1 << 20)
-    monkeypatch.setattr(limits, "_least", 0)
     path = tmp_path / "a.json"
     path.write_text("[1." + "0" * 3_000_000 + "]")
     assert run(["inspect", str(path)]) == 2
     assert "at most 1 MiB are read (more with --limit SIZE)" in capfd.readouterr().err
     assert run(["inspect", str(path), "--limit", "4M"]) == 0
-    monkeypatch.setattr(limits, "_least", 0)
 
 
 @pytest.mark.parametrize(

@@ -156,6 +156,12 @@ def test_its_command_explains_itself(encoding, pecli):
 
 
 @pytest.mark.parametrize("encoding", EXAMPLES)
+def test_it_is_recognised_by_a_hook_or_says_why_not(encoding):
+    hooks = [name for name in encoding.hooks if name.startswith("identify")]
+    assert bool(hooks) != bool(encoding.unrecognised), f"{encoding.name}: declare identify, or unrecognised="
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
 def test_every_hook_that_is_declared_is_there(encoding):
     for name in encoding.hooks:
         assert callable(encoding.hook(name))
