@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections import defaultdict
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
@@ -14,6 +15,7 @@ import pecli
 from pecli import manual
 from pecli.cli.run import run
 from pecli.formats import WRITTEN
+from pecli.spec.declaration import HookName
 from tests.conftest import DATA, ROOT
 from tests.support.commands import command
 
@@ -87,6 +89,14 @@ def test_the_pages_that_list_the_formats_list_every_one():
         suffix = form.suffixes[0]
         assert f"`{suffix}`" in files
         assert form.extra or form.reader is None or (suffix in start and suffix in page), suffix
+
+
+def test_the_map_names_every_hook_and_files_that_are_there():
+    text = (ROOT / "docs/development.md").read_text()
+    assert [name for name in get_args(HookName) if f"`{name}`" not in text] == []
+    named = re.findall(r"`(?:pecli/)?((?:[\w.]+/)+[\w]+\.(?:py|txt|md|mdoc))`", text)
+    places = (ROOT, ROOT / "pecli", ROOT / "pecli/encodings/rotary")
+    assert [path for path in named if not any((place / path).exists() for place in places)] == []
 
 
 def test_what_the_readme_links_to_is_there():
