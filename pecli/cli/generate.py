@@ -42,7 +42,7 @@ from pecli.cli.terminal.items import preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, print_json, tell
 from pecli.cli.terminal.screen import show
 from pecli.cli.terminal.writing import Writing, deliver, describe, report
-from pecli.errors import BadFile, BadParameter
+from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
@@ -439,6 +439,10 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
     panels = own_panels(encoding.options)
     parameters = [own_parameter(parameter, panels.get(parameter.name)) for parameter in encoding.options]
     parameters += map(other_word, encoding.other_words)
+    of_table = parameters_of(TableOptions, encoding.family)
+    for name in {parameter.name for parameter in parameters} & {parameter.name for parameter in of_table}:
+        option = f"--{name.replace('_', '-')}"
+        raise BadRecipe(f"{encoding.name} declares {option}, an option of every table: give the parameter another name")
 
     def run(given: dict[str, Any]) -> int:
 
@@ -447,7 +451,7 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
         return produce(encoding, {**defaults, **{k: v for k, v in mine.items() if v is not None}}, options)
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
-    return Runner(run, [*parameters, *parameters_of(TableOptions, encoding.family)], [*keys, *table])
+    return Runner(run, [*parameters, *of_table], [*keys, *table])
 
 
 def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:

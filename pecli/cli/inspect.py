@@ -29,7 +29,8 @@ LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; 
 BRIEF_ROWS = 4  # of the values, where nothing more was asked for
 SHOWN = 4  # positions of a worked example that begins elsewhere
 MODES = ("verify", "steps", "expect", "frequencies", "similarity", "shift_matrix")  # each gives an answer of its own
-QUESTIONS = ("identify", "properties", "sha256", "recipe", "plot", "picture", *(m for m in MODES if m != "frequencies"))
+REPORTED = ("identify", "properties", "sha256")  # answers that one report holds together
+QUESTIONS = (*REPORTED, "recipe", "plot", "picture", *(m for m in MODES if m != "frequencies"))
 WRITTEN = ("similarity", "shift_matrix")  # tables of their own
 VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
 
@@ -84,7 +85,7 @@ def _check(options: InspectOptions) -> None:
     if mode is not None:
         shown = VIEW if mode not in WRITTEN or options.output is not None else ()
         drawn = () if mode in ("steps", "verify") else ("plot",)
-        every = ("identify", *MODES, "properties", "sha256", *shown, *drawn)
+        every = (*REPORTED, *MODES, *shown, *drawn)
         others = [name for name in every if name != mode and (mode, name) != ("steps", "precision")]
         refuse(f"cannot stand with --{mode.replace('_', '-')}: ask for one after the other", options, *others)
     if mode not in WRITTEN:

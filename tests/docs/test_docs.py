@@ -7,12 +7,15 @@ import shutil
 import subprocess
 from collections import defaultdict
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 
 import pecli
 from pecli import manual
 from pecli.cli.run import run
+from pecli.formats import WRITTEN
+from pecli.spec.declaration import HookName
 from tests.conftest import DATA, ROOT
 from tests.support.commands import command
 
@@ -76,6 +79,24 @@ def test_every_encoding_and_parameter_is_in_the_page_of_encodings():
         section = text.split(f".Ss {encoding.name}\n")[1].split(".Ss ")[0]
         for parameter in encoding.options:
             assert f".It Fl -{parameter.option}" in section, (encoding.name, parameter.option)
+
+
+def test_the_pages_that_list_the_formats_list_every_one():
+    files, start, page = (
+        (ROOT / name).read_text() for name in ("docs/files.md", "docs/start.md", "man/prose/pecli-generate.mdoc")
+    )
+    for form in WRITTEN.values():
+        suffix = form.suffixes[0]
+        assert f"`{suffix}`" in files
+        assert form.extra or form.reader is None or (suffix in start and suffix in page), suffix
+
+
+def test_the_map_names_every_hook_and_files_that_are_there():
+    text = (ROOT / "docs/development.md").read_text()
+    assert [name for name in get_args(HookName) if f"`{name}`" not in text] == []
+    named = re.findall(r"`(?:pecli/)?((?:[\w.]+/)+[\w]+\.(?:py|txt|md|mdoc))`", text)
+    places = (ROOT, ROOT / "pecli", ROOT / "pecli/encodings/rotary")
+    assert [path for path in named if not any((place / path).exists() for place in places)] == []
 
 
 def test_what_the_readme_links_to_is_there():

@@ -19,6 +19,7 @@ from pecli.numbers.positions import Positions
 from pecli.spec.board import Equation, SmallTable
 from pecli.spec.catalogue import CATALOGUE
 from pecli.teach.examples import work_through
+from tests.support.scalings import recipe_of
 
 
 def board(text, positions=None, length=None):
@@ -373,25 +374,15 @@ def test_attention_without_positions_does_not_see_an_order():
     assert f"[{', '.join(f'{w / sum(weights):.3f}' for w in weights)}]" in shown
 
 
-SCALED = {
-    "linear": "factor=4",
-    "ntk": "factor=4",
-    "dynamic": "factor=4,max-position=64,seq-len=200",
-    "ntk-by-parts": "factor=4,original-max=64,ramp=rotations",
-    "yarn": "factor=8,original-max=256",
-    "longrope": "original-max=64,factor=4,seq-len=200,short-factor=1+1+1+1+1+1+1+1,long-factor=1+2+3+4+5+6+7+8",
-    "llama3": "factor=8,original-max=128,base=500000",
-    "proportional": "partial=0.5",
-    "ntk-doubling": "max-position=64,seq-len=200",
-}
+SCALED = {"proportional": {"partial": "0.5"}, "ntk-by-parts": {"ramp": "rotations"}}
 
 
 @pytest.mark.parametrize("scaling", [name for name in SCALINGS if name != "none"])
 def test_a_scaling_is_worked_through_pair_by_pair(scaling):
-    recipe = f"rope:dim=16,scaling={scaling},{SCALED[scaling]}"
-    plan = Recipe.parse(recipe).plan
+    recipe = recipe_of(scaling, **SCALED.get(scaling, {}))
+    plan = recipe.plan
     worked = 0
-    for line in items(recipe, str):
+    for line in items(str(recipe), str):
         for pair, text in re.findall(r"w_(\d+) = ([^;]*)$", line):
             *said, last = text.removesuffix(" as it is").split(" = ")
             assert float(last) == pytest.approx(float(plan.frequencies[int(pair)]), rel=1e-5), line

@@ -13,7 +13,7 @@ from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES, storage
 from pecli.spec.board import SmallTable
-from pecli.spec.declaration import HookName
+from pecli.spec.declaration import Family, HookName
 from pecli.teach.examples import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
@@ -153,6 +153,18 @@ def test_its_command_explains_itself(encoding, pecli):
     assert shown.returncode == 0
     for parameter in encoding.options:
         assert f"--{parameter.option}" in shown.stdout
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_it_is_recognised_by_a_hook_or_says_why_not(encoding):
+    hooks = [name for name in encoding.hooks if name.startswith("identify")]
+    assert bool(hooks) != bool(encoding.unrecognised), f"{encoding.name}: declare identify, or unrecognised="
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_it_declares_the_hooks_that_its_family_needs(encoding):
+    assert encoding.declares("extend")
+    assert encoding.declares("apply") or encoding.family not in (Family.RELATIVE, Family.CONDITIONAL)
 
 
 @pytest.mark.parametrize("encoding", EXAMPLES)

@@ -104,6 +104,14 @@ def test_what_its_function_does_wrong_is_no_bug_of_pecli(pecli, tmp_path, line, 
     assert says in wrong.stderr
 
 
+def test_a_parameter_called_as_an_option_of_every_table_is_refused(pecli, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(EXAMPLE.read_text().replace("base: Annotated", "step: Annotated").replace("(base,", "(step,"))
+    wrong = pecli("--plugin", path, "generate", NAME, "--dim", 4, "--len", 2)
+    assert wrong.returncode == 2
+    assert f"{NAME} declares --step, an option of every table" in wrong.stderr
+
+
 def test_a_name_of_the_catalogue_is_taken_before_it_is_imported(process, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mine.py").write_text(EXAMPLE.read_text().replace("def resonance_rope", "def rope"))

@@ -12,7 +12,7 @@ from pecli import Table
 from pecli.errors import BadFile, PecliError, UnknownName, WriteFailed
 from pecli.formats import FORMATS, format_for, open_table, write_table
 from pecli.spec.tabular import Array
-from tests.support.format_tables import Given, absolute
+from tests.support.format_tables import WITHOUT_FACTS, Given, absolute
 
 SUFFIX = {name: form.suffixes[0] for name, form in FORMATS.items()}
 
@@ -162,7 +162,7 @@ def test_json_that_cannot_be_is_refused(text, words, tmp_path):
 # Texts that are no UTF-8
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("npy", "csv")])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in WITHOUT_FACTS])
 def test_facts_that_are_no_text_are_written_as_escapes(name, tmp_path):
     path = tmp_path / f"x{SUFFIX[name]}"
     array = Array("pe", (2, 3), "float32", ("position", "channel"))

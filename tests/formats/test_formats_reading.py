@@ -17,7 +17,7 @@ from pecli.formats import FORMATS, open_table, write_table
 from pecli.formats.decimals import shortest
 from tests.conftest import ROOT, clean_environment
 from tests.support.commands import streams
-from tests.support.format_tables import Constant, absolute, bias, rotary, sampled, unequal
+from tests.support.format_tables import ONE_SHAPE, Constant, absolute, bias, rotary, sampled, unequal
 
 SUFFIX = {name: form.suffixes[0] for name, form in FORMATS.items()}
 
@@ -249,7 +249,7 @@ def test_a_stored_table_can_be_written_again_in_any_format(tmp_path):
     table = bias()
     write_table(table, tmp_path / "first.npz", threads=1, compress=True)
     path = tmp_path / "first.npz"
-    for name in ("hdf5", "parquet", "arrow", "json", "csv", "safetensors", "npz"):
+    for name in (*(name for name in FORMATS if name not in ("npy", "npz")), "npz"):
         with open_table(path) as stored:
             if path.suffix == ".csv":
                 assert stored.take_type("float32")
@@ -261,7 +261,7 @@ def test_a_stored_table_can_be_written_again_in_any_format(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", sampled("npy", "npz", "hdf5", "parquet", "arrow", "safetensors", "csv", often=("hdf5", "parquet", "csv"))
+    "name", sampled(*(name for name in FORMATS if name != "json"), often=("hdf5", "parquet", "csv"))
 )
 def test_reading_takes_little_memory(name, tmp_path):
     size = 8_000_000 if name == "csv" else 300_000_000
@@ -570,9 +570,9 @@ def test_a_safetensors_header_longer_than_the_file_is_refused(tmp_path):
 
 def test_random_damage_is_refused_or_read_but_never_a_crash(tmp_path):
     rng = np.random.default_rng(1)
-    for name in ("npy", "npz", "parquet", "arrow", "safetensors", "csv", "json"):
+    for name in (name for name in FORMATS if name != "hdf5"):
         whole = tmp_path / f"whole{SUFFIX[name]}"
-        write_table(absolute(rows=40) if name in ("npy", "parquet", "arrow", "csv") else unequal(), whole, threads=1)
+        write_table(absolute(rows=40) if name in ONE_SHAPE else unequal(), whole, threads=1)
         data = whole.read_bytes()
         path = tmp_path / f"damaged{SUFFIX[name]}"
         for _ in range(60):

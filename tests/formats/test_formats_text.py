@@ -17,7 +17,7 @@ from pecli.inspect.facts import example_table
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.tabular import Array
 from pecli.tables.table import Table
-from tests.support.format_tables import Given, absolute, rotations, slopes
+from tests.support.format_tables import WITHOUT_POSITIONS, Given, absolute, rotations, slopes
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)
 FLOATS = {"float16": (np.float16, 16), "float32": (np.float32, 32), "float64": (np.float64, 64)}
@@ -251,7 +251,7 @@ def test_any_table_survives_any_format(name, data, tmp_path_factory):
                 np.testing.assert_array_equal(found.astype(dtype), values[n])
             else:
                 assert found.tobytes() == values[n].tobytes()
-        if name not in ("npz", "safetensors"):
+        if name not in WITHOUT_POSITIONS:
             np.testing.assert_array_equal(stored.position(0, shape[0]), positions)
 
 

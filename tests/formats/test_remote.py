@@ -17,7 +17,7 @@ import pytest
 
 from pecli import table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
-from pecli.formats import open_table, write_table
+from pecli.formats import FORMATS, open_table, write_table
 from pecli.formats.io.remote import HELD, LONGEST, ReadAhead, RemoteFile, put
 from pecli.inspect.verification import verify, verify_folder
 from pecli.settings import Settings, using
@@ -26,7 +26,7 @@ from tests.support.servers import CuttingLine, FileServer, gs_server, s3_server
 
 ROPE = "rope:dim=64,len=3000"
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of clients' sessions
-EVERY = ("npy", "npz", "h5", "parquet", "arrow", "csv", "json", "safetensors")
+EVERY = tuple(form.suffixes[0].removeprefix(".") for form in FORMATS.values())
 
 
 def need(package):

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
+from pecli.cli.inspect import MODES, QUESTIONS
+from pecli.cli.inspect_options import LOOK, InspectOptions
+from pecli.cli.options import declared
 from pecli.inspect.statistics import inspect_table
+
+
+def test_every_option_of_what_to_look_for_is_known_to_the_checks_of_conflicts():
+    looked_for = {name for name, (_, option) in declared(InspectOptions).items() if option.panel == LOOK}
+    assert looked_for == {*QUESTIONS, *MODES, "channels"}  # channels has no effect without plot
 
 
 def inspected(pecli, *arguments):

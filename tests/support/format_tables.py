@@ -139,6 +139,13 @@ class Constant(Formula):
             target[...] = np.arange(self.array(name).row_shape[0], dtype=np.float32)
 
 
+ONE_SHAPE = ("npy", "parquet", "csv", "arrow")
+"""Formats whose arrays must have one shape; a new format is expected to hold any."""
+WITHOUT_POSITIONS = ("npy", "npz", "safetensors")
+"""Formats without the positions of the rows; a new format is expected to hold them."""
+WITHOUT_FACTS = ("npy", "csv")
+"""Formats without recipe and metadata; a new format is expected to hold them."""
+
 OFTEN = ("npy", "hdf5", "parquet", "csv")
 """Formats that write in different manners; with the others, tests in a process of its own are exhaustive."""
 

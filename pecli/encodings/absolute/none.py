@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         "lesson": ":lesson",
         "extend": reaches.nothing,
     },
+    unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:
     """Zeros: the causal mask of a decoder is what carries order."""

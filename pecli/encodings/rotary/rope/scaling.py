@@ -165,6 +165,8 @@ class Scaling:
     board : callable, optional
         Of a `PlainSeries`, checked parameters and some pairs, how their frequencies come about, with the numbers put
         in, a line each; every scaling but none has it.
+    unrecognised : str
+        Why tables cannot be recognised from their values; empty where `rope.identify` finds the parameters.
     """
 
     name: str
@@ -181,6 +183,7 @@ class Scaling:
     extends: bool = True
     odd_heads: bool = False
     board: Callable[[PlainSeries, Mapping[str, Any], Sequence[int]], list[str]] | None = None
+    unrecognised: str = ""
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:

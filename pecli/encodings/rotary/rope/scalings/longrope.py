@@ -137,4 +137,5 @@ SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
     types=(RopeType("longrope", _read, needs_head_dim=True, original_outside=True),),
     mistakes=_mistakes, board=_board,
+    unrecognised="it has a number for each pair, and such a list fits any frequencies",
 )  # fmt: skip
