@@ -50,6 +50,8 @@ JOINED = (
     "sines, then cosines in one array, each value twice",
 )
 """How cosines and sines may stand in one array otherwise than a layout says."""
+ABSOLUTE = ("blocks", "alternate", "halves")
+"""How the layouts of absolute tables begin, where sines and cosines are columns of one array, the sines first."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -159,14 +161,27 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
 
 def readings_of(view: AxisView) -> Iterator[Reading]:
     """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
-    if len(view.values) == 1:
+    single = len(view.values) == 1
+    if single:
         yield from _blocks(view.values[0])
         yield from _joined(view.values[0])
     for reading in readings(view.planes, view.values):
-        if reading.layout == "split" and reading.sin is not None:
+        if reading.sin is None:
+            continue
+        if reading.layout == "split":
             yield from _doubled(reading)
-        if reading.sin is not None:
-            yield reading
+        if single and reading.layout in ("alternate", "concat") and _backward(reading):
+            yield replace(reading.swapped(), layout="halves" if reading.layout == "concat" else "alternate")
+        else:
+            yield replace(reading, layout="pairs") if reading.layout == "alternate" else reading
+
+
+def _backward(reading: Reading) -> bool:
+    """Whether most pairs turn backward from row to row: sines stand first."""
+    assert reading.sin is not None
+    z = reading.cos + 1j * reading.sin
+    turns = np.angle(z[1:] * np.conj(z[:-1]))
+    return bool(np.sign(turns[np.abs(turns) < np.pi / 2]).sum() < 0)
 
 
 def _blocks(values: Floats) -> Iterator[Reading]:
@@ -335,40 +350,30 @@ def _measured_grid(
     prefix: int, suffix: int,
 ) -> Grid:  # fmt: skip
     """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow."""
-    single, swapped = len(view.planes) == 1, False
-    for _ in range(2):
-        axes = []
-        for own, (_, first) in zip(groups, levels, strict=True):
-            columns = np.sort(np.array(own))
-            axes.append(measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
-        turned = [axis.backward for axis, _ in axes if axis.size > 2]
-        if swapped or not (single and reading.layout in ("alternate", "concat") and turned and all(turned)):
-            break
-        reading, swapped = reading.swapped(), True  # sines stand first
+    axes = []
+    for own, (_, first) in zip(groups, levels, strict=True):
+        columns = np.sort(np.array(own))
+        axes.append(_measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
     places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
     order, sides, merge = _lattice(places - places.min(axis=0))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[groups[at]] = number
-    absolute = swapped or reading.layout.startswith("blocks")
-    names = {"alternate": "alternate", "concat": "halves", "sin-cos": "halves"} if absolute else {"alternate": "pairs"}
     layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
     return Grid(view, reading, Axes(
-        reading.pairs, view.planes[0].width, absolute, names.get(layout, layout), tuple(axes[at][0] for at in order),
-        sides, tuple(range(len(sides)))[-len(order) :], owner, places[:, list(order)], view.total, merge,
+        reading.pairs, view.planes[0].width, reading.layout.startswith(ABSOLUTE), layout, tuple(axes[at][0] for at in order),
+        sides, tuple(range(len(sides)))[-len(order):], owner, places[:, list(order)], view.total, merge,
         prefix, suffix))  # fmt: skip
 
 
-def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
+def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
     """Return an axis as its levels show it, and the place of each level, in levels from the first."""
     run = _even_run(z, dtype)
     reading = Reading("split", z.real[run], z.imag[run], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
     signal = measure(reading, np.arange(len(z))[run], dtype)
     assert signal is not None
-    backward = signal.backward
-    steps = -signal.steps if backward else signal.steps
-    steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
-    start = origin_of(replace(signal, unit=np.conj(signal.unit)) if backward else signal, np.abs(signal.steps), 0.0)
+    steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
+    start = origin_of(signal, np.abs(signal.steps), 0.0)
     unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
     every = replace(signal, unit=unit, rows=np.arange(len(z)))
     places = positions_in_steps(every, signal.steps, signal.phases)
@@ -380,7 +385,7 @@ def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, 
         errors = errors + 2.0**-23 / len(z)
     pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude)
     origin = np.nan if start is None else start + near[0]
-    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin), backward), near - near[0]
+    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin)), near - near[0]
 
 
 def _even_run(z: Complex, dtype: str) -> slice:

@@ -212,11 +212,14 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
         else:
             shown = pairs_of(view, grid.reading, pairs.cos[own])
         z = (shown[inside] / pairs.magnitude[own]).astype(np.complex128)
-        w = pairs.frequencies[own]
         choices = {a: places[a], **{b: places[b] for b in moving}, LINE: (rows - plan.prefix).astype(float)}
         if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
             choices = {STILL if a in moving else a: np.full(len(z), places[a][0])}
-        found = {b: text for b, c in choices.items() if (text := _start(z, c, w, view.dtype)) is not None}
+        found = {
+            b: text
+            for b, c in choices.items()
+            if (text := _start(z, c, pairs.frequencies[own], view.dtype)) is not None
+        }
         if not found:
             return None
         follows[a] = min(found, key=lambda b: len(found[b]))

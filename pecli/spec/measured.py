@@ -222,15 +222,12 @@ class GridAxis:
         The same as measured, in radians a level.
     origin : float
         Coordinate of its first level, in levels.
-    backward : bool
-        Whether the pairs turn backward from level to level.
     """
 
     size: int
     columns: NDArray[np.int64]
     pairs: Pairs
     origin: float
-    backward: bool = False
 
 
 @dataclass(frozen=True)
