@@ -256,14 +256,17 @@ def grids_of(view: AxisView) -> Iterator[Grid]:
             yield found
 
 
+def unmeasured(view: AxisView, reading: Reading | None = None) -> Grid:
+    """Return a reading whose axes are not looked for; without one, a table as columns."""
+    layout, count = ("columns", 0) if reading is None else (reading.layout, reading.pairs)
+    rows = view.rows[:, None].astype(float)
+    return Grid(view, reading, Axes(view.planes[0].width, reading is None, layout, (), (), np.full(count, -1), rows,
+                                    view.total, values=view.values[0]))  # fmt: skip
+
+
 def columns_of(view: AxisView) -> Grid | None:
     """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
-    values, none = view.values[0], np.empty(0, np.int64)
-    if len(view.planes) > 1 or view.planes[0].part:
-        return None
-    rows = view.rows[:, None].astype(float)
-    return Grid(view, None, Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total,
-                                 values=values))  # fmt: skip
+    return None if len(view.planes) > 1 or view.planes[0].part else unmeasured(view)
 
 
 def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
@@ -360,10 +363,9 @@ def _measured_grid(
     for number, at in enumerate(order):
         owner[groups[at]] = number
     layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
-    return Grid(view, reading, Axes(
-        reading.pairs, view.planes[0].width, reading.layout.startswith(ABSOLUTE), layout, tuple(axes[at][0] for at in order),
-        sides, tuple(range(len(sides)))[-len(order):], owner, places[:, list(order)], view.total, merge,
-        prefix, suffix))  # fmt: skip
+    absolute, kept = reading.layout.startswith(ABSOLUTE), tuple(axes[at][0] for at in order)
+    return Grid(view, reading, Axes(view.planes[0].width, absolute, layout, kept, sides, owner, places[:, list(order)],
+                                    view.total, merge, prefix, suffix))  # fmt: skip
 
 
 def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, LOW_TYPES
-from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, views
+from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 from pecli.judge.waves import bound
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.measured import Axes, Floats, Named
+from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
@@ -237,11 +237,9 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
         if columns is not None and columns.axes.width == pairs.plan.width:
             yield columns
         return
-    none = np.empty(0, np.int64)
     for reading in readings_of(view):
         if reading.pairs == pairs.plan.width and not reading.layout.startswith(ABSOLUTE):
-            yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
-                                           np.empty((0, 0)), view.total))  # fmt: skip
+            yield unmeasured(view, reading)
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:

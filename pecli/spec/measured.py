@@ -236,8 +236,6 @@ class Axes:
 
     Attributes
     ----------
-    count : int
-        Pairs of a row.
     width : int
         Columns of a row, each value counted once.
     absolute : bool
@@ -248,9 +246,8 @@ class Axes:
     axes : tuple of GridAxis
         The commonest last side of a grid is the last.
     sides : tuple of int
-        Sides of the grid, the slowest first; empty where the rows follow none.
-    side_of : tuple of int
-        Which side each axis is.
+        Sides of the grid, the slowest first: those of the axes, and frames before them that repeat it; empty where the
+        rows follow none.
     owner : (m,) int64
         Axis of each pair, -1 where it does not move.
     streams : (n, k) float64
@@ -261,13 +258,11 @@ class Axes:
         Of an absolute table whose columns are no pairs of one size; its layout is "columns".
     """
 
-    count: int
     width: int
     absolute: bool
     layout: str
     axes: tuple[GridAxis, ...]
     sides: tuple[int, ...]
-    side_of: tuple[int, ...]
     owner: NDArray[np.int64]
     streams: Floats = field(repr=False)
     rows: int = 0
@@ -275,6 +270,11 @@ class Axes:
     prefix: int = 0
     suffix: int = 0
     values: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+
+    @property
+    def count(self) -> int:
+        """Pairs of a row."""
+        return len(self.owner)
 
     def at(self, level: float) -> Axes:
         """Return the same with another relative error of the frequencies."""
@@ -316,7 +316,7 @@ class Axes:
             side = next((s for s, pairs in wanted.items() if axis.columns[0] in pairs), -1)
             if side < 0 or side in found or any(k not in wanted[side] for k in axis.columns.tolist()):
                 return None
-            if sides[side] != axis.size or (sides == self.sides and self.side_of[number] != side):
+            if sides[side] != axis.size or (sides == self.sides and side - len(sides) != number - len(self.axes)):
                 return None
             found[side] = number
         return found

@@ -34,7 +34,7 @@ def identify(axes: Axes) -> Iterator[Named]:
     runs = [(int(axes.owner[a]), b - a) for a, b in pairwise(edges)]  # the axis, -1 if none moves, and its pairs
     if [number for number, _ in runs if number >= 0] != list(range(len(axes.axes))) or not 2 <= len(runs) <= 4:
         return
-    sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
+    sides = [axes.sides[number - len(axes.axes)] if number >= 0 else 1 for number, _ in runs]
     parts = [
         _axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in zip(runs, sides, strict=True)
     ]
