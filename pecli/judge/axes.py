@@ -17,10 +17,9 @@ from pecli.encodings.shared.grids import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, sample_rows
 from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
-from pecli.judge.waves import origin_of
+from pecli.judge.waves import origin_of, wave_groups
 from pecli.spec.measured import Axes, Floats, GridAxis, Pairs
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
@@ -115,45 +114,30 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
 
 def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
-    arrays = {array.name: array for array in table.arrays if array.dtype in KINDS and len(_sides(array)) > 1}
-    pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
-    groups: list[tuple[Plane, ...]] = []
-    if pair and arrays[pair[0]].shape == arrays[pair[1]].shape:
-        groups.append((_plane(table, arrays[pair[0]]), _plane(table, arrays[pair[1]])))
-    for name, array in arrays.items():
-        if not groups or name not in pair:
-            groups += _alone(table, array)
-    for planes in groups:
-        rows = sample_rows(planes[0].rows, planes[0].width)
-        values = tuple(plane.at(rows) for plane in planes)
-        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), planes[0].array.dtype)
-        yield AxisView(planes, rows, values, dtype)
+    planes = [plane for array in table.arrays if array.dtype in KINDS for plane in _planes(table, array)]
+    groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
+    groups += [(turned,) for plane in planes if len(planes) == 1 and (turned := _channels_last(plane)) is not None]
+    for group in groups:
+        rows = sample_rows(group[0].rows, group[0].width)
+        values = tuple(plane.at(rows) for plane in group)
+        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), group[0].array.dtype)
+        yield AxisView(group, rows, values, dtype)
 
 
-def _sides(array: Array) -> list[int]:
-    return [side for side in array.shape if side != 1]
+def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
+    """Yield an array as rows of its last axis, with those of a pair or of a matrix for each pair; complex as two."""
+    shape = [side for side in array.shape if side != 1]
+    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1:] == [2] and len(shape) > 2 else 1
+    for part in () if len(shape) < 2 else ("real", "imag") if array.dtype.startswith("complex") else ("",):
+        yield Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
 
 
-def _plane(table: Tabular, array: Array) -> Plane:
-    """Return an array as rows of its last axis, with those of a pair or of a matrix for each pair."""
-    shape = _sides(array)
-    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1] == 2 and len(shape) > 2 else 1
-    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]))
-
-
-def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
-    """Yield one array: complex, as rows of its last axis, as a stack of two, or with its channels first."""
-    shape, whole = _sides(array), _plane(table, array)
-    if array.dtype.startswith("complex"):
-        yield replace(whole, part="real"), replace(whole, part="imag")
-        return
-    yield (whole,)
-    if shape[0] == 2 and len(shape) > 2:
-        half = whole.rows // 2
-        yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
-    if shape[0] % 4 == 0 and len(shape) > 2:
-        turned = exchanged(replace(whole, rows=shape[0], width=math.prod(shape[1:])))
-        yield from [(turned,)] if turned is not None else []
+def _channels_last(plane: Plane) -> Plane | None:
+    """Return an array whose channels stand first as rows of channels; None where there are none."""
+    shape = [side for side in plane.array.shape if side != 1]
+    if shape[0] % 4 or len(shape) < 3:
+        return None
+    return exchanged(replace(plane, rows=shape[0], width=math.prod(shape[1:])))
 
 
 # readings -----------------------------------------------------------------------------------------

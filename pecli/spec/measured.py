@@ -282,14 +282,16 @@ class Axes:
 
     @property
     def edges(self) -> dict[str, str]:
-        """Parameters of rows before and after the grid and of the order of its rows, where they are not the usual."""
+        """Parameters of rows around a grid, of their order, and of halves by axis, where they are not the usual."""
         found = {"prefix": self.prefix, "suffix": self.suffix, "merge": self.merge - 1 and self.merge}
-        return {key: str(value) for key, value in found.items() if value}
+        halves = {"halves": "axis"} if self.layout == "half-axis" else {}
+        return {**{key: str(value) for key, value in found.items() if value}, **halves}
 
     @property
     def table(self) -> dict[str, str]:
         """The layout of a rotary table, where it is not the usual one."""
-        return {} if self.layout == "split" or self.absolute else {"layout": self.layout}
+        layout = "half" if self.layout == "half-axis" else self.layout
+        return {} if layout == "split" or self.absolute else {"layout": layout}
 
     def common_bases(self, exponents: Mapping[int, Floats], steps: Mapping[int, float]) -> Iterator[Decimal]:
         """Yield the bases that fit every axis, published ones first.
