@@ -17,10 +17,9 @@ from pecli.encodings.shared.grids import Lattice
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, sample_rows
 from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
-from pecli.judge.waves import origin_of
+from pecli.judge.waves import origin_of, wave_groups
 from pecli.spec.measured import Axes, Floats, GridAxis, Pairs
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.layouts import cosines_and_sines
 
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
@@ -50,6 +49,8 @@ JOINED = (
     "sines, then cosines in one array, each value twice",
 )
 """How cosines and sines may stand in one array otherwise than a layout says."""
+ABSOLUTE = ("blocks", "alternate", "halves")
+"""How the layouts of absolute tables begin, where sines and cosines are columns of one array, the sines first."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -113,45 +114,30 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
 
 def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
-    arrays = {array.name: array for array in table.arrays if array.dtype in KINDS and len(_sides(array)) > 1}
-    pair = cosines_and_sines(list(arrays)) or (list(arrays) if len(arrays) == 2 else [])
-    groups: list[tuple[Plane, ...]] = []
-    if pair and arrays[pair[0]].shape == arrays[pair[1]].shape:
-        groups.append((_plane(table, arrays[pair[0]]), _plane(table, arrays[pair[1]])))
-    for name, array in arrays.items():
-        if not groups or name not in pair:
-            groups += _alone(table, array)
-    for planes in groups:
-        rows = sample_rows(planes[0].rows, planes[0].width)
-        values = tuple(plane.at(rows) for plane in planes)
-        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), planes[0].array.dtype)
-        yield AxisView(planes, rows, values, dtype)
+    planes = [plane for array in table.arrays if array.dtype in KINDS for plane in _planes(table, array)]
+    groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
+    groups += [(turned,) for plane in planes if len(planes) == 1 and (turned := _channels_last(plane)) is not None]
+    for group in groups:
+        rows = sample_rows(group[0].rows, group[0].width)
+        values = tuple(plane.at(rows) for plane in group)
+        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), group[0].array.dtype)
+        yield AxisView(group, rows, values, dtype)
 
 
-def _sides(array: Array) -> list[int]:
-    return [side for side in array.shape if side != 1]
+def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
+    """Yield an array as rows of its last axis, with those of a pair or of a matrix for each pair; complex as two."""
+    shape = [side for side in array.shape if side != 1]
+    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1:] == [2] and len(shape) > 2 else 1
+    for part in () if len(shape) < 2 else ("real", "imag") if array.dtype.startswith("complex") else ("",):
+        yield Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
 
 
-def _plane(table: Tabular, array: Array) -> Plane:
-    """Return an array as rows of its last axis, with those of a pair or of a matrix for each pair."""
-    shape = _sides(array)
-    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1] == 2 and len(shape) > 2 else 1
-    return Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]))
-
-
-def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
-    """Yield one array: complex, as rows of its last axis, as a stack of two, or with its channels first."""
-    shape, whole = _sides(array), _plane(table, array)
-    if array.dtype.startswith("complex"):
-        yield replace(whole, part="real"), replace(whole, part="imag")
-        return
-    yield (whole,)
-    if shape[0] == 2 and len(shape) > 2:
-        half = whole.rows // 2
-        yield tuple(replace(whole, rows=half, offset=k * half * whole.width) for k in (0, 1))
-    if shape[0] % 4 == 0 and len(shape) > 2:
-        turned = exchanged(replace(whole, rows=shape[0], width=math.prod(shape[1:])))
-        yield from [(turned,)] if turned is not None else []
+def _channels_last(plane: Plane) -> Plane | None:
+    """Return an array whose channels stand first as rows of channels; None where there are none."""
+    shape = [side for side in plane.array.shape if side != 1]
+    if shape[0] % 4 or len(shape) < 3:
+        return None
+    return exchanged(replace(plane, rows=shape[0], width=math.prod(shape[1:])))
 
 
 # readings -----------------------------------------------------------------------------------------
@@ -159,14 +145,27 @@ def _alone(table: Tabular, array: Array) -> Iterator[tuple[Plane, ...]]:
 
 def readings_of(view: AxisView) -> Iterator[Reading]:
     """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
-    if len(view.values) == 1:
+    single = len(view.values) == 1
+    if single:
         yield from _blocks(view.values[0])
         yield from _joined(view.values[0])
     for reading in readings(view.planes, view.values):
-        if reading.layout == "split" and reading.sin is not None:
+        if reading.sin is None:
+            continue
+        if reading.layout == "split":
             yield from _doubled(reading)
-        if reading.sin is not None:
-            yield reading
+        if single and reading.layout in ("alternate", "concat") and _backward(reading):
+            yield replace(reading.swapped(), layout="halves" if reading.layout == "concat" else "alternate")
+        else:
+            yield replace(reading, layout="pairs") if reading.layout == "alternate" else reading
+
+
+def _backward(reading: Reading) -> bool:
+    """Whether most pairs turn backward from row to row: sines stand first."""
+    assert reading.sin is not None
+    z = reading.cos + 1j * reading.sin
+    turns = np.angle(z[1:] * np.conj(z[:-1]))
+    return bool(np.sign(turns[np.abs(turns) < np.pi / 2]).sum() < 0)
 
 
 def _blocks(values: Floats) -> Iterator[Reading]:
@@ -241,14 +240,17 @@ def grids_of(view: AxisView) -> Iterator[Grid]:
             yield found
 
 
+def unmeasured(view: AxisView, reading: Reading | None = None) -> Grid:
+    """Return a reading whose axes are not looked for; without one, a table as columns."""
+    layout, count = ("columns", 0) if reading is None else (reading.layout, reading.pairs)
+    rows = view.rows[:, None].astype(float)
+    return Grid(view, reading, Axes(view.planes[0].width, reading is None, layout, (), (), np.full(count, -1), rows,
+                                    view.total, values=view.values[0]))  # fmt: skip
+
+
 def columns_of(view: AxisView) -> Grid | None:
     """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
-    values, none = view.values[0], np.empty(0, np.int64)
-    if len(view.planes) > 1 or view.planes[0].part:
-        return None
-    rows = view.rows[:, None].astype(float)
-    return Grid(view, None, Axes(0, values.shape[1], True, "columns", (), (), (), none, rows, view.total,
-                                 values=values))  # fmt: skip
+    return None if len(view.planes) > 1 or view.planes[0].part else unmeasured(view)
 
 
 def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
@@ -335,40 +337,29 @@ def _measured_grid(
     prefix: int, suffix: int,
 ) -> Grid:  # fmt: skip
     """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow."""
-    single, swapped = len(view.planes) == 1, False
-    for _ in range(2):
-        axes = []
-        for own, (_, first) in zip(groups, levels, strict=True):
-            columns = np.sort(np.array(own))
-            axes.append(measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
-        turned = [axis.backward for axis, _ in axes if axis.size > 2]
-        if swapped or not (single and reading.layout in ("alternate", "concat") and turned and all(turned)):
-            break
-        reading, swapped = reading.swapped(), True  # sines stand first
+    axes = []
+    for own, (_, first) in zip(groups, levels, strict=True):
+        columns = np.sort(np.array(own))
+        axes.append(_measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
     places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
     order, sides, merge = _lattice(places - places.min(axis=0))
     owner = np.full(reading.pairs, -1, np.int64)
     for number, at in enumerate(order):
         owner[groups[at]] = number
-    absolute = swapped or reading.layout.startswith("blocks")
-    names = {"alternate": "alternate", "concat": "halves", "sin-cos": "halves"} if absolute else {"alternate": "pairs"}
     layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
-    return Grid(view, reading, Axes(
-        reading.pairs, view.planes[0].width, absolute, names.get(layout, layout), tuple(axes[at][0] for at in order),
-        sides, tuple(range(len(sides)))[-len(order) :], owner, places[:, list(order)], view.total, merge,
-        prefix, suffix))  # fmt: skip
+    absolute, kept = reading.layout.startswith(ABSOLUTE), tuple(axes[at][0] for at in order)
+    return Grid(view, reading, Axes(view.planes[0].width, absolute, layout, kept, sides, owner, places[:, list(order)],
+                                    view.total, merge, prefix, suffix))  # fmt: skip
 
 
-def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
+def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
     """Return an axis as its levels show it, and the place of each level, in levels from the first."""
     run = _even_run(z, dtype)
     reading = Reading("split", z.real[run], z.imag[run], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
     signal = measure(reading, np.arange(len(z))[run], dtype)
     assert signal is not None
-    backward = signal.backward
-    steps = -signal.steps if backward else signal.steps
-    steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))
-    start = origin_of(replace(signal, unit=np.conj(signal.unit)) if backward else signal, np.abs(signal.steps), 0.0)
+    steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
+    start = origin_of(signal, np.abs(signal.steps), 0.0)
     unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
     every = replace(signal, unit=unit, rows=np.arange(len(z)))
     places = positions_in_steps(every, signal.steps, signal.phases)
@@ -380,7 +371,7 @@ def measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, 
         errors = errors + 2.0**-23 / len(z)
     pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude)
     origin = np.nan if start is None else start + near[0]
-    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin), backward), near - near[0]
+    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin)), near - near[0]
 
 
 def _even_run(z: Complex, dtype: str) -> slice:

@@ -75,12 +75,15 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
 
 
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
-    """Return the rounding that explains all differences; None where there are others."""
+    """Return the rounding, or the few values beside it, that explain all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
-    if name is None or layouts == {"half", "interleaved"} or (tally := compare_all(name)).odd:
+    if name is None or layouts == {"half", "interleaved"}:
         return None
-    dtype = grid.view.dtype
+    dtype, tally = grid.view.dtype, compare_all(name)
+    if tally.odd:  # with all others equal, whoever compares values knows more
+        few = tally.odd <= len(tally.places) and tally.equal + tally.odd < tally.count and name.kind == "float64"
+        return [Finding("place", place) for place in tally.places] if few else None
     if name.kind != "float64":
         text = f"frequencies were rounded to {name.kind}: values are off by up to {tally.residual:.1g}"
     elif tally.equal == tally.count and dtype != expected.arrays[0].dtype:
@@ -109,9 +112,9 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
     differ = [key for key in have if key in want and have[key] != want[key]]
-    for key in differ if len(differ) > 1 else ():  # what makes no difference is not said
+    for key in differ:  # what makes no difference is not said
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
-        if other is not None and not compare_all(other).odd:
+        if other is not None and compare_all(other).odd <= odd:
             have[key] = want[key]
     return _parameters(have, want)
 
@@ -212,11 +215,14 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
         else:
             shown = pairs_of(view, grid.reading, pairs.cos[own])
         z = (shown[inside] / pairs.magnitude[own]).astype(np.complex128)
-        w = pairs.frequencies[own]
         choices = {a: places[a], **{b: places[b] for b in moving}, LINE: (rows - plan.prefix).astype(float)}
         if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
             choices = {STILL if a in moving else a: np.full(len(z), places[a][0])}
-        found = {b: text for b, c in choices.items() if (text := _start(z, c, w, view.dtype)) is not None}
+        found = {
+            b: text
+            for b, c in choices.items()
+            if (text := _start(z, c, pairs.frequencies[own], view.dtype)) is not None
+        }
         if not found:
             return None
         follows[a] = min(found, key=lambda b: len(found[b]))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import CLOSE, LOW_TYPES
-from pecli.judge.axes import JOINED, AxisView, Grid, columns_of, grids_of, readings_of, views
+from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
 from pecli.judge.waves import bound
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.measured import Axes, Floats, Named
+from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
@@ -210,21 +210,17 @@ def names_of(grid: Grid) -> list[GridName]:
     return found
 
 
-def planned(encoding: str, keys: Mapping[str, str]) -> PlannedPairs | None:
-    """Return the pairs of a recipe's plan; None where it is no table of waves over axes."""
-    try:
-        plan = bound(encoding, keys).plan
-    except PecliError:
-        return None
-    return PlannedPairs.of(plan) if isinstance(plan, Waves) and plan.bands and plan.axes else None
-
-
 def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name as sampled rows show it; None where its table is another one."""
-    pairs, view = planned(encoding, named.keys), grid.view
-    width = view.planes[0].width if grid.axes.absolute else grid.axes.count
-    if pairs is None or (pairs.plan.rows, pairs.plan.width) != (view.total, width):
+    view = grid.view
+    try:
+        plan = bound(encoding, named.keys).plan
+    except PecliError:
         return None
+    width = view.planes[0].width if grid.axes.absolute else grid.axes.count
+    if not isinstance(plan, Waves) or not plan.bands or (plan.rows, plan.width) != (view.total, width):
+        return None
+    pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     for kind in ("float64", *LOW_TYPES):
         own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
@@ -241,11 +237,9 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
         if columns is not None and columns.axes.width == pairs.plan.width:
             yield columns
         return
-    none = np.empty(0, np.int64)
     for reading in readings_of(view):
-        if reading.pairs == pairs.plan.width and not reading.layout.startswith("blocks"):
-            yield Grid(view, reading, Axes(reading.pairs, view.planes[0].width, False, reading.layout, (), (), (), none,
-                                           np.empty((0, 0)), view.total))  # fmt: skip
+        if reading.pairs == pairs.plan.width and not reading.layout.startswith(ABSOLUTE):
+            yield unmeasured(view, reading)
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:

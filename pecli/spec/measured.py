@@ -222,15 +222,12 @@ class GridAxis:
         The same as measured, in radians a level.
     origin : float
         Coordinate of its first level, in levels.
-    backward : bool
-        Whether the pairs turn backward from level to level.
     """
 
     size: int
     columns: NDArray[np.int64]
     pairs: Pairs
     origin: float
-    backward: bool = False
 
 
 @dataclass(frozen=True)
@@ -239,8 +236,6 @@ class Axes:
 
     Attributes
     ----------
-    count : int
-        Pairs of a row.
     width : int
         Columns of a row, each value counted once.
     absolute : bool
@@ -251,9 +246,8 @@ class Axes:
     axes : tuple of GridAxis
         The commonest last side of a grid is the last.
     sides : tuple of int
-        Sides of the grid, the slowest first; empty where the rows follow none.
-    side_of : tuple of int
-        Which side each axis is.
+        Sides of the grid, the slowest first: those of the axes, and frames before them that repeat it; empty where the
+        rows follow none.
     owner : (m,) int64
         Axis of each pair, -1 where it does not move.
     streams : (n, k) float64
@@ -264,13 +258,11 @@ class Axes:
         Of an absolute table whose columns are no pairs of one size; its layout is "columns".
     """
 
-    count: int
     width: int
     absolute: bool
     layout: str
     axes: tuple[GridAxis, ...]
     sides: tuple[int, ...]
-    side_of: tuple[int, ...]
     owner: NDArray[np.int64]
     streams: Floats = field(repr=False)
     rows: int = 0
@@ -279,20 +271,27 @@ class Axes:
     suffix: int = 0
     values: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
 
+    @property
+    def count(self) -> int:
+        """Pairs of a row."""
+        return len(self.owner)
+
     def at(self, level: float) -> Axes:
         """Return the same with another relative error of the frequencies."""
         return replace(self, axes=tuple(replace(axis, pairs=axis.pairs.at(level)) for axis in self.axes))
 
     @property
     def edges(self) -> dict[str, str]:
-        """Parameters of rows before and after the grid and of the order of its rows, where they are not the usual."""
+        """Parameters of rows around a grid, of their order, and of halves by axis, where they are not the usual."""
         found = {"prefix": self.prefix, "suffix": self.suffix, "merge": self.merge - 1 and self.merge}
-        return {key: str(value) for key, value in found.items() if value}
+        halves = {"halves": "axis"} if self.layout == "half-axis" else {}
+        return {**{key: str(value) for key, value in found.items() if value}, **halves}
 
     @property
     def table(self) -> dict[str, str]:
         """The layout of a rotary table, where it is not the usual one."""
-        return {} if self.layout == "split" or self.absolute else {"layout": self.layout}
+        layout = "half" if self.layout == "half-axis" else self.layout
+        return {} if layout == "split" or self.absolute else {"layout": layout}
 
     def common_bases(self, exponents: Mapping[int, Floats], steps: Mapping[int, float]) -> Iterator[Decimal]:
         """Yield the bases that fit every axis, published ones first.
@@ -319,7 +318,7 @@ class Axes:
             side = next((s for s, pairs in wanted.items() if axis.columns[0] in pairs), -1)
             if side < 0 or side in found or any(k not in wanted[side] for k in axis.columns.tolist()):
                 return None
-            if sides[side] != axis.size or (sides == self.sides and self.side_of[number] != side):
+            if sides[side] != axis.size or (sides == self.sides and side - len(sides) != number - len(self.axes)):
                 return None
             found[side] = number
         return found

@@ -175,7 +175,15 @@ def test_a_long_table_is_named_by_some_of_its_rows():
 def test_one_value_does_not_make_another_table():
     pe = sincos2d(6, 8, 64)
     pe[5, 7] = 3
-    assert differences(S, pe=pe) is None
+    assert differences(S, pe=pe) == ["pe[5, 7] is 3, expected 0.0887969"]
+
+
+def test_sections_that_give_the_same_values_are_no_difference():
+    arrays = mrope(QWEN, (16, 24, 24), "interleaved")  # 22+21+21 interleaved is the same
+    arrays["cos"][20, 3] += F32(0.5)
+    recipe = "mrope:dim=128,sections=16+24+24,section-order=interleaved,base=1000000,sequence=10+1x4x6+5,layout=half"
+    (finding, *_) = compare(table_of(arrays), Table.parse(recipe)).findings
+    assert finding.text.startswith("cos[20, 3] is ")
 
 
 def test_shapes_of_libraries_are_read():

@@ -11,8 +11,6 @@ from pecli.encodings.shared.identify_grids import by_base
 from pecli.spec.measured import Axes, Named
 
 Integers = NDArray[np.int64]
-PUBLISHED_SECTIONS = ((16, 24, 24), (24, 20, 20), (22, 22, 20), (11, 11, 10), (8, 12, 12), (16, 16, 0))
-"""Sections of published models, for pairs that could belong to two streams."""
 MAX_RUNS = 4096
 
 
@@ -87,8 +85,9 @@ def _sections(axes: Axes, roles: tuple[int, ...]) -> Iterator[dict[str, str]]:
     """Yield the sections, and their order, in which every pair turns with its stream."""
     owner = np.array([roles[number] if number >= 0 else -1 for number in axes.owner.tolist()])
     m, known = len(owner), owner >= 0
-    for sizes in _chunks(owner, m):
-        yield {"sections": "+".join(map(str, sizes))}
+    chunks = _chunks(owner)
+    if chunks:
+        yield {"sections": "+".join(map(str, chunks))}
     for order, places in (("interleaved", {1: 1, 2: 2}), ("hw-alternating", {1: 0, 2: 1})):
         step = 3 if order == "interleaved" else 2
         counts = {role: int(np.count_nonzero(owner == role)) for role in (1, 2)}
@@ -101,17 +100,12 @@ def _sections(axes: Axes, roles: tuple[int, ...]) -> Iterator[dict[str, str]]:
             yield {"sections": "+".join(map(str, sizes)), "section-order": order}
 
 
-def _chunks(owner: Integers, m: int) -> Iterator[tuple[int, ...]]:
-    """Yield the sizes of sections that follow one another, the published ones first."""
-    for sizes in (*PUBLISHED_SECTIONS, None):
-        if sizes is None:
-            known = np.flatnonzero(owner >= 0)
-            ends = [int(known[owner[known] == role].max(initial=-1)) + 1 for role in (0, 1)]
-            if 0 not in owner:  # frames that do not move come first
-                ends[0] = int(known.min(initial=m))
-            sizes = (ends[0], max(ends[1] - ends[0], 0), m - max(ends))
-        if sum(sizes) == m:
-            wanted = np.repeat([0, 1, 2], sizes)
-            if (wanted == owner)[owner >= 0].all():
-                yield tuple(sizes)
-                return
+def _chunks(owner: Integers) -> tuple[int, ...]:
+    """Return the sizes of sections that follow one another, or nothing."""
+    known = np.flatnonzero(owner >= 0)
+    ends = [int(known[owner[known] == role].max(initial=-1)) + 1 for role in (0, 1)]
+    if 0 not in owner:  # frames that do not move come first
+        ends[0] = int(known.min(initial=len(owner)))
+    sizes = (ends[0], max(ends[1] - ends[0], 0), len(owner) - max(ends))
+    wanted = np.repeat([0, 1, 2], sizes)
+    return sizes if len(wanted) == len(owner) and (wanted == owner)[known].all() else ()

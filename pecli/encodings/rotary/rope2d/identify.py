@@ -24,8 +24,6 @@ def identify(axes: Axes) -> Iterator[Named]:
     if axes.absolute or m % 2:
         return
     halves = {"blocks": (range(m // 2), range(m // 2, m)), "alternate": (range(0, m, 2), range(1, m, 2))}
-    by_axis = axes.layout == "half-axis"
-    table, own = ({"layout": "half"}, {"halves": "axis"}) if by_axis else (axes.table, {})
     grids = [axes.sides] if len(axes.sides) == 3 else two_sides(axes)  # frames repeat a grid
     for sides, pairs, order in product(grids, halves, ("yx", "xy")):
         rows, columns = len(sides) - 2, len(sides) - 1
@@ -33,14 +31,14 @@ def identify(axes: Axes) -> Iterator[Named]:
         by_side = axes.by_side(sides, wanted)
         if not by_side:
             continue
-        keys = {"dim": str(2 * m), "grid": "x".join(map(str, sides)), **axes.edges, **own}
+        keys = {"dim": str(2 * m), "grid": "x".join(map(str, sides)), **axes.edges}
         keys |= {} if order == "yx" else {"axis-order": order}
         keys |= {} if pairs == "blocks" else {"pairs": pairs}
         place = {s: (axes.axes[a].columns - wanted[s].start) // wanted[s].step for s, a in by_side.items()}
         half = {a: place[s] / (m // 2) for s, a in by_side.items()}
         even_odd = {a: (2 * place[s] + (s == columns)) / m for s, a in by_side.items()}
         for more, exponents in (({}, half), ({"series": "even-odd"}, even_odd)):
-            yield from by_base(axes, exponents, _coordinates(axes, sides, by_side), {**keys, **more}, table=table)
+            yield from by_base(axes, exponents, _coordinates(axes, sides, by_side), {**keys, **more}, table=axes.table)
 
 
 def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[

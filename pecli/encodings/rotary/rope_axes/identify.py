@@ -34,24 +34,21 @@ def identify(axes: Axes) -> Iterator[Named]:
     runs = [(int(axes.owner[a]), b - a) for a, b in pairwise(edges)]  # the axis, -1 if none moves, and its pairs
     if [number for number, _ in runs if number >= 0] != list(range(len(axes.axes))) or not 2 <= len(runs) <= 4:
         return
-    sides = [axes.sides[axes.side_of[number]] if number >= 0 else 1 for number, _ in runs]
+    sides = [axes.sides[number - len(axes.axes)] if number >= 0 else 1 for number, _ in runs]
     parts = [
         _axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in zip(runs, sides, strict=True)
     ]
     found = [part for part in parts if part is not None]
     if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or len(found) < len(parts):
         return
-    table, keys = axes.table, {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides))}
-    if axes.layout == "half-axis":
-        table, keys = {"layout": "half"}, {**keys, "halves": "axis"}
-    keys |= axes.edges
+    keys = {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides)), **axes.edges}
     base = next(given["base"] for given, _ in found if given)
     for key, usual in USUAL.items():
         texts = [given.get(key, base if key == "base" and not given else usual) for given, _ in found]
         if set(texts) != {usual}:
             keys[key] = texts[0] if len(set(texts)) == 1 else "+".join(texts)
     cost = EQUAL_AXES * (len(runs) == 2 and runs[0][1] == runs[1][1]) + 0.25 * (len(runs) - 1)
-    yield Named(keys, np.empty(0), fitted=cost + max(price for _, price in found), table=table)
+    yield Named(keys, np.empty(0), fitted=cost + max(price for _, price in found), table=axes.table)
 
 
 def _axis(axis: GridAxis, width: int, size: int) -> tuple[dict[str, str], float] | None:
