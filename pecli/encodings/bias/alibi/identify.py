@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
+from pecli.encodings.bias.alibi import alibi_slopes
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
 from pecli.spec.profiles import Candidate, Profile
 
@@ -50,12 +50,12 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         if found or not (slopes > 0).all():
             continue
         if part:
-            given = {**keys, "slope-values": _text(part[2])}
+            given = {**keys, "slope-values": join_list(part[2], "+")}
             yield Candidate("alibi", given, profile.table, (*of, *notes), ulp=_allowed(part[0], profile.grain))
         elif profile.by != "slopes":
             shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (len(slopes) > 4)
             said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
-            given = {**keys, "slope-values": _text([Decimal(float(slope)) for slope in slopes])}
+            given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
             yield Candidate("alibi", given, profile.table, said, ALL_DIGITS, ulp=2 * ulp)
 
 
@@ -137,15 +137,6 @@ def _said(part: Part, slopes: Floats) -> str:
     whole, first, _ = part
     heads = f"heads {first} to {first + len(slopes) - 1}" if len(slopes) > 1 else f"head {first}"
     return f"{'slopes of' if len(slopes) > 1 else 'the slope of'} {heads} of {whole}"
-
-
-def _text(values: list[Decimal]) -> str:
-    return join_list(values, "+")
-
-
-def stored(slopes: list[Fraction], kind: str) -> Any:
-    """Return exact slopes as a type holds them, float64."""
-    return np.array([float(s) for s in as_stored(slopes, cast(SlopeType, kind))])
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
