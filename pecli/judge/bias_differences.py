@@ -372,7 +372,7 @@ def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, F
         yield "mask", "keys after the query hold 0, where their distance was expected", np.where(later, 0.0, b)
     yield from _factors(cube, shown & (b != 0))
     middle = np.nan_to_num(median(np.where(shown & ~later, a - b, np.nan)))[..., None]
-    if a.shape[-1] > 2:
+    if a.shape[-1] > 2 and middle.any():
         said = "one number is added to all keys of a query: equal after a causal softmax"
         yield "offset", said, np.where(later, a, b + middle)
 
@@ -382,7 +382,7 @@ def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Fl
     a, b = cube.a, cube.b
     factors = np.array([np.median(x[s] / y[s]) if s.any() else np.nan for x, y, s in zip(a, b, seen, strict=True)])
     heads = np.flatnonzero(np.abs(factors - 1) > MIN_FACTOR)
-    if not np.isfinite(factors).all() or not len(heads):
+    if not np.isfinite(factors).all() or not len(heads) or np.abs(factors).min() < MIN_FACTOR:
         return
     text = f"every value is {_factor(float(factors[0]))} times what was expected"
     if np.ptp(factors) > MIN_FACTOR * abs(factors[0]):
@@ -394,8 +394,7 @@ def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Fl
             else "every head has another slope"
         )
         text = f"{which}: head {k} has {a[k].ravel()[at]:g} where {b[k].ravel()[at]:g} was expected"
-    if np.abs(factors).min() > MIN_FACTOR:
-        yield "factor", text, factors[:, None, None] * b
+    yield "factor", text, factors[:, None, None] * b
 
 
 def _factor(value: float) -> str:

@@ -20,6 +20,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
+from pecli.spec.hooks import Values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -87,6 +88,8 @@ class Candidate:
         What the values leave open, such as a range of a parameter; the answer is then at most likely.
     open : tuple of str
         Parameters that the values say nothing of, such as the width of vectors that an index chooses.
+    change : callable, optional
+        What was done to the values besides, such as a mask that the encoding does not have.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Candidate:
     trained: bool = False
     doubts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+    change: Values | None = None
 
 
 @dataclass(frozen=True)

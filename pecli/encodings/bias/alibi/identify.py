@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.encodings.bias.alibi import SlopeType, alibi_slopes, as_stored
+from pecli.encodings.bias.alibi import alibi_slopes
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
 from pecli.spec.profiles import Candidate, Profile
 
@@ -35,27 +35,24 @@ KINDS: tuple[tuple[str, str], ...] = (
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
     for bias, slopes, mask, notes in _slopes(profile):
-        keys = {"heads": str(len(slopes)), "bias": bias, **mask}
-        part, ulp, found = part_of(slopes, profile.grain), _allowed(len(slopes), profile.grain), False
-        of = (_said(part, slopes),) if part else ()
-        for grain in dict.fromkeys(
-            (profile.grain, profile.grain if profile.grain == "float16" else "bfloat16")
-        ):  # slopes may have been rounded
-            for words in _rules(slopes, grain):
-                said = (*notes, *(f"the same as {one}" for one in of if words["bias-max"] != "8"))
-                for key, kind in KINDS:
-                    given = {**keys, **words, **({key: kind} if key else {})}
-                    yield Candidate("alibi", given, profile.table, said, ulp=ulp)
-                found |= grain == profile.grain
-        if found or not (slopes > 0).all():
+        heads, grain = len(slopes), profile.grain
+        keys, part, ulp = {"heads": str(heads), "bias": bias, **mask}, part_of(slopes, grain), _allowed(heads, grain)
+        own = list(_rules(slopes, grain))
+        rounded = _rules(slopes, "bfloat16") if grain != "float16" else iter(())
+        for words in (*own, *(words for words in rounded if words not in own)):
+            said = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
+            for key, kind in KINDS:
+                given = {**keys, **words, **({key: kind} if key else {})}
+                yield Candidate("alibi", given, profile.table, said, ulp=ulp)
+        if own or not (slopes > 0).all():
             continue
         if part:
-            given = {**keys, "slope-values": _text(part[2])}
-            yield Candidate("alibi", given, profile.table, (*of, *notes), ulp=_allowed(part[0], profile.grain))
+            given = {**keys, "slope-values": join_list(part[1], "+")}
+            yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], grain))
         elif profile.by != "slopes":
-            shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (len(slopes) > 4)
+            shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
             said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
-            given = {**keys, "slope-values": _text([Decimal(float(slope)) for slope in slopes])}
+            given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
             yield Candidate("alibi", given, profile.table, said, ALL_DIGITS, ulp=2 * ulp)
 
 
@@ -65,12 +62,11 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
         if profile.heads > 1 or profile.name == "slopes":
             yield "symmetric", profile.values[:, 0], {}, ()
     elif profile.by == "distance" and not profile.integral and profile.form != "past":
-        before = profile.slopes(-profile.at, profile.at <= 0)
-        after = profile.slopes(profile.at, profile.at >= 0)
         one_side = bool(profile.masked) or not (profile.at[profile.known] > 0).any()
-        if before is not None and (one_side or (after is not None and _alike(before, after))):
+        slopes = profile.slopes(-np.abs(profile.at), (profile.at <= 0) | (not one_side))
+        if slopes is not None:
             note = "keys after the query hold 0, where -inf would hide them"
-            yield "symmetric", -before, profile.mask, (note,) if profile.masked == "0" else ()
+            yield "symmetric", slopes, profile.mask, (note,) if profile.masked == "0" else ()
     elif profile.by == "key" and not (profile.integral and profile.heads == 1):
         last = profile.keys - 1
         for bias, at in (("key-position", profile.at), ("last-key", profile.at - last)):
@@ -84,11 +80,6 @@ def _allowed(heads: int, grain: str) -> float:
     """Return the units in the last place by which powers of a rounded slope are off: as many as the largest power."""
     whole = 1 << (heads.bit_length() - 1)
     return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
-
-
-def _alike(one: Floats, other: Floats) -> bool:
-    told = np.isfinite(one) & np.isfinite(other)
-    return bool(told.any()) and bool((np.abs(one - other)[told] <= 2.0**-6 * np.abs(one[told])).all())
 
 
 def _rules(slopes: Floats, grain: str) -> Iterator[dict[str, str]]:
@@ -117,35 +108,17 @@ def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
     return alibi_slopes(heads, top, cast(Literal["frameworks", "paper"], rule))
 
 
-Part = tuple[int, int, list[Decimal]]
-"""Heads of the whole, the first of the part, and its slopes."""
-
-
-def part_of(slopes: Floats, grain: str) -> Part | None:
-    """Return of which whole number of heads these slopes are consecutive ones."""
+def part_of(slopes: Floats, grain: str) -> tuple[str, list[Decimal], int] | None:
+    """Return of which consecutive heads these are the slopes, the exact ones, and the number of all heads."""
     count = len(slopes)
     for whole in WHOLE:
-        made = np.array([float(s) for s in made_slopes(whole, Decimal(8), "frameworks")])
+        made = [Decimal(float(slope)) for slope in made_slopes(whole, Decimal(8), "frameworks")]
         for first in range(whole - count + 1 if count < whole else 0):
             near = made[first : first + count]
-            if (np.abs(slopes / near - 1) <= 4 * PRECISION[grain]).all():
-                return whole, first, [Decimal(float(s)) for s in near]
+            if (np.abs(slopes / np.array(near, np.float64) - 1) <= 4 * PRECISION[grain]).all():
+                heads = f"heads {first} to {first + count - 1}" if count > 1 else f"head {first}"
+                return f"{'slopes of' if count > 1 else 'the slope of'} {heads} of {whole}", near, whole
     return None
-
-
-def _said(part: Part, slopes: Floats) -> str:
-    whole, first, _ = part
-    heads = f"heads {first} to {first + len(slopes) - 1}" if len(slopes) > 1 else f"head {first}"
-    return f"{'slopes of' if len(slopes) > 1 else 'the slope of'} {heads} of {whole}"
-
-
-def _text(values: list[Decimal]) -> str:
-    return join_list(values, "+")
-
-
-def stored(slopes: list[Fraction], kind: str) -> Any:
-    """Return exact slopes as a type holds them, float64."""
-    return np.array([float(s) for s in as_stored(slopes, cast(SlopeType, kind))])
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -21,14 +22,9 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     if profile.by != "distance" or profile.form == "past" or not len(near) or values[:, at == 0].any():
         return
     wanted, size = 8 * values[-1, near], np.abs(at[near])
-    if not (wanted < 0).all():
-        return
-    for base in BASES:
-        for width in range(2, MAX_WIDTH, 2):
-            w = base ** (-2 * np.arange(1, width // 2 + 1) / width)
-            loose = 8 * 4 * units(values[-1, near], profile.grain) + width * float(units(np.ones(1), profile.grain)[0])
-            if abs(np.cos(size[0] * w).sum() - width // 2 - wanted[0]) > loose[0]:
-                continue
-            if (np.abs(np.cos(np.outer(size, w)).sum(axis=1) - width // 2 - wanted) <= loose).all():
-                keys = {"heads": str(profile.heads), "width": str(width), "base": f"{base:.0f}", **profile.mask}
-                yield Candidate("sandwich", keys, profile.table, absolute=float(width * profile.heads))
+    for base, width in product(BASES if (wanted < 0).all() else (), range(2, MAX_WIDTH, 2)):
+        w = base ** (-2 * np.arange(1, width // 2 + 1) / width)
+        loose = 32 * units(values[-1, near], profile.grain) + width * float(units(np.ones(1), profile.grain)[0])
+        if (np.abs(np.cos(np.outer(size, w)).sum(axis=1) - width // 2 - wanted) <= loose).all():
+            keys = {"heads": str(profile.heads), "width": str(width), "base": f"{base:.0f}", **profile.mask}
+            yield Candidate("sandwich", keys, profile.table, absolute=float(width * profile.heads))

@@ -27,7 +27,8 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         return
     indexed = profile.integral and profile.heads == 1
     changes: NDArray[np.bool_] = np.any(values[:, 1:] != values[:, :-1], axis=0)
-    if (values.min() < 0 or values[0, at == 0] != 0) if indexed else (changes.sum() < 2 or changes.all()):
+    shared = not changes[at[1:] <= 0].all()  # by distances before the query, which no mask hides
+    if (values.min() < 0 or values[0, at == 0] != 0) if indexed else (changes.sum() < 2 or not shared):
         return
 
     def index(option: tuple[str, int, int]) -> Integers:
@@ -37,9 +38,9 @@ def identify(profile: Profile) -> Iterator[Candidate]:
 
     every = product(("false",) if profile.masked else ("true", "false"), COUNTS, REACHES)
     options = sorted(every, key=lambda option: option[1:] not in PAIRS)
-    for (both, buckets, reach), *same in filter(
-        None, [options_of(options, index, values[0] if indexed else np.cumsum(changes))]
-    ):
+    found = options_of(options, index, values[0] if indexed else np.cumsum(changes))
+    for both, buckets, reach in found[:1]:
+        same = found[1:]
         others = "; ".join(dict.fromkeys(f"{b}, {r}" for _, b, r in same[:3]))
         doubts = (f"buckets and max-distance {others} give the same {len(at)} distances",) if same else ()
         usual = (buckets, reach) == PAIRS[0] and len(at) > buckets  # the first boundaries show
