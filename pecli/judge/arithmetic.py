@@ -40,6 +40,12 @@ LIBRARY_SINE = 1.0
 MAX_SERIES = 0.03
 """Radians within which cosine and sine follow from those of another angle; float32 phases of position 131072 are off by
 0.008, and the terms left out are below 2e-12."""
+MIN_EQUAL = 0.9
+"""Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
+GLANCE_ROWS = 40
+"""Rows by which all ways are looked at first; the best ones are compared on more."""
+MAX_WAYS = 6
+"""Ways that are compared on all sampled rows; more cost time."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
 """Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
@@ -80,10 +86,6 @@ class Way:
         How float32 frequencies came about.
     running : bool
         Whether each angle is the one before times a constant, rounded each time.
-    late : bool
-        Whether values were rounded to the narrow type before they were multiplied by the magnitude.
-    cast : str
-        How values came to their type: "" rounded, "cut", or the type they were rounded to before.
     """
 
     name: str
@@ -92,8 +94,6 @@ class Way:
     angles: str = "float64"
     method: str = ""
     running: bool = False
-    late: bool = False
-    cast: str = ""
 
     def angles_at(self, positions: Floats) -> Floats:
         """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
@@ -111,19 +111,10 @@ class Way:
 
     def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
-        plain = isinstance(magnitude, float) and magnitude == 1
         if self.name in ("exact", "float64") or dtype == "float64":
-            return rounded(values if plain else values * magnitude, dtype)
-        if plain and not self.cast:
-            return rounded(values, "float32") if dtype == "float32" else rounded(rounded(values, "float32"), dtype)
-        single, factor = rounded(values, "float32"), rounded(np.asarray(magnitude, float), "float32")
-        if self.late:
-            return rounded(rounded(single, dtype) * rounded(factor, dtype), dtype)
-        product = rounded(single * factor, "float32")
-        if self.cast == "cut":
-            bits = np.ascontiguousarray(product, np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-            return bits.view(np.float32).astype(np.float64)
-        return rounded(rounded(product, self.cast or "float32"), dtype)
+            return rounded(values * magnitude, dtype)
+        product = rounded(values, "float32") * rounded(np.asarray(magnitude, float), "float32")
+        return rounded(rounded(product, "float32"), dtype)
 
     def compute(
         self, positions: Floats, magnitude: Floats | float, dtype: str, near: Circle | None = None
@@ -156,10 +147,7 @@ class Way:
             return "float64 arithmetic"
         steps = {"frequencies": self.frequency_type, "positions": self.positions, "angles": self.angles}
         coarse = [step for step, kind in steps.items() if kind == self.name]
-        said = f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
-        if self.cast == "cut":
-            said += ", values cut instead of rounded"
-        return said
+        return f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
 
     @property
     def frequency_type(self) -> str:
@@ -183,6 +171,11 @@ class Score:
     def fits(self) -> bool:
         """Whether the way explains the sample."""
         return self.close >= MIN_CLOSE
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no other way need be looked at."""
+        return self.close == 1.0 and self.equal > MIN_EQUAL
 
 
 @dataclass(frozen=True)
@@ -288,7 +281,7 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
 
 
 def ways(
-    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, magnitude: bool, running: bool
+    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, running: bool
 ) -> Iterator[Way]:
     """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
     yield Way("exact", exact)
@@ -309,13 +302,6 @@ def ways(
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
                 yield Way(low, rounded(first, f), p, a, "rounded")
-    if dtype in LOW_TYPES:
-        if magnitude:
-            yield Way("float32", first, "float32", "float32", "rounded", late=True)
-        yield Way("float32", first, "float32", "float32", "rounded", cast="cut")
-        yield Way(
-            "float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16"
-        )
 
 
 def _typical(gap: Floats) -> float:
@@ -340,28 +326,17 @@ def score(way: Way, shown: Shown) -> Score:
 
 def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, *, running: bool = False) -> Score:
     """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
-    some = shown.few()
-    plain = Way("exact", exact)
+    some, plain = shown.few(), Way("exact", exact)
     gaps = [np.abs(values - made) for values, made in some.few(FIRST_ROWS).pairs(plain)]
     if "angles" not in some.parts and not min(map(_typical, gaps)) < PLAUSIBLE_GAP:
         return Score(plain, 0.0, 0.0, np.inf)
-    glance = some.few(40) if len(some.positions) > 80 else some
-    best: Score | None = None
-    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=shown.size != 1, running=running))
-    looked = []
-    for way in candidates:
-        quick = score(way, glance)
-        looked.append((quick, way))
-        if quick.close == 1.0 and quick.equal > 0.9:
-            full = score(way, some)
-            if full.close == 1.0 and full.equal > 0.9:
-                return full
-    looked.sort(key=lambda item: (-round(item[0].close, 2), -round(item[0].equal, 2)))
-    if looked[0][0].close < MIN_GLANCE:
-        return looked[0][0]
-    for _, way in looked[:6]:
-        full = score(way, some)
-        if best is None or (round(full.close, 3), round(full.equal, 2)) > (round(best.close, 3), round(best.equal, 2)):
-            best = full
-    assert best is not None
-    return best
+    looked, glance = list[Score](), some.few(GLANCE_ROWS)
+    for way in ways(exact, singles, shown.dtype, shown.positions, running=running):
+        looked.append(score(way, glance))
+        if looked[-1].is_good and (full := score(way, some)).is_good:
+            return full
+    looked.sort(key=lambda one: (-round(one.close, 2), -round(one.equal, 2)))
+    if looked[0].close < MIN_GLANCE:
+        return looked[0]
+    full_scores = [score(one.way, some) for one in looked[:MAX_WAYS]]
+    return max(full_scores, key=lambda one: (round(one.close, 3), round(one.equal, 2)))

@@ -502,9 +502,10 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
     own = Expectation(replace(name, start=want.start, step=want.step))
+    spoiled = total.rows if (name.start, name.step) == (want.start, want.step) else None
     mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k))
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, spoiled))
         for k, plane in enumerate(planes)
     ]
     said = located(mine, theirs)

@@ -72,7 +72,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             if found is not None and (found.recipe is not None or is_masked(table)):
                 return found
         rules = [identify_vector] if _holds_vectors_only(table) else []
-        rules += [identify_waves, identify_grid] if is_wide(table) else [identify_grid, identify_waves]
+        waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds
+        rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
+        of_pairs = False
         for rule in (*rules, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
@@ -80,7 +82,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
-            if rule is identify_waves and is_large(table) and found and found.measured[0].startswith(PAIRS):
+            of_pairs |= found is not None and is_large(table) and found.measured[0].startswith(PAIRS)
+            if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
                 break  # cosines and sines are no bias
         return unknown or replace(NONE, measured=statistics_of(table))
 
@@ -209,7 +212,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
     if found.explained < MIN_EXPLAINED or best.named.listed:
-        return _measured_only(measured, best)
+        return _measured_only(measured, best, found.explained)
     return described(best, found, names)
 
 
@@ -295,7 +298,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
-def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
+def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
@@ -310,9 +313,10 @@ def _measured_only(measured: Measured, nearest: WaveName | None) -> Identificati
     elif nearest is None:
         said += "; the frequencies follow no known rule"
     else:
-        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * nearest.score.close:.3g} % of the values"
+        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
-    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays)
+    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays,
+                          nearly=explained)  # fmt: skip
 
 
 LAYOUT_WORDS = {
