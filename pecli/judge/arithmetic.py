@@ -101,13 +101,15 @@ class Way:
         p = p[:, None] if p.ndim == 1 else p
         if not self.running:
             return rounded(p * self.frequencies, self.angles)
-        ratio = rounded(self.frequencies[1:2], "float32") if len(self.frequencies) > 1 else np.ones(1)
-        found = np.empty((len(p), len(self.frequencies)))
+        w, k = self.frequencies, np.arange(len(self.frequencies))
+        ratio = rounded(w[1:2] / w[0], "float32")
+        slower = rounded(w / (w[1] / w[0]) ** k, "float32")  # a scaling is applied to each angle
+        found = np.empty((len(p), len(w)))
         current = rounded(p[:, 0], "float32")
-        for k in range(len(self.frequencies)):
-            found[:, k] = current
+        for number in k:
+            found[:, number] = current
             current = rounded(current * ratio, "float32")
-        return found
+        return rounded(found * slower, "float32")
 
     def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
@@ -280,9 +282,7 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             yield "exponential of a float32 product", (logs / f32(factor)).astype(np.float64)
 
 
-def ways(
-    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, running: bool
-) -> Iterator[Way]:
+def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats) -> Iterator[Way]:
     """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
     yield Way("exact", exact)
     if dtype == "float64":
@@ -293,7 +293,7 @@ def ways(
     first = next(iter(singles.values()))
     for method, frequencies in singles.items():
         yield Way("float32", frequencies, "float64", "float64", method)
-    if running:
+    if len(exact) > 1 and (exact > 0).all():
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
         coarse = not np.array_equal(rounded(positions, low), positions)
@@ -324,14 +324,14 @@ def score(way: Way, shown: Shown) -> Score:
     return Score(way, equal / max(1, count), close / max(1, count), worst)
 
 
-def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, *, running: bool = False) -> Score:
+def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown) -> Score:
     """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
     some, plain = shown.few(), Way("exact", exact)
     gaps = [np.abs(values - made) for values, made in some.few(FIRST_ROWS).pairs(plain)]
     if "angles" not in some.parts and not min(map(_typical, gaps)) < PLAUSIBLE_GAP:
         return Score(plain, 0.0, 0.0, np.inf)
     looked, glance = list[Score](), some.few(GLANCE_ROWS)
-    for way in ways(exact, singles, shown.dtype, shown.positions, running=running):
+    for way in ways(exact, singles, shown.dtype, shown.positions):
         looked.append(score(way, glance))
         if looked[-1].is_good and (full := score(way, some)).is_good:
             return full

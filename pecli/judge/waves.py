@@ -377,7 +377,7 @@ def arithmetic_of(measured: Measured, encoding: str, named: Named, positions: Fl
     if reading.is_alone:
         parts = {"cos": part} if quarter in (0, 2) else {"sin": other}
     shown = Shown(positions, parts, measured.dtype, magnitude_of(measured, named))
-    return best_way(named.frequencies, singles_of(encoding, named), shown, running=named.series is not None)
+    return best_way(named.frequencies, singles_of(encoding, named), shown)
 
 
 MAX_DOUBTFUL_ROWS = 128
