@@ -71,6 +71,8 @@ VALUE_GAP = 2e-3
 """Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
 MIN_VALUE_ROWS = 4
 """Rows by which a mistake is told; of fewer, several give the same values."""
+MAX_VALUE_ROWS = 256
+"""Rows that a mistake is told by at most; the values of each mistake are computed for them."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -227,6 +229,7 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
 def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
     """Return the declared mistake whose values, computed column by column, are those of one array."""
     rows = sample_rows(plane.rows, plane.width)
+    rows = rows[:: 1 + len(rows) // MAX_VALUE_ROWS]
     values = plane.at(rows)
     positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
     for change in _mistakes(want) if plane.rows >= MIN_VALUE_ROWS else ():

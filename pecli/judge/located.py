@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
+from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
 from pecli.tables.comparison import Finding
@@ -175,8 +176,8 @@ class ArrayPair:
         """Return expected rows, rounded to the stored type of those at hand."""
         if rows is self.places:
             return self.sample[1]
-        steps, small = np.abs(np.diff(rows)), count_of(self.theirs) * width_of(self.theirs) <= MAX_HELD
-        if small and np.count_nonzero(steps > 1) > len(rows) // 2 and (rows >= 0).all():
+        apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.theirs) * width_of(self.theirs) <= MAX_HELD
+        if small and np.count_nonzero(apart) > max(MAX_APART, len(rows) // 4) and (rows >= 0).all():
             return self.as_stored(_numbers(self.theirs, self._held[rows]))
         return self.as_stored(rows_at(self.theirs, rows))
 
@@ -637,10 +638,9 @@ def _cut(values: Floats, kind: str) -> Floats:
 
 def _short(value: float, near: float) -> float:
     """Return the shortest decimal within a distance, or the number itself."""
-    if not math.isfinite(value):
+    if not abs(value) > near or not math.isfinite(value):
         return 0.0
-    shorter = (float(f"{value:.{digits}g}") for digits in range(1, 8))
-    return next((one for one in shorter if abs(one - value) <= near), value) if abs(value) > near else 0.0
+    return float(shortest(value - near, value + near)) if near else value
 
 
 # Order
