@@ -7,14 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
 from pecli.judge.grids import identify_grid
 from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
 from pecli.judge.vectors import identify_vector
-from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
+from pecli.judge.waves import (
+    Measured,
+    WaveName,
+    by_rows,
+    lone_readings,
+    magnitude_of,
+    measured_readings,
+    merit,
+    names_of,
+    wave_groups,
+)
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
@@ -151,13 +160,6 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
     unknown: Identification | None = None
-    if planes and all(_repeats(plane) for plane in planes):
-        for group in wave_groups([replace(plane, rows=1) for plane in planes]):
-            found = _of_group(group, stated)
-            if found is not None and found.recipe is not None:
-                said = f"all {planes[0].rows:,} rows are equal: each is that of {found.recipe}"
-                return replace(NONE, measured=(said,))
-        return None
     for turned in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
@@ -169,12 +171,6 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if turned else unknown or found
     return unknown
-
-
-def _repeats(plane: Plane) -> bool:
-    """Whether rows repeat the first one, which is no constant."""
-    values = plane.at(sample_rows(plane.rows, plane.width))
-    return len(values) > 1 and len(np.unique(values[0])) > 2 and bool((values == values[0]).all())
 
 
 def _numbers(dtype: str) -> bool:
