@@ -37,9 +37,9 @@ MAX_DOUBLE = 1e-6
 """Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
 LIBRARY_SINE = 1.0
 """Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
-MAX_SERIES = 0.03
-"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 131072 are off by
-0.008, and the terms left out are below 2e-12."""
+MAX_SERIES = 0.12
+"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 1048576 are off
+by 0.06, and the terms left out are below 2e-12."""
 MIN_EQUAL = 0.9
 """Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
 GLANCE_ROWS = 40
@@ -65,7 +65,8 @@ def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
         apart = angles - near.angles
         square = apart * apart
         if square.max(initial=0.0) < MAX_SERIES**2:
-            c, s = 1 - square * (0.5 - square / 24), apart * (1 - square * (1 / 6 - square / 120))
+            c = 1 - square * (1 / 2 - square * (1 / 24 - square / 720))
+            s = apart * (1 - square * (1 / 6 - square * (1 / 120 - square / 5040)))
             return near.cos * c - near.sin * s, near.sin * c + near.cos * s
     return np.cos(angles), np.sin(angles)
 
@@ -182,12 +183,16 @@ class Score:
 
 @dataclass(frozen=True)
 class Limits:
-    """By how much values of some rows may differ from those of a way and be explained by it."""
+    """By how much values of some rows may differ from those of a way and be explained by it.
+
+    `typical` is the gap that half of the values must be below for float32 frequencies to explain any.
+    """
 
     way: Way
     positions: Floats
     dtype: str
     size: float
+    typical: float = np.inf
 
     @cached_property
     def _doubt(self) -> Floats:
@@ -200,12 +205,12 @@ class Limits:
 
         The unit is one in the last place; what float32 frequencies leave open is not counted in units.
         """
-        rows, columns = np.divmod(odd, have.shape[1])
-        some, exact = have[rows, columns], self.way.name == "exact"
-        gap, one = np.abs(some - made[rows, columns]), unit(some, self.dtype)
+        some, other, exact = have.ravel()[odd], made.ravel()[odd], self.way.name == "exact"
+        gap, one = np.abs(some - other), unit(some, self.dtype)
         allowed = (CLOSE if self.size == 1 else MAGNIFIED) * one
         in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
         if in_double:
+            rows, columns = np.divmod(odd, have.shape[1])
             w = np.abs(self.way.frequencies)
             steps = w * FLOAT64_UNITS * (1 + np.abs(np.log(np.maximum(w, 1e-300))))
             double = 2.0**-53 * (2 + np.abs(self.positions[rows]) * steps[columns]) * max(1.0, self.size)
@@ -213,10 +218,11 @@ class Limits:
         inside = gap <= allowed
         worst = float((gap / one)[inside].max(initial=0.0))
         doubted = not in_double and not exact and not inside.all()
-        if doubted and 2 * np.count_nonzero(~(gap < NEAR_GAP)) < have.size:
-            slack = self._doubt[rows, columns]
-            if not angles:  # the other one of cosine and sine
-                slack *= np.sqrt(np.maximum(self.size**2 - some * some, 0)) + self.size * slack / 2
+        if doubted and 2 * np.count_nonzero(~(gap < self.typical)) < have.size:
+            slack = self._doubt.ravel()[odd]
+            if not angles:  # times the sine of what a cosine is of, and the other way round
+                least = np.minimum(np.abs(some), np.abs(other))
+                slack *= np.sqrt(np.maximum(self.size**2 - least * least, 0)) + self.size * slack / 2
             inside |= gap <= allowed + LIBRARY_SINE * one + slack
         return gap, inside, worst
 
@@ -312,7 +318,7 @@ def _typical(gap: Floats) -> float:
 
 def score(way: Way, shown: Shown) -> Score:
     """Return how well a way gives sampled values."""
-    limits = Limits(way, shown.positions, shown.dtype, shown.size)
+    limits = Limits(way, shown.positions, shown.dtype, shown.size, NEAR_GAP)
     equal, close, count, worst = 0, 0, 0, 0.0
     with np.errstate(all="ignore"):
         for values, made in shown.pairs(way):

@@ -156,8 +156,10 @@ class Expectation:
         quarter = int(np.round(phases.get(self.name.phase, 0.0) / (np.pi / 2))) % 4
         cos, sin = parts["cos"], parts["sin"]
         found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+        if not self.name.named.blank:
+            return found
         blank = np.isin(positions, self.name.named.blank)
-        return [np.where(blank[:, None], 0.0, part) for part in found] if blank.any() else found
+        return [np.where(blank[:, None], 0.0, part) for part in found]
 
     def compare(self, start: int, stop: int) -> Iterator[Departures]:
         """Yield what at most `rows` rows hold beside the expected, for each place of a component."""
