@@ -37,9 +37,15 @@ MAX_DOUBLE = 1e-6
 """Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
 LIBRARY_SINE = 1.0
 """Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
-MAX_SERIES = 0.03
-"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 131072 are off by
-0.008, and the terms left out are below 2e-12."""
+MAX_SERIES = 0.12
+"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 1048576 are off
+by 0.06, and the terms left out are below 2e-12."""
+MIN_EQUAL = 0.9
+"""Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
+GLANCE_ROWS = 40
+"""Rows by which all ways are looked at first; the best ones are compared on more."""
+MAX_WAYS = 6
+"""Ways that are compared on all sampled rows; more cost time."""
 LOW_TYPES = ("bfloat16", "float16")
 FLOAT64_UNITS = 3.0
 """Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
@@ -59,7 +65,8 @@ def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
         apart = angles - near.angles
         square = apart * apart
         if square.max(initial=0.0) < MAX_SERIES**2:
-            c, s = 1 - square * (0.5 - square / 24), apart * (1 - square * (1 / 6 - square / 120))
+            c = 1 - square * (1 / 2 - square * (1 / 24 - square / 720))
+            s = apart * (1 - square * (1 / 6 - square * (1 / 120 - square / 5040)))
             return near.cos * c - near.sin * s, near.sin * c + near.cos * s
     return np.cos(angles), np.sin(angles)
 
@@ -80,10 +87,6 @@ class Way:
         How float32 frequencies came about.
     running : bool
         Whether each angle is the one before times a constant, rounded each time.
-    late : bool
-        Whether values were rounded to the narrow type before they were multiplied by the magnitude.
-    cast : str
-        How values came to their type: "" rounded, "cut", or the type they were rounded to before.
     """
 
     name: str
@@ -92,8 +95,6 @@ class Way:
     angles: str = "float64"
     method: str = ""
     running: bool = False
-    late: bool = False
-    cast: str = ""
 
     def angles_at(self, positions: Floats) -> Floats:
         """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
@@ -101,29 +102,22 @@ class Way:
         p = p[:, None] if p.ndim == 1 else p
         if not self.running:
             return rounded(p * self.frequencies, self.angles)
-        ratio = rounded(self.frequencies[1:2], "float32") if len(self.frequencies) > 1 else np.ones(1)
-        found = np.empty((len(p), len(self.frequencies)))
+        w, k = self.frequencies, np.arange(len(self.frequencies))
+        ratio = rounded(w[1:2] / w[0], "float32")
+        slower = rounded(w / (w[1] / w[0]) ** k, "float32")  # a scaling is applied to each angle
+        found = np.empty((len(p), len(w)))
         current = rounded(p[:, 0], "float32")
-        for k in range(len(self.frequencies)):
-            found[:, k] = current
+        for number in k:
+            found[:, number] = current
             current = rounded(current * ratio, "float32")
-        return found
+        return rounded(found * slower, "float32")
 
     def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
-        plain = isinstance(magnitude, float) and magnitude == 1
         if self.name in ("exact", "float64") or dtype == "float64":
-            return rounded(values if plain else values * magnitude, dtype)
-        if plain and not self.cast:
-            return rounded(values, "float32") if dtype == "float32" else rounded(rounded(values, "float32"), dtype)
-        single, factor = rounded(values, "float32"), rounded(np.asarray(magnitude, float), "float32")
-        if self.late:
-            return rounded(rounded(single, dtype) * rounded(factor, dtype), dtype)
-        product = rounded(single * factor, "float32")
-        if self.cast == "cut":
-            bits = np.ascontiguousarray(product, np.float32).view(np.uint32) & np.uint32(0xFFFF0000)
-            return bits.view(np.float32).astype(np.float64)
-        return rounded(rounded(product, self.cast or "float32"), dtype)
+            return rounded(values * magnitude, dtype)
+        product = rounded(values, "float32") * rounded(np.asarray(magnitude, float), "float32")
+        return rounded(rounded(product, "float32"), dtype)
 
     def compute(
         self, positions: Floats, magnitude: Floats | float, dtype: str, near: Circle | None = None
@@ -156,10 +150,7 @@ class Way:
             return "float64 arithmetic"
         steps = {"frequencies": self.frequency_type, "positions": self.positions, "angles": self.angles}
         coarse = [step for step, kind in steps.items() if kind == self.name]
-        said = f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
-        if self.cast == "cut":
-            said += ", values cut instead of rounded"
-        return said
+        return f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
 
     @property
     def frequency_type(self) -> str:
@@ -184,15 +175,24 @@ class Score:
         """Whether the way explains the sample."""
         return self.close >= MIN_CLOSE
 
+    @property
+    def is_good(self) -> bool:
+        """Whether no other way need be looked at."""
+        return self.close == 1.0 and self.equal > MIN_EQUAL
+
 
 @dataclass(frozen=True)
 class Limits:
-    """By how much values of some rows may differ from those of a way and be explained by it."""
+    """By how much values of some rows may differ from those of a way and be explained by it.
+
+    `typical` is the gap that half of the values must be below for float32 frequencies to explain any.
+    """
 
     way: Way
     positions: Floats
     dtype: str
     size: float
+    typical: float = np.inf
 
     @cached_property
     def _doubt(self) -> Floats:
@@ -205,12 +205,12 @@ class Limits:
 
         The unit is one in the last place; what float32 frequencies leave open is not counted in units.
         """
-        rows, columns = np.divmod(odd, have.shape[1])
-        some, exact = have[rows, columns], self.way.name == "exact"
-        gap, one = np.abs(some - made[rows, columns]), unit(some, self.dtype)
+        some, other, exact = have.ravel()[odd], made.ravel()[odd], self.way.name == "exact"
+        gap, one = np.abs(some - other), unit(some, self.dtype)
         allowed = (CLOSE if self.size == 1 else MAGNIFIED) * one
         in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
         if in_double:
+            rows, columns = np.divmod(odd, have.shape[1])
             w = np.abs(self.way.frequencies)
             steps = w * FLOAT64_UNITS * (1 + np.abs(np.log(np.maximum(w, 1e-300))))
             double = 2.0**-53 * (2 + np.abs(self.positions[rows]) * steps[columns]) * max(1.0, self.size)
@@ -218,10 +218,11 @@ class Limits:
         inside = gap <= allowed
         worst = float((gap / one)[inside].max(initial=0.0))
         doubted = not in_double and not exact and not inside.all()
-        if doubted and 2 * np.count_nonzero(~(gap < NEAR_GAP)) < have.size:
-            slack = self._doubt[rows, columns]
-            if not angles:  # the other one of cosine and sine
-                slack *= np.sqrt(np.maximum(self.size**2 - some * some, 0)) + self.size * slack / 2
+        if doubted and 2 * np.count_nonzero(~(gap < self.typical)) < have.size:
+            slack = self._doubt.ravel()[odd]
+            if not angles:  # times the sine of what a cosine is of, and the other way round
+                least = np.minimum(np.abs(some), np.abs(other))
+                slack *= np.sqrt(np.maximum(self.size**2 - least * least, 0)) + self.size * slack / 2
             inside |= gap <= allowed + LIBRARY_SINE * one + slack
         return gap, inside, worst
 
@@ -287,9 +288,7 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
             yield "exponential of a float32 product", (logs / f32(factor)).astype(np.float64)
 
 
-def ways(
-    exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats, *, magnitude: bool, running: bool
-) -> Iterator[Way]:
+def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats) -> Iterator[Way]:
     """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
     yield Way("exact", exact)
     if dtype == "float64":
@@ -300,7 +299,7 @@ def ways(
     first = next(iter(singles.values()))
     for method, frequencies in singles.items():
         yield Way("float32", frequencies, "float64", "float64", method)
-    if running:
+    if len(exact) > 1 and (exact > 0).all():
         yield Way("float32", exact, "float32", "float32", "running product", running=True)
     for low in LOW_TYPES:
         coarse = not np.array_equal(rounded(positions, low), positions)
@@ -309,13 +308,6 @@ def ways(
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
                 yield Way(low, rounded(first, f), p, a, "rounded")
-    if dtype in LOW_TYPES:
-        if magnitude:
-            yield Way("float32", first, "float32", "float32", "rounded", late=True)
-        yield Way("float32", first, "float32", "float32", "rounded", cast="cut")
-        yield Way(
-            "float32", first, "float64", "float64", "rounded", cast="float16" if dtype == "bfloat16" else "bfloat16"
-        )
 
 
 def _typical(gap: Floats) -> float:
@@ -326,7 +318,7 @@ def _typical(gap: Floats) -> float:
 
 def score(way: Way, shown: Shown) -> Score:
     """Return how well a way gives sampled values."""
-    limits = Limits(way, shown.positions, shown.dtype, shown.size)
+    limits = Limits(way, shown.positions, shown.dtype, shown.size, NEAR_GAP)
     equal, close, count, worst = 0, 0, 0, 0.0
     with np.errstate(all="ignore"):
         for values, made in shown.pairs(way):
@@ -338,30 +330,19 @@ def score(way: Way, shown: Shown) -> Score:
     return Score(way, equal / max(1, count), close / max(1, count), worst)
 
 
-def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown, *, running: bool = False) -> Score:
+def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown) -> Score:
     """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
-    some = shown.few()
-    plain = Way("exact", exact)
+    some, plain = shown.few(), Way("exact", exact)
     gaps = [np.abs(values - made) for values, made in some.few(FIRST_ROWS).pairs(plain)]
     if "angles" not in some.parts and not min(map(_typical, gaps)) < PLAUSIBLE_GAP:
         return Score(plain, 0.0, 0.0, np.inf)
-    glance = some.few(40) if len(some.positions) > 80 else some
-    best: Score | None = None
-    candidates = list(ways(exact, singles, shown.dtype, shown.positions, magnitude=shown.size != 1, running=running))
-    looked = []
-    for way in candidates:
-        quick = score(way, glance)
-        looked.append((quick, way))
-        if quick.close == 1.0 and quick.equal > 0.9:
-            full = score(way, some)
-            if full.close == 1.0 and full.equal > 0.9:
-                return full
-    looked.sort(key=lambda item: (-round(item[0].close, 2), -round(item[0].equal, 2)))
-    if looked[0][0].close < MIN_GLANCE:
-        return looked[0][0]
-    for _, way in looked[:6]:
-        full = score(way, some)
-        if best is None or (round(full.close, 3), round(full.equal, 2)) > (round(best.close, 3), round(best.equal, 2)):
-            best = full
-    assert best is not None
-    return best
+    looked, glance = list[Score](), some.few(GLANCE_ROWS)
+    for way in ways(exact, singles, shown.dtype, shown.positions):
+        looked.append(score(way, glance))
+        if looked[-1].is_good and (full := score(way, some)).is_good:
+            return full
+    looked.sort(key=lambda one: (-round(one.close, 2), -round(one.equal, 2)))
+    if looked[0].close < MIN_GLANCE:
+        return looked[0]
+    full_scores = [score(one.way, some) for one in looked[:MAX_WAYS]]
+    return max(full_scores, key=lambda one: (round(one.close, 3), round(one.equal, 2)))

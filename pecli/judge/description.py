@@ -85,6 +85,8 @@ class Identification:
         The file's arrays that the recipe accounts for.
     measured : tuple of str
         Of an unknown table, what was measured.
+    nearly : float
+        Of an unknown table, the share of the values that the nearest recipe gives.
     """
 
     recipe: str | None
@@ -97,6 +99,7 @@ class Identification:
     count: int = 0
     arrays: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
+    nearly: float = 0.0
 
     def __repr__(self) -> str:
         if self.recipe is None:

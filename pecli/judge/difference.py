@@ -17,7 +17,6 @@ from itertools import takewhile
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import is_large, refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
@@ -29,6 +28,7 @@ from pecli.judge.waves import (
     bound,
     exactly,
     fitted,
+    lone_readings,
     magnitude_of,
     measured_readings,
     names_of,
@@ -71,6 +71,8 @@ VALUE_GAP = 2e-3
 """Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
 MIN_VALUE_ROWS = 4
 """Rows by which a mistake is told; of fewer, several give the same values."""
+MAX_VALUE_ROWS = 256
+"""Rows that a mistake is told by at most; the values of each mistake are computed for them."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -227,6 +229,7 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
 def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
     """Return the declared mistake whose values, computed column by column, are those of one array."""
     rows = sample_rows(plane.rows, plane.width)
+    rows = rows[:: 1 + len(rows) // MAX_VALUE_ROWS]
     values = plane.at(rows)
     positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
     for change in _mistakes(want) if plane.rows >= MIN_VALUE_ROWS else ():
@@ -317,7 +320,6 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     """Yield the expected parameters, then what they are mistaken for, as far as the measured frequencies allow."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
     if len(want.named.frequencies) != pairs.count:
-        yield from _fewer_pairs(pairs, base, float(want.step))
         return
     yield base, [], "same"
     step = _other_step(pairs, base)
@@ -340,18 +342,6 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
                             by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
     yield from _some_pairs(pairs, base)
-
-
-def _fewer_pairs(pairs: Pairs, base: Named, step: float) -> Iterator[tuple[Named, list[str], str]]:
-    """Yield the expected pairs without the first or the last ones."""
-    w, count = base.frequencies, pairs.count
-    for first in (0, len(w) - count) if 0 < count < len(w) else ():
-        some = w[first : first + count]
-        if pairs.at(LEVELS["float32"]).fits(some, step):
-            gone = np.delete(np.arange(len(w)), np.s_[first : first + count])
-            verb = "is" if len(gone) == 1 else "are"
-            said = f"{count} pairs where {len(w)} were expected: {numbered('pair', gone)} {verb} missing"
-            yield replace(base, frequencies=some, by_engine=False), [said], "pairs"
 
 
 def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
@@ -502,9 +492,10 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
     own = Expectation(replace(name, start=want.start, step=want.step))
+    spoiled = total.rows if (name.start, name.step) == (want.start, want.step) else None
     mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k))
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, spoiled))
         for k, plane in enumerate(planes)
     ]
     said = located(mine, theirs)
@@ -572,7 +563,6 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that sines and cosines are exchanged, or have the other sign."""
     measured = name.measured
     if measured.reading.is_alone:
-        array = measured.planes[0].array.name
         part, held, gone = ("sin", "sine", "cosine") if name.phase.startswith("sin") else ("cos", "cosine", "sine")
         if name.phase.endswith("negated"):
             yield Finding("sign", f"every {held} has the other sign")
@@ -582,8 +572,6 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
                 yield Finding("exchanged", f"every column holds {held}s where {gone}s were expected")
         elif one and want.named.table.get("layout") != "angles":
             yield Finding("exchanged", f"every column holds {held}s: the {gone}s are missing")
-        elif array in ("cos", "sin") and array != part:
-            yield Finding("exchanged", f"the array '{array}' holds the {held}s")
     elif len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield Finding("exchanged", "sin and cos are exchanged")
     elif name.phase:

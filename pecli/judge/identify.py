@@ -7,14 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.judge.alone import lone_readings
 from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification
 from pecli.judge.grids import identify_grid
 from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
 from pecli.judge.vectors import identify_vector
-from pecli.judge.waves import Measured, WaveName, by_rows, magnitude_of, measured_readings, merit, names_of, wave_groups
+from pecli.judge.waves import (
+    Measured,
+    WaveName,
+    by_rows,
+    lone_readings,
+    magnitude_of,
+    measured_readings,
+    merit,
+    names_of,
+    wave_groups,
+)
 from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
@@ -72,7 +81,9 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             if found is not None and (found.recipe is not None or is_masked(table)):
                 return found
         rules = [identify_vector] if _holds_vectors_only(table) else []
-        rules += [identify_waves, identify_grid] if is_wide(table) else [identify_grid, identify_waves]
+        waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds
+        rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
+        of_pairs = False
         for rule in (*rules, identify_bias):
             found = rule(table, positions) if rule is identify_waves else rule(table)
             if found is not None and found.recipe is not None:
@@ -80,7 +91,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
-            if rule is identify_waves and is_large(table) and found and found.measured[0].startswith(PAIRS):
+            of_pairs |= found is not None and is_large(table) and found.measured[0].startswith(PAIRS)
+            if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
                 break  # cosines and sines are no bias
         return unknown or replace(NONE, measured=statistics_of(table))
 
@@ -148,13 +160,6 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
     unknown: Identification | None = None
-    if planes and all(_repeats(plane) for plane in planes):
-        for group in wave_groups([replace(plane, rows=1) for plane in planes]):
-            found = _of_group(group, stated)
-            if found is not None and found.recipe is not None:
-                said = f"all {planes[0].rows:,} rows are equal: each is that of {found.recipe}"
-                return replace(NONE, measured=(said,))
-        return None
     for turned in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
@@ -166,12 +171,6 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if turned else unknown or found
     return unknown
-
-
-def _repeats(plane: Plane) -> bool:
-    """Whether rows repeat the first one, which is no constant."""
-    values = plane.at(sample_rows(plane.rows, plane.width))
-    return len(values) > 1 and len(np.unique(values[0])) > 2 and bool((values == values[0]).all())
 
 
 def _numbers(dtype: str) -> bool:
@@ -209,7 +208,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
     if found.explained < MIN_EXPLAINED or best.named.listed:
-        return _measured_only(measured, best)
+        return _measured_only(measured, best, found.explained)
     return described(best, found, names)
 
 
@@ -295,7 +294,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
-def _measured_only(measured: Measured, nearest: WaveName | None) -> Identification:
+def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
@@ -310,9 +309,10 @@ def _measured_only(measured: Measured, nearest: WaveName | None) -> Identificati
     elif nearest is None:
         said += "; the frequencies follow no known rule"
     else:
-        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * nearest.score.close:.3g} % of the values"
+        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
-    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays)
+    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays,
+                          nearly=explained)  # fmt: skip
 
 
 LAYOUT_WORDS = {

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
+from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
 from pecli.tables.comparison import Finding
@@ -34,7 +35,8 @@ FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are told from each other
 MAX_KEYS = 64  # columns among them, evenly spread
 MAX_APART = 64  # rows between two wanted ones that are read with them
-MAX_HELD = 1 << 22  # values of a table whose axes are exchanged in memory
+MAX_HELD = 1 << 24  # values of a table in memory whose rows are read in another order
+MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
 DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
 MAX_NOISE = 0.01  # of the largest expected value: float32 phases at position 131072 are off by 0.008
@@ -78,11 +80,14 @@ def width_of(array: Rows) -> int:
 
 def floats(array: Rows, start: int, stop: int) -> Floats:
     """Return rows as float64, (stop - start, width)."""
-    values = np.asarray(array.read(start, stop))
+    return _numbers(array, np.asarray(array.read(start, stop)))
+
+
+def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
     if values.dtype.kind == "c":
         values = np.ascontiguousarray(values).view(values.real.dtype)
     stored = "bfloat16" if values.dtype == np.uint16 and array.dtype == "bfloat16" else ""
-    return numbers(values, stored).reshape(stop - start, width_of(array))
+    return numbers(values, stored).reshape(-1, width_of(array))
 
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
@@ -162,9 +167,19 @@ class ArrayPair:
         near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs], 0 if how == "stored" else DOUBLE)
         return max(near, MAX_NOISE if how == "noise" else 0.0) * self.scale
 
+    @cached_property
+    def _held(self) -> NDArray[Any]:
+        """The expected rows as they are stored, in memory."""
+        return np.asarray(self.theirs.read(0, count_of(self.theirs))).reshape(count_of(self.theirs), -1)
+
     def expected(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of those at hand."""
-        return self.sample[1] if rows is self.places else self.as_stored(rows_at(self.theirs, rows))
+        if rows is self.places:
+            return self.sample[1]
+        apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.theirs) * width_of(self.theirs) <= MAX_HELD
+        if small and np.count_nonzero(apart) > max(MAX_APART, len(rows) // 4) and (rows >= 0).all():
+            return self.as_stored(_numbers(self.theirs, self._held[rows]))
+        return self.as_stored(rows_at(self.theirs, rows))
 
     def as_stored(self, values: Floats) -> Floats:
         """Return values rounded to the stored type of those at hand."""
@@ -623,10 +638,9 @@ def _cut(values: Floats, kind: str) -> Floats:
 
 def _short(value: float, near: float) -> float:
     """Return the shortest decimal within a distance, or the number itself."""
-    if not math.isfinite(value):
+    if not abs(value) > near or not math.isfinite(value):
         return 0.0
-    shorter = (float(f"{value:.{digits}g}") for digits in range(1, 8))
-    return next((one for one in shorter if abs(one - value) <= near), value) if abs(value) > near else 0.0
+    return float(shortest(value - near, value + near)) if near else value
 
 
 # Order
@@ -727,7 +741,7 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
     shape, own = differing[0].theirs.shape, differing[0].mine.shape
     size, plain = math.prod(shape), tuple(range(len(shape)))
     same = all((pair.mine.shape, pair.theirs.shape) == (own, shape) for pair in differing)
-    if not same or size != math.prod(own) or size > MAX_HELD or len(shape) > 4:
+    if not same or size != math.prod(own) or size > MAX_EXCHANGED or len(shape) > 4:
         return
     for axes in permutations(plain):
         order = f"({', '.join(map(str, axes))})"

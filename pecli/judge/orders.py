@@ -172,10 +172,9 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
         yield f"{kept}: {unit} 1 holds what was expected at {unit} {found[1]}", found[0] + step * places
     times = int(np.argmax(found != found[0]))
     if times > 1 and found[0] == 0:
-        yield (
-            f"every {unit} is there {times} times: {unit} {times} holds what was expected at {unit} 1",
-            places // times,
-        )
+        often = "twice" if times == 2 else f"{times} times"
+        text = f"every {unit} is there {often}: {unit} {times} holds what was expected at {unit} 1"
+        yield text, places // times
     again = 1 + int(np.argmax(found[1:] == 0)) if n > 2 and (found[1:] == 0).any() else 0
     if again > 1 and found[0] == 0:
         yield (

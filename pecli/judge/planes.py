@@ -55,7 +55,7 @@ class Plane:
     part : {"", "real", "imag"}
         Of complex values.
     values : (rows, width) ndarray, optional
-        In memory as they are stored, of an array whose axes were exchanged.
+        In memory, as they are stored or as float64, of an array whose axes were exchanged.
     """
 
     table: Tabular
@@ -70,7 +70,8 @@ class Plane:
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
         if self.values is not None:
-            return numbers(self.values[start:stop], self.array.dtype, self.part)
+            some = self.values[start:stop]
+            return some.copy() if some.dtype == np.float64 else numbers(some, self.array.dtype, self.part)
         return numbers(self.stored(start, stop), self.array.dtype, self.part)
 
     def stored(self, start: int, stop: int) -> NDArray[Any]:

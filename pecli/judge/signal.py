@@ -115,15 +115,16 @@ def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | N
 
 
 def phasors(cos: Floats, sin: Floats) -> NDArray[np.complex128]:
-    """Return cosines and sines as complex numbers of length 1, the angle taken from the smaller part.
+    """Return cosines and sines as complex numbers of length 1, the larger part taken from the smaller one.
 
     The smaller part is rounded finer; the larger one's rounding is the same in many rows of a slow pair and would
     tilt its line.
     """
     cos, sin = np.clip(cos, -1, 1), np.clip(sin, -1, 1)
-    by_sine = np.where(cos > 0, np.arcsin(sin), np.pi - np.arcsin(sin))
-    by_cosine = np.copysign(np.arccos(cos), sin)
-    found: NDArray[np.complex128] = np.exp(1j * np.where(np.abs(sin) < np.abs(cos), by_sine, by_cosine))
+    by_sine = np.abs(sin) < np.abs(cos)
+    found = np.empty(np.broadcast(cos, sin).shape, np.complex128)
+    found.real = np.where(by_sine, np.copysign(np.sqrt(1 - sin * sin), cos), cos)
+    found.imag = np.where(by_sine, sin, np.copysign(np.sqrt(1 - cos * cos), sin))
     return found
 
 

@@ -156,8 +156,10 @@ class Expectation:
         quarter = int(np.round(phases.get(self.name.phase, 0.0) / (np.pi / 2))) % 4
         cos, sin = parts["cos"], parts["sin"]
         found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[quarter]
+        if not self.name.named.blank:
+            return found
         blank = np.isin(positions, self.name.named.blank)
-        return [np.where(blank[:, None], 0.0, part) for part in found] if blank.any() else found
+        return [np.where(blank[:, None], 0.0, part) for part in found]
 
     def compare(self, start: int, stop: int) -> Iterator[Departures]:
         """Yield what at most `rows` rows hold beside the expected, for each place of a component."""
@@ -187,11 +189,17 @@ class Expectation:
                 wrong = rows, numbers, have[rows, columns], want[rows, columns]
                 yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
-    def mended(self, plane: int, start: int, stop: int) -> Floats:
-        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them."""
+    def mended(self, plane: int, spoiled: Integers | None, start: int, stop: int) -> Floats:
+        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
+
+        `spoiled` are the unexplained values of each row, where they were counted.
+        """
         found = self.measured.planes[plane].read(start, stop)
         for first in range(start, stop, self.rows):
-            for one in self.compare(first, min(first + self.rows, stop)):
+            last = min(first + self.rows, stop)
+            with np.errstate(all="ignore"):
+                some = list(self.compare(first, last)) if spoiled is None or spoiled[first:last].any() else []
+            for one in some:
                 if one.at.plane == plane:
                     found[one.rows + first - start, one.columns] = one.want
         return found

@@ -47,7 +47,7 @@ ORDERS = {
     "rows 7 and 90 are exchanged": moved(7, 90, 1),
     "only every second row is there: row 1 holds what was expected at row 2": PLACES[::2],
     "only every 3rd row is there: row 1 holds what was expected at row 3": PLACES[::3],
-    "every row is there 2 times: row 2 holds what was expected at row 1": PLACES // 2,
+    "every row is there twice: row 2 holds what was expected at row 1": PLACES // 2,
     "rows from 64 on repeat the first 64: row 64 is row 0 again": PLACES % 64,
     "row 17 is there twice, later rows have moved down, row 255 is missing": np.insert(PLACES, 17, 17)[:ROWS],
     "the rows are shifted cyclically by -3: row 0 holds row 3": np.roll(PLACES, -3),

@@ -137,7 +137,7 @@ def share_held(subject: Any, recipe: str) -> float | None:
         allowed = (_grain(array) + 2.0**-22 * (1 + largest)) * max(1.0, float(np.abs(table).max()))
         good += int(np.count_nonzero(np.abs(array - table) <= allowed))
         total += array.size
-    return good / total
+    return good / total if total else None
 
 
 def _grain(array: np.ndarray) -> float:

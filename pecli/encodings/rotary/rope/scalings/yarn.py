@@ -187,11 +187,12 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         phrase = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
         yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_other_ramp, keys, _ends_exchanged))
         yield Change("scaling", phrase, waves=partial(_other_ramp, keys, _parts_reversed))
-        yield Change(
-            "scaling",
-            "the frequencies are slowed twice: the ramp is applied to what it has slowed already",
-            waves=partial(_other_ramp, keys, partial(_parts_again, 1 / Decimal(keys["factor"]))),
-        )
+        for power, text in (
+            (2, "the scaling is applied twice: the ramp slows what it has slowed already"),
+            (-1, "the scaling multiplies the frequencies by what it should divide them by"),
+        ):
+            shares = partial(_parts_to, 1 / Decimal(keys["factor"]), power)
+            yield Change("scaling", text, waves=partial(_other_ramp, keys, shares))
     yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
     yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
 
@@ -208,10 +209,10 @@ def _parts_reversed(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]
     return [1 - r for r in ramp(fast, slow)]
 
 
-def _parts_again(slowest: Decimal, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    """Return the shares that slow by the square of what each share slows by."""
+def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    """Return the shares that slow by a power of what each share slows by."""
     slowed = (1 - r + r * slowest for r in ramp(fast, slow))
-    return [(1 - s * s) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
+    return [(1 - s**power) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
 
 def _other_ramp(
