@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pecli.engine import STORAGE, FrequencySet, digits, fill
-from pecli.engine.digits import CALL, MOST, DigitTables, serves, table_bits
+from pecli.engine.digits import CALL, MAX_DIGITS, DigitTables, serves, table_bits
 from pecli.engine.narrowing import DoubtWindow
 from pecli.engine.planning import MANY
 from tests.support.phase_reference import frequencies
@@ -34,8 +34,8 @@ LAYOUTS = {
 }
 
 
-def wheel_of(name: str) -> FrequencySet:
-    """Return a wheel whose lists so far are worth tables."""
+def frequency_set(name: str) -> FrequencySet:
+    """Return a frequency set with so many listed positions that tables pay."""
     speeds, magnitude, unit = WHEELS[name]
     wheel = FrequencySet(speeds, magnitude=magnitude, unit=unit)
     wheel.listed = 1 << 40
@@ -44,7 +44,7 @@ def wheel_of(name: str) -> FrequencySet:
 
 def scattered(rows: int, largest: int, seed: int, bits: int) -> np.ndarray:
     """Draw positions up to one, with those at which digits carry."""
-    ends = [1 << (bits * k) for k in range(1, MOST)]
+    ends = [1 << (bits * k) for k in range(1, MAX_DIGITS)]
     special = [0, 1, 2, *(e + d for e in ends for d in (-1, 0, 1)), largest]
     drawn = np.random.default_rng(seed).integers(0, largest, rows)
     return np.minimum(np.concatenate([special, drawn]), largest)
@@ -74,8 +74,8 @@ def by_phases(name: str, positions: np.ndarray, layout: str, dtype: str) -> np.n
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", WHEELS)
 def test_a_list_has_the_values_of_its_phases(name, layout, dtype):
-    wheel = wheel_of(name)
-    for largest in (10**5, 10**7, min(10**10, (1 << MOST * table_bits(wheel)) - 1)):
+    wheel = frequency_set(name)
+    for largest in (10**5, 10**7, min(10**10, (1 << MAX_DIGITS * table_bits(wheel)) - 1)):
         positions = scattered(600, largest, 7, table_bits(wheel))
         expected = by_phases(name, positions, layout, dtype)
         assert by_digits(wheel, positions, layout, dtype).tobytes() == expected.tobytes()
@@ -83,18 +83,18 @@ def test_a_list_has_the_values_of_its_phases(name, layout, dtype):
 
 def test_blocks_and_threads_change_nothing():
     positions = scattered(3 * CALL // 32, 10**9, 8, 11)
-    one, two = (by_digits(wheel_of("usual"), positions, "sine first", "float32", threads) for threads in (1, 2))
-    parts = [by_digits(wheel_of("usual"), part, "sine first", "float32") for part in np.array_split(positions, 7)]
+    one, two = (by_digits(frequency_set("usual"), positions, "sine first", "float32", threads) for threads in (1, 2))
+    parts = [by_digits(frequency_set("usual"), part, "sine first", "float32") for part in np.array_split(positions, 7)]
     assert one.tobytes() == two.tobytes() == np.concatenate(parts).tobytes()
 
 
 @pytest.mark.parametrize("name", WHEELS)
 def test_a_candidate_errs_by_less_than_is_claimed(name):
-    wheel = wheel_of(name)
+    wheel = frequency_set(name)
     tables, factor = DigitTables(wheel), float(wheel.magnitude.hi) * digits.WINDOW.bias
-    positions = scattered(2000, (1 << MOST * tables.bits) - 1, 9, tables.bits)
+    positions = scattered(2000, (1 << MAX_DIGITS * tables.bits) - 1, 9, tables.bits)
     parts = [tables.rows(k, swapped=False)[digit] for k, digit in enumerate(tables.digits(positions))]
-    assert len(parts) == MOST
+    assert len(parts) == MAX_DIGITS
     cosine, sine = wheel.doubled_rows(positions)
     candidate = reduce(np.multiply, reversed(parts))
     off = np.hypot(*(
@@ -107,16 +107,16 @@ def test_a_candidate_errs_by_less_than_is_claimed(name):
 @pytest.mark.parametrize("dtype", NARROW)
 def test_wider_bounds_change_no_value(dtype, monkeypatch):
     positions = scattered(20_000, 10**9, 10, 11)
-    expected = by_digits(wheel_of("usual"), positions, "sine first", dtype)
+    expected = by_digits(frequency_set("usual"), positions, "sine first", dtype)
     monkeypatch.setattr(digits, "PLANE", digits.PLANE * 64)
     monkeypatch.setattr(digits, "RELATIVE", digits.RELATIVE * 64)
     monkeypatch.setattr(digits, "WINDOW", DoubtWindow(64 * digits.FIRST_PLANE / digits.SMALL))
-    assert by_digits(wheel_of("usual"), positions, "sine first", dtype).tobytes() == expected.tobytes()
+    assert by_digits(frequency_set("usual"), positions, "sine first", dtype).tobytes() == expected.tobytes()
 
 
 def test_what_tables_cannot_serve_has_its_phases():
-    wheel = wheel_of("usual")
-    high = np.array([0, 1 << MOST * table_bits(wheel)])
+    wheel = frequency_set("usual")
+    high = np.array([0, 1 << MAX_DIGITS * table_bits(wheel)])
     assert not serves(wheel, high, "float32")
     assert serves(wheel, high - 1 + (high == 0), "float32")
     assert not serves(wheel, np.array([-1, 5]), "float32")
@@ -135,8 +135,8 @@ def test_short_lists_make_no_tables():
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", WHEELS)
 def test_long_lists_have_the_values_of_their_phases(name, seed):
-    wheel = wheel_of(name)
-    positions = scattered(200_000, (1 << MOST * table_bits(wheel)) - 1, 100 + seed, table_bits(wheel))
+    wheel = frequency_set(name)
+    positions = scattered(200_000, (1 << MAX_DIGITS * table_bits(wheel)) - 1, 100 + seed, table_bits(wheel))
     for dtype in NARROW:
         expected = by_phases(name, positions, "sine first", dtype)
         assert by_digits(wheel, positions, "sine first", dtype).tobytes() == expected.tobytes()
