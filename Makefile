@@ -31,6 +31,7 @@ help: ## List the targets
 
 .venv/.dev: .venv/.installed
 	@$(VENV_PYTHON) -m pip install --quiet --group dev
+	@$(VENV_PYTHON) -m pip install --quiet --editable '.[zarr,gguf,onnx]' || echo "zarr, gguf or onnx is absent: its tests are skipped"
 	@touch $@
 
 install: .venv/.installed ## Set up .venv with pecli and what it needs

@@ -171,7 +171,7 @@ def extrapolate(
 
 
 def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
-    """Fill in what depends on the table: the trained length where the rows were trained or normalised by it."""
+    """Fill in what depends on the table: the training length where the rows were trained or normalised by it."""
     absolute = recipe.encoding.family is Family.ABSOLUTE
     filled = {
         name: recipe.encoding.parameters[name].parse(str(train if of == "length" and absolute else test))

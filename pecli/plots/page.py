@@ -22,7 +22,7 @@ from pecli.tables.table import Table
 
 ROWS, COLUMNS = 128, 64  # that a page shows of a table; more columns are left out evenly
 HANDS, HEADS = 8, 16  # pairs that turn, heads to switch
-LONGER = 4  # times the trained length that scalings are shown for: a quarter of the rows shown
+LONGER = 4  # times the training length that scalings are shown for: a quarter of the rows shown
 DIGITS = 6  # of values
 
 

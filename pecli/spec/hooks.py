@@ -1,4 +1,4 @@
-"""Types of what hooks give: effects on tensors, reach past the trained length, rescalings, and changes by mistake.
+"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, and changes by mistake.
 
 A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
 a recipe, gives an `Effect` with what there is beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
@@ -118,7 +118,7 @@ New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content"
 
 @dataclass(frozen=True)
 class Reach:
-    """What positions past the trained length bring, as an encoding's declaration says it.
+    """What positions past the training length bring, as an encoding's declaration says it.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Reach:
 
 
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
-"""Of the trained length, the length to reach and a factor (default: their ratio), the recipe's parameters and the
+"""Of the training length, the length to reach and a factor (default: their ratio), the recipe's parameters and the
 factor that they amount to, None for no scaling.  It raises BadParameter where that does not make one."""
 
 

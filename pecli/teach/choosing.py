@@ -77,7 +77,7 @@ _LINE: Question = (
                 "Where do distances enter?",
                 (
                     (
-                        "queries and keys are turned (give it a scaling past the trained length)",
+                        "queries and keys are rotated (give it a scaling past the training length)",
                         _family(Family.ROTARY),
                         None,
                     ),
@@ -100,9 +100,9 @@ _QUESTION: Question = (
             (
                 "Where does it enter?",
                 (
-                    ("queries and keys are turned", _family(Family.ROTARY), None),
+                    ("queries and keys are rotated", _family(Family.ROTARY), None),
                     ("attention, by offsets", _family(Family.BIAS, Family.RELATIVE), None),
-                    ("with the input: added to embeddings, or beside it", _rest, None),
+                    ("with the input: added to the embeddings, or concatenated", _rest, None),
                 ),
             ),
         ),

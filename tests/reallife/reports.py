@@ -357,9 +357,9 @@ report(
     "base scaling",
 )
 report(
-    "dynamic below the trained length",
+    "dynamic below the training length",
     HUB + "vllm-project/vllm/issues/52665",
-    "the base becomes 0 for half the trained length",
+    "the base becomes 0 for half the training length",
     "rope:dim=64,base=1000",
     lambda: cache(_base_zero(64), 256),
     "nan|base 0|infinit",

@@ -63,10 +63,10 @@ def bands(
             mistaken=other_choices,
         ),
     ] = "sin-cos",
-    include_input: Annotated[grids.Include, Param("Whether the coordinates stand before or after.")] = "first",
-    sine_only: Annotated[bool, Param("Leave the cosines out.")] = False,
+    include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "first",
+    sine_only: Annotated[bool, Param("Omit the cosines.")] = False,
 ) -> Waves:
-    """Sines and cosines of evenly spaced frequencies, small k the slow end."""
+    """Sines and cosines of evenly spaced frequencies; small k is the slow end."""
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = grids.Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
     found = []

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     facts=Facts(relative="rotation"),
     users="complex word embeddings; complex rotary caches",
     example="complex:dim=4",
-    use_when="where a framework multiplies by complex numbers",
-    not_when="where a table is added to real embeddings",
+    use_when="if a framework multiplies by complex numbers",
+    not_when="if the table is added to real embeddings",
     place=10,
     hooks={"lesson": ":lesson", "extend": reaches.phases},
     unrecognised="its values are those of rope with layout=complex, and are named so",
@@ -40,7 +40,7 @@ def complex_numbers(
     dim: Annotated[int, Param("Width; half as many complex columns.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
 ) -> Waves:
-    """Complex numbers of size 1 that turn with geometrically spaced frequencies."""
+    """Complex numbers of size 1 that rotate at geometrically spaced frequencies."""
     half = dim // 2
     every = slice(0, half)
     return Waves(half, (Band(geometric(base, Fraction(2, dim), half), every, every),), form="complex")

@@ -49,14 +49,14 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer",
     example="detr:dim=8,grid=6x8",
     use_when="for detection, where coordinates are normalised to the image",
-    not_when="where patches count and not their place in the image",
+    not_when="if patch indices matter and not places in the image",
     place=7,
     hooks={
         "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:detr",
         "extend": reaches.phases,
     },
-    presets=(Preset("Normalisation, centre and temperature as this model has them.", CONVENTIONS),),
+    presets=(Preset("Normalisation, centre and temperature, as in this model.", CONVENTIONS),),
 )
 def detr(
     *,
@@ -77,7 +77,9 @@ def detr(
         Decimal | None,
         Param("Where normalised coordinates end (default 2 pi).", ge=1e-9, le=1e9, when=("normalize", (True,))),
     ] = None,
-    center: Annotated[bool, Param("Take centres of cells: subtract 0.5 first.", when=("normalize", (True,)))] = False,
+    center: Annotated[
+        bool, Param("Use the centres of cells: subtract 0.5 first.", when=("normalize", (True,)))
+    ] = False,
     valid: Annotated[
         tuple[int, ...] | None,
         sides(

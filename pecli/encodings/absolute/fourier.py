@@ -47,7 +47,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     users="Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection",
     example="fourier:dim=8,sigma=0.1",
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
-    not_when="where several scales are needed, or runs must agree on the drawn matrix",
+    not_when="if several scales are needed, or runs must agree on the random matrix",
     place=11,
     hooks={"lesson": ":lesson", "extend": reaches.phases},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
@@ -59,7 +59,7 @@ def fourier(
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
     generator: Annotated[
         Philox,
-        Param("How B is drawn: one Philox word each, normal by inverse CDF.", when=("matrix", (None,))),
+        Param("Random generator of B: one Philox word each, normal values by inverse CDF.", when=("matrix", (None,))),
     ] = GENERATOR,
     matrix: Annotated[
         tuple[Decimal, ...] | None,
@@ -80,7 +80,7 @@ def fourier(
     point_axes: grids.PointAxes = 1,
     extent: grids.Extent = None,
 ) -> Waves:
-    """Sines and cosines of random frequencies, with their matrix B beside."""
+    """Sines and cosines of random frequencies, stored with their matrix B."""
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
         raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with points=")

@@ -53,8 +53,8 @@ def reach(recipe: Recipe) -> Reach:
     ),
     users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
-    use_when="where lengths are fixed and there is much data, as in BERT and ViT",
-    not_when="where sequences may be longer than any in training",
+    use_when="for fixed lengths and much data, as in BERT and ViT",
+    not_when="if sequences may be longer than any in training",
     place=4,
     hooks={"lesson": ":lesson", "extend": reach, "code": ":code"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
@@ -65,7 +65,7 @@ def learned(
     max_len: Annotated[
         MaxLen,
         Param(
-            "Positions that the trained matrix has (default: the table's).",
+            "Rows of the trained matrix (default: the table's length).",
             ge=1,
             lt=1 << 53,
             of_table="length",
@@ -85,11 +85,11 @@ def learned(
     bound: Annotated[
         Decimal, Param("Largest size of a uniform value.", ge=1e-30, le=1e30, when=("init", ("uniform",)))
     ] = Decimal("0.1"),
-    seed: Annotated[Seed, Param("Seed of the drawn values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
+    seed: Annotated[Seed, Param("Seed of the random values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
     generator: Annotated[
         Philox,
         Param(
-            "How values are drawn: one Philox word each, by row and column; normal by inverse CDF.",
+            "Random generator: one Philox word per row and column; normal values by inverse CDF.",
             when=("init", DRAWN),
         ),
     ] = GENERATOR,
@@ -97,7 +97,7 @@ def learned(
         int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
     ] = 0,
 ) -> Values:
-    """Table that the training of positions starts from, drawn from a seed.
+    """Randomly initialised table, to be trained.
 
     Each value depends on the seed, its row and its column alone, so any slice
     equals the same rows of the whole.

@@ -48,7 +48,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "extend": reaches.phases,
     },
-    presets=(Preset("Columns, input and factor as this code has them.", CONVENTIONS),),
+    presets=(Preset("Columns, input and factor, as in this code.", CONVENTIONS),),
 )
 def nerf(
     *,
@@ -75,9 +75,9 @@ def nerf(
             mistaken=other_choices,
         ),
     ] = "in-turn",
-    include_input: Annotated[grids.Include, Param("Whether the coordinates stand before or after.")] = "none",
+    include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "none",
 ) -> Waves:
-    """Sines and cosines of frequencies that double, small k the slow end."""
+    """Sines and cosines of frequencies that double; small k is the slow end."""
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = grids.Columns(where.count, bands, 2, include_input, order)
     top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)

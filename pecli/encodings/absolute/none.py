@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     facts=Facts(unique=False, multi_scale=False),
     users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
-    use_when="in some layers of a causal decoder, beside others that have positions",
+    use_when="in some layers of a causal decoder whose other layers have positions",
     not_when="without a causal mask: the order is lost",
     place=1,
     hooks={
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:
-    """Zeros: the causal mask of a decoder is what carries order."""
+    """All zeros (NoPE): order comes only from the causal mask."""
 
     def at(points: Points) -> Floats:
         import numpy as np

@@ -45,8 +45,8 @@ CONVENTIONS = {
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="MAE, DiT and diffusers, big_vision, timm, RT-DETR, AIMv2, I-JEPA",
     example="sincos2d:dim=8,grid=6x8",
-    use_when="for images cut in patches, without trained positions",
-    not_when="where attention should depend on offsets alone",
+    use_when="for images cut into patches, without trained positions",
+    not_when="if attention should depend on offsets alone",
     place=5,
     hooks={
         "lesson": ":lesson",
@@ -54,7 +54,7 @@ CONVENTIONS = {
         "extend": reaches.phases,
     },
     presets=(
-        Preset("Order of axes and columns, and spacing, as this framework has them.", CONVENTIONS),
+        Preset("Order of axes and columns, and spacing, as in this framework.", CONVENTIONS),
         SPACING,
     ),
 )
@@ -65,7 +65,7 @@ def sincos2d(
     base: Base = Decimal(10000),
     axis_order: Annotated[
         Literal["xy", "yx"],
-        Param("Which axis has the first half: the column (MAE, diffusers), or the row.", mistaken=other_choices),
+        Param("Axis of the first half: the column (MAE, diffusers), or the row.", mistaken=other_choices),
     ] = "xy",
     order: Annotated[
         Literal["sin-cos", "sin-sin"],

@@ -41,8 +41,8 @@ CONVENTIONS = {
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
     users="CogVideoX, V-JEPA",
     example="sincos3d:dim=16,grid=3x4x4",
-    use_when="for video cut in patches, without trained positions",
-    not_when="where attention should depend on offsets alone",
+    use_when="for video cut into patches, without trained positions",
+    not_when="if attention should depend on offsets alone",
     place=6,
     hooks={
         "lesson": ":lesson",
@@ -50,7 +50,7 @@ CONVENTIONS = {
         "extend": reaches.phases,
     },
     presets=(
-        Preset("Widths and order of the axes as this framework has them.", CONVENTIONS),
+        Preset("Widths and order of the axes, as in this framework.", CONVENTIONS),
         SPACING,
     ),
 )

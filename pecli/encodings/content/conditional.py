@@ -46,7 +46,7 @@ def effect(recipe: Recipe) -> Effect:
     users="research",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
     use_when="in research, where content decides how much position counts",
-    not_when="where one table must serve every input",
+    not_when="if one table must serve every input",
     place=1,
     hooks={"lesson": ":lesson", "extend": reach, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
@@ -59,12 +59,12 @@ def conditional(
     gate: Annotated[Literal["scalar", "vector"], Param("One gate for a row, or one for each column.")] = "scalar",
     channels: Channels = None,
     weights: Annotated[
-        Weights, Param("File with weight (c) or (d, c), and bias (default: drawn from the seed).", file=True)
+        Weights, Param("File with weight (c) or (d, c), and bias (default: random, from the seed).", file=True)
     ] = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Conditional:
-    """Absolute table whose rows a function of the content turns up or down.
+    """Absolute table gated by the content.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
     """

@@ -50,7 +50,7 @@ def effect(recipe: Recipe) -> Effect:
     users="CPVT, Twins",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
     use_when="for images of any size: a convolution sees where the border is",
-    not_when="for sequences without a border, or tables made beforehand",
+    not_when="for sequences without a border, or if tables must be made in advance",
     place=2,
     hooks={"lesson": ":lesson", "extend": reaches.content, "apply": effect},
     unrecognised="its rows depend on content that the table does not hold",
@@ -63,23 +63,23 @@ def cpe(
         tuple[int, ...] | None,
         sides("Height and width of the rows after cls (default: one line).", le=1 << 16),
     ] = None,
-    cls: Annotated[int, Param("Rows at the beginning that are left out.", ge=0, le=1 << 16)] = 0,
+    cls: Annotated[int, Param("Leading rows that are left as they are.", ge=0, le=1 << 16)] = 0,
     residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
     channels: Channels = None,
     weights: Annotated[
         Weights,
         Param(
-            "File with weight (c, kernel) or (c, kernel, kernel), and bias (default: drawn from the seed).", file=True
+            "File with weight (c, kernel) or (c, kernel, kernel), and bias (default: random, from the seed).", file=True
         ),
     ] = None,
     seed: DrawnSeed = 0,
     generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by channel and place.", when=("weights", (None,)))
+        Generator, Param("Random generator: one Philox word per channel and place.", when=("weights", (None,)))
     ] = GENERATOR,
 ) -> Conditional:
     """Content plus a depth-wise convolution of it.
 
-    The zeros beyond the ends tell where a row stands.
+    The zero padding at the ends gives each row its place.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
     """

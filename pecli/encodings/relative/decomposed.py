@@ -83,7 +83,7 @@ def decomposed(
     trained_grid: Annotated[
         tuple[int, ...] | None,
         sides(
-            "Grid that drawn tables are made for, and resized from (default: the larger of the two).",
+            "Grid of the random tables, which are resized to the others (default: the larger of the two).",
             le=1 << 12,
             when=("weights", (None,)),
         ),
@@ -93,17 +93,17 @@ def decomposed(
         Param("Initial values (SAM and ViTDet start from zeros).", when=("weights", (None,))),
     ] = "truncated-normal",
     weights: Annotated[
-        Weights, Param("File with rel_pos_h and rel_pos_w (default: drawn from the seed).", file=True)
+        Weights, Param("File with rel_pos_h and rel_pos_w (default: random, from the seed).", file=True)
     ] = None,
     std: Annotated[
-        Decimal, deviation("Standard deviation of drawn values.", ("init", ("truncated-normal",)))
+        Decimal, deviation("Standard deviation of random values.", ("init", ("truncated-normal",)))
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
     """Trained vectors for the vertical and the horizontal distance of two patches.
 
-    The table is that of the whole grid, wherever it stands.
+    The table covers the whole grid.
     """
     keys = key_grid or grid
     tables, indices = [], []

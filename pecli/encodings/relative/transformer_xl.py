@@ -68,7 +68,7 @@ CONVENTIONS = {
     users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
     example="transformer-xl:dim=8,heads=2,head-dim=4",
     use_when="for segments that follow each other with a memory",
-    not_when="where fused attention is wanted: it adds a term to each score",
+    not_when="with fused attention: it adds a term to each score",
     place=2,
     hooks={
         "lesson": ":lesson",
@@ -77,7 +77,7 @@ CONVENTIONS = {
     },
     unrecognised="its rows are sinusoids of falling distances, and are named so",
     presets=(
-        Preset("What a framework lists: XLNet's rows (also one-sided), or a Conformer's with columns in turn.",
+        Preset("Rows and columns: XLNet's rows (also one-sided), or a Conformer's with alternating columns.",
                CONVENTIONS),
     ),
 )  # fmt: skip
@@ -100,11 +100,11 @@ def transformer_xl(
         ),
     ] = None,
     order: Annotated[
-        Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or in turn.", mistaken=other_orders)
+        Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or alternating.", mistaken=other_orders)
     ] = "sin-cos",
     clamp: Annotated[int | None, Param("Cut distances to at most this size.", ge=1, lt=1 << 53)] = None,
     backward: Annotated[
-        bool, Param("Turn the sign of every distance, as the second half of XLNet's bi_data.", mistaken=other_choices)
+        bool, Param("Negate every distance, as in the second half of XLNet's bi_data.", mistaken=other_choices)
     ] = False,
     heads: Annotated[
         int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
@@ -123,7 +123,7 @@ def transformer_xl(
     u: Annotated[
         Weights,
         Param(
-            "File of u (heads, head-dim) (default: drawn).",
+            "File of u (heads, head-dim) (default: random).",
             file=True,
             when=("heads", GIVEN),
             names=("r-w-bias", "pos-bias-u"),
@@ -132,16 +132,16 @@ def transformer_xl(
     v: Annotated[
         Weights,
         Param(
-            "File of v (heads, head-dim) (default: drawn).",
+            "File of v (heads, head-dim) (default: random).",
             file=True,
             when=("heads", GIVEN),
             names=("r-r-bias", "pos-bias-v"),
         ),
     ] = None,
     std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
-    seed: Annotated[Seed, Param("Seed of drawn values.", ge=0, lt=1 << 64)] = 0,
+    seed: Annotated[Seed, Param("Seed of random values.", ge=0, lt=1 << 64)] = 0,
     generator: Annotated[
-        Philox, Param("How values are drawn: one Philox word each, by row and column; normal by inverse CDF.")
+        Philox, Param("Random generator: one Philox word per row and column; normal values by inverse CDF.")
     ] = GENERATOR,
 ) -> Relative:
     """Sinusoid of the distance between query and key.

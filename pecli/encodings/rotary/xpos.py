@@ -45,7 +45,7 @@ def effect(recipe: Recipe) -> Effect:
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
     example="xpos:dim=4,max-len=8",
-    use_when="where scores must decay with the distance besides turning",
+    use_when="if scores must also decay with the distance",
     not_when="without a causal mask: later keys grow instead",
     place=4,
     hooks={
@@ -83,7 +83,7 @@ def xpos(
         ),
     ] = None,
 ) -> Waves:
-    """Rotation whose pairs fade with the distance, the slow ones least."""
+    """Rotation with a decay by distance, weakest for the slow pairs."""
     if isinstance(centre, Decimal):
         if abs(centre) >= 1 << 53:
             raise BadParameter("centre", number_text(centre), "must lie below 2^53 in size")

@@ -32,7 +32,7 @@ Grid3 = Annotated[
     sides("Frames, rows and columns of the grid.", items=(3,), metavar="TxHxW"),
 ]
 Prefix = Annotated[
-    int, Param("Rows without a coordinate before the grid, such as a class token.", ge=0, le=LARGEST_SIDE)
+    int, Param("Rows before the grid that have no coordinate, such as a class token.", ge=0, le=LARGEST_SIDE)
 ]
 Suffix = Annotated[int, Param("Rows without a coordinate after the grid.", ge=0, le=LARGEST_SIDE)]
 Merge = Annotated[

@@ -32,7 +32,7 @@ Base = Annotated[
     Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES, names=THETA),
 ]
 Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT)]
-Seed = Annotated[int, Param("Seed of the drawn values.", ge=0, lt=1 << 64)]
+Seed = Annotated[int, Param("Seed of the random values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")
 VectorDim = Annotated[
     int, Param("Width of each vector, that of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)
@@ -52,7 +52,7 @@ Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift
 
 
 SPACING = Preset(
-    "Frequencies from 1 to the base's power short of 1/base (paper), or to 1/base itself (endpoint).",
+    "Frequencies from 1 down to, but not including, 1/base (paper), or to 1/base itself (endpoint).",
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
     "spacing",
 )

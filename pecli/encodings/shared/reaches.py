@@ -1,4 +1,4 @@
-"""What lies past the trained length, where encodings of one kind have the same answer: hooks `extend`."""
+"""What lies past the training length, where encodings of one kind have the same answer: hooks `extend`."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
 
 
 Philox = Literal["philox4x64-10+as241"]
-Generator = Annotated[Philox, Param("How values are drawn: one Philox word each, by row and column.", when=DRAWN)]
-Weights = Annotated[str | None, Param("File of the trained values (default: drawn from the seed).", file=True)]
-Std = Annotated[Decimal, deviation("Standard deviation of drawn values.")]
+Generator = Annotated[Philox, Param("Random generator: one Philox word per row and column.", when=DRAWN)]
+Weights = Annotated[str | None, Param("File of the trained values (default: random, from the seed).", file=True)]
+Std = Annotated[Decimal, deviation("Standard deviation of random values.")]
 VectorWeights = Annotated[
-    Weights, Param("File of the vectors, one row each (default: drawn from the seed).", file=True)
+    Weights, Param("File of the vectors, one row each (default: random, from the seed).", file=True)
 ]
-DrawnSeed = Annotated[int, Param("Seed of drawn values.", ge=0, lt=1 << 64, when=DRAWN)]
+DrawnSeed = Annotated[int, Param("Seed of random values.", ge=0, lt=1 << 64, when=DRAWN)]
 
 GENERATOR: Philox = "philox4x64-10+as241"  # another way of drawing would get another name
 TAIL = 0.022750131948179207200  # the normal distribution function at -2

@@ -35,7 +35,7 @@ def reach(recipe: Recipe) -> Reach:
     users="teaching",
     example="binary:dim=8",
     use_when="to show what sinusoids do continuously",
-    not_when="in a model: neighbours jump, and positions end with the last bit",
+    not_when="in a model: neighbouring rows differ in many bits, and positions end with the last bit",
     place=3,
     hooks={
         "identify": ".identify:identify",

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     facts=Facts(multi_scale=False, bounded=False),
     users="baselines, scalar features",
     example="integer:dim=1,max-len=10",
-    use_when="as a baseline, or where the position itself is a feature",
-    not_when="where neighbours must stay apart in long sequences, or lengths grow",
+    use_when="as a baseline, or if the position itself is a feature",
+    not_when="if neighbours must stay distinguishable in long sequences, or lengths grow",
     place=2,
     hooks={
         "identify": ".identify:identify",
@@ -53,7 +53,7 @@ def integer(
     scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
     raw: Annotated[bool, Param("Leave the position as it is.")] = False,
 ) -> Values:
-    """Position itself, divided by the last one, in every column."""
+    """Position divided by the last position, in every column."""
     if scales is not None and dim == 1:
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length

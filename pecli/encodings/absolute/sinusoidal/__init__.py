@@ -71,7 +71,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
     "diffusion time steps",
     example="sinusoidal:dim=4",
-    use_when="for a first model: nothing to train, nothing to choose but the width",
+    use_when="for a first model: nothing to train, and only the width to choose",
     not_when="where texts get much longer than in training",
     place=1,
     hooks={
@@ -85,7 +85,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "code": ":code",
     },
     presets=(
-        Preset("Spacing, order and treatment of an odd dim as this framework has them.", CONVENTIONS),
+        Preset("Spacing, column order and treatment of an odd dim, as in this framework.", CONVENTIONS),
         SPACING,
     ),
 )
@@ -104,7 +104,7 @@ def sinusoidal(
         ),
     ] = Decimal(10000),
     order: Annotated[
-        Order, Param("Columns: sin and cos in turn, all sines first, or all cosines first.", mistaken=other_orders)
+        Order, Param("Columns: sin and cos alternate, all sines first, or all cosines first.", mistaken=other_orders)
     ] = "interleaved",
     shift: Annotated[
         Decimal, Param("Exponent of frequency i is i / (dim/2 - shift).", ge=0, when=("max_timescale", (None,)))
@@ -122,13 +122,13 @@ def sinusoidal(
     ] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
-        Odd, Param("An odd dim: an error, the last cosine dropped, a zero column last, or the table of dim + 1 cut.")
+        Odd, Param("For an odd dim: fail, drop the last cosine, append a zero column, or cut the table of dim + 1.")
     ] = "error",
     pad_row: Annotated[int | None, Param("Position whose row is zero (fairseq: 1).")] = None,
 ) -> Waves:
     """Sines and cosines of geometrically spaced frequencies.
 
-    Position p turns pair i by p w_i radians, so a shift of the position is one
+    Position p rotates pair i by p w_i radians, so shifting the position is one
     rotation per pair, the same at every position.
     """
     if dim % 2 and odd == "error":

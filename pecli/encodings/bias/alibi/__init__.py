@@ -55,8 +55,8 @@ CONVENTIONS = {
     work=Work(kernel="heads"),
     users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
-    use_when="where texts get longer than in training and near tokens matter most",
-    not_when="where far tokens must be found: their weight vanishes",
+    use_when="if texts get longer than in training and near tokens matter most",
+    not_when="if distant tokens must be found: their weight vanishes",
     place=1,
     hooks={
         "identify": ".identify:identify",
@@ -68,7 +68,7 @@ CONVENTIONS = {
     },
     presets=(
         Preset(
-            "What a model adds: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
+            "Bias of a model: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
             CONVENTIONS,
         ),
     ),
@@ -96,7 +96,8 @@ def alibi(
     bias: Annotated[
         Literal["symmetric", "key-position", "last-key"],
         Param(
-            "-m abs(j - i); BLOOM's m j; MPT's m (j - last key): alike after a causal softmax.", mistaken=other_choices
+            "-m abs(j - i), BLOOM's m j or MPT's m (j - last key); equal after a causal softmax.",
+            mistaken=other_choices,
         ),
     ] = "symmetric",
     mask: Mask = "none",
@@ -114,7 +115,7 @@ def alibi(
         Param("Exact, or slopes, positions and products rounded as BLOOM (float32) and Falcon (bfloat16) do."),
     ] = "exact",
 ) -> Bias:
-    """Penalty that grows with the distance, at one slope per head."""
+    """Penalty proportional to the distance, with one slope per head."""
     active = heads if alibi_heads is None else alibi_heads
     if active > heads:
         raise BadParameter("alibi-heads", active, f"must be at most heads={heads}")

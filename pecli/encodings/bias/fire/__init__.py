@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     work=Work(kernel="2 * hidden + (hidden + 1) * heads + 2"),
     users="research on length generalisation",
     example="fire:heads=2,threshold=16",
-    use_when="where lengths vary widely: distances count as shares of the query's position",
-    not_when="where one bias for each distance must serve all queries, as a cached kernel",
+    use_when="if lengths vary widely: distances count as shares of the query's position",
+    not_when="if one bias per distance must serve all queries, as in a fused kernel",
     place=6,
     hooks={
         "identify": ".identify:identify",
@@ -66,7 +66,7 @@ def fire(
     hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 12)] = 32,
     mask: Mask = "none",
     weights: Annotated[
-        Weights, Param("File of the network (mlp.0.weight ..) and its c and threshold (default: drawn).", file=True)
+        Weights, Param("File of the network (mlp.0.weight ..) and its c and threshold (default: random).", file=True)
     ] = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,

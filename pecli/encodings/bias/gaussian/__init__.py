@@ -46,8 +46,8 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(kernel="heads", additions="0", products="heads * n * n"),
     users="teaching",
     example="gaussian:heads=2,sigma=1+4",
-    use_when="for attention to a window with soft edges",
-    not_when="for far tokens: nothing beyond a few sigma is reached",
+    use_when="for attention within a window with soft edges",
+    not_when="for distant tokens: nothing beyond a few sigma is reached",
     place=3,
     hooks={
         "identify": ".identify:identify",

@@ -37,7 +37,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
     use_when="as ALiBi, with slopes that are trained",
-    not_when="where nothing should be trained for positions",
+    not_when="if positions should have no trained parameters",
     place=2,
     hooks={
         "identify": ".identify:identify",
@@ -51,19 +51,19 @@ def kerple(
     kind: Annotated[Literal["log", "power"], Param("Logarithmic or power kernel.")] = "log",
     r1: Annotated[
         tuple[Decimal, ...] | None,
-        Param("Size of the penalty, one for each head or one for all (default: drawn).", gt=0, le=1e30),
+        Param("Size of the penalty, one for each head or one for all (default: random).", gt=0, le=1e30),
     ] = None,
     r2: Annotated[
         tuple[Decimal, ...] | None,
         Param("Scale of the distance (log) or its exponent (power), as many as r1.", gt=0, le=1e30),
     ] = None,
     mask: Mask = "none",
-    seed: Annotated[DrawnSeed, Param("Seed of the drawn parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
+    seed: Annotated[DrawnSeed, Param("Seed of the random parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
     generator: Annotated[
-        Philox, Param("How parameters are drawn: one Philox word for each.", when=("r1", (None,)))
+        Philox, Param("Random generator: one Philox word for each parameter.", when=("r1", (None,)))
     ] = GENERATOR,
 ) -> Bias:
-    """Kernel of the distance with two trained numbers per head.
+    """Kernel of the distance with two trained parameters per head.
 
     The paper masks later keys (mask causal).
     """

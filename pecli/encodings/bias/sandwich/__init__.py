@@ -37,7 +37,7 @@ TOGETHER = 1 << 14  # values worked on at once
     users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
     use_when="as ALiBi, with a bias that grows slowly with the distance",
-    not_when="where far tokens must be found",
+    not_when="if distant tokens must be found",
     place=4,
     hooks={
         "identify": ".identify:identify",
@@ -54,7 +54,7 @@ def sandwich(
     base: Base = Decimal(10000),
     mask: Mask = "none",
 ) -> Bias:
-    """Product of two sinusoidal rows, less its value at distance 0.
+    """Dot product of two sinusoidal rows, minus its value at distance 0.
 
     It is a sum of cosines of the distance.
     """

@@ -48,8 +48,8 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(kernel="buckets * heads"),
     users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
-    use_when="for encoders and decoders that train a number for each range of distances",
-    not_when="where distances beyond max-distance must be told apart",
+    use_when="for encoders and decoders with one trained number per range of distances",
+    not_when="if distances beyond max-distance must be distinguished",
     place=5,
     hooks={
         "identify": ".identify:identify",
@@ -84,7 +84,7 @@ def t5(
     max_distance: Annotated[
         int,
         Param(
-            "Distance from which all share the last bucket.",
+            "Distance from which on all share the last bucket.",
             ge=1,
             lt=1 << 53,
             mistaken=other_values("128", "256", "64", "512", "20"),
@@ -92,7 +92,7 @@ def t5(
     ] = 128,
     bidirectional: Annotated[
         bool,
-        Param("Buckets for keys after the query too, as encoders have them.", off="causal", mistaken=other_choices),
+        Param("Add buckets for keys after the query, as in encoders.", off="causal", mistaken=other_choices),
     ] = True,
     mask: Mask = "none",
     scale: Annotated[
@@ -100,14 +100,14 @@ def t5(
     ] = Decimal(1),
     arithmetic: Arithmetic = "exact",
     weights: Annotated[
-        Weights, Param("File of the bias of each bucket and head (default: drawn from the seed).", file=True)
+        Weights, Param("File of the bias of each bucket and head (default: random, from the seed).", file=True)
     ] = None,
     std: Annotated[
-        Decimal, deviation("Standard deviation of drawn values (T5: 1/sqrt(d_model); MPNet 0.02).")
+        Decimal, deviation("Standard deviation of random values (T5: 1/sqrt(d_model); MPNet 0.02).")
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Annotated[
-        Generator, Param("How values are drawn: one Philox word each, by bucket and head.", when=("weights", (None,)))
+        Generator, Param("Random generator: one Philox word per bucket and head.", when=("weights", (None,)))
     ] = GENERATOR,
 ) -> Bias:
     """Trained number for each head and bucket of distances.

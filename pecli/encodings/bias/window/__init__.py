@@ -99,7 +99,7 @@ def window(
     *,
     grid: Grid,
     version: Annotated[Literal["1", "2"], Param("A trained table (1), or a network of the coordinates (2).")] = "1",
-    cls: Annotated[bool, Param("A class token stands before the patches.", when=("version", ("1",)))] = False,
+    cls: Annotated[bool, Param("A class token comes before the patches.", when=("version", ("1",)))] = False,
     pretrained: Annotated[
         tuple[int, ...] | None,
         sides(
@@ -112,9 +112,9 @@ def window(
     heads: Heads = None,
     hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
     weights: Annotated[
-        Weights, Param("File of the table, or of the network (default: drawn from the seed).", file=True)
+        Weights, Param("File of the table, or of the network (default: random, from the seed).", file=True)
     ] = None,
-    std: Annotated[Decimal, deviation("Standard deviation of drawn values, cut at two deviations.")] = Decimal("0.02"),
+    std: Annotated[Decimal, deviation("Standard deviation of random values, cut at two deviations.")] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:

@@ -40,7 +40,7 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(additions="0", products="n * width", every_layer=True),
     users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
     example="query-scale:length=16,beta=1",
-    use_when="beside a rotary encoding, against attention that spreads over long contexts",
+    use_when="with a rotary encoding, if attention spreads too thin over long contexts",
     not_when="as the only encoding: it gives no order",
     place=3,
     hooks={
@@ -52,7 +52,7 @@ def effect(recipe: Recipe) -> Effect:
 )
 def query_scale(
     *,
-    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Whose rule.")] = "llama4",
+    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Which model's rule.")] = "llama4",
     length: Annotated[
         int,
         Param("Positions of one step (Llama 4 8192, Ministral 3 16384), or of the training (log-n).", ge=2, lt=1 << 53),

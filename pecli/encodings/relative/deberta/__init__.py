@@ -104,8 +104,8 @@ def _terms(phrase: object) -> tuple[str, ...]:
     ),
     users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
-    use_when="for masked language models that weigh content and position apart",
-    not_when="where memory is short: scores need three products",
+    use_when="for masked language models that weigh content and position separately",
+    not_when="if memory is scarce: scores need three products",
     place=3,
     hooks={
         "identify": ".identify:identify",
@@ -126,7 +126,7 @@ def deberta(
     max_distance: Annotated[
         int,
         Param(
-            "Distance at which the last bucket begins; of the first version the cut.",
+            "Distance at which the last bucket begins; in the first version the clip.",
             ge=1,
             lt=1 << 53,
             count=True,
@@ -140,7 +140,7 @@ def deberta(
     ] = None,
     arithmetic: Arithmetic = "exact",
     weights: Annotated[
-        VectorWeights, Param("File of the vectors (default: drawn from the seed).", file=True, when=("dim", GIVEN))
+        VectorWeights, Param("File of the vectors (default: random, from the seed).", file=True, when=("dim", GIVEN))
     ] = None,
     pos_key_proj: Annotated[
         str | None,
@@ -153,7 +153,7 @@ def deberta(
     ] = None,
     pos_query_proj: Annotated[
         str | None,
-        Param("The same of those that keys meet.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
+        Param("The same for the vectors that keys meet.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
     ] = None,
     pos_att_type: Annotated[
         Literal["c2p+p2c", "c2p", "p2c", "none"] | None,

@@ -68,8 +68,8 @@ def effect(recipe: Recipe) -> Effect:
     ),
     users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
-    use_when="for tasks of short range such as translation and music",
-    not_when="where distances beyond the clip must be told apart",
+    use_when="for tasks with short-range structure such as translation and music",
+    not_when="if distances beyond the clip must be distinguished",
     place=1,
     hooks={"identify": ".identify:identify",
         "lesson": ":lesson", "extend": reaches.vectors, "apply": effect,
@@ -90,7 +90,7 @@ def shaw(
     ],
     right: Annotated[
         int | None,
-        Param("Largest distance of keys after the query, where it differs (default: clip).", ge=0, le=1 << 30),
+        Param("Largest distance of keys after the query, if it differs (default: clip).", ge=0, le=1 << 30),
     ] = None,
     init: Annotated[
         Literal["xavier-uniform", "normal", "truncated-normal", "zeros"],

@@ -35,7 +35,7 @@ T, H, W = 0, 1, 2
 def mrope(
     *,
     sections: Annotated[
-        tuple[int, ...], Param("Pairs that turn with each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19)
+        tuple[int, ...], Param("Pairs rotated by each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19)
     ],
     section_order: Annotated[
         Order,
@@ -68,8 +68,8 @@ def mrope(
 ) -> Waves:
     """Rotation by several positions of a token, such as time, row and column.
 
-    Text has the same position in all streams and is rotated as by rope.  All
-    that rope takes is taken here too.
+    Text has the same position in all streams and is rotated as by rope.
+    Every parameter of rope works here too.
     """
     plan: Waves = rope(**turning)
     (band,) = plan.bands
@@ -226,8 +226,8 @@ mrope = encoding(
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
-    use_when="for models of text with images or video between",
-    not_when="for plain text, where it is rope",
+    use_when="for models that mix text with images or video",
+    not_when="for plain text, where it equals rope",
     place=6,
     hooks={
         "identify_axes": ".identify:identify",

@@ -1,6 +1,6 @@
 """Rotary encodings: position -> cos and sin that turn pairs of queries and keys.
 
-d is the rotary width; pair i of position p turns by p w_i radians.
+d is the rotary width; pair i of position p rotates by p w_i radians.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _COMPUTED = ("frequencies", (None,))
     formula="""
         w_i = base^(-2i/d), i = 0 .. d/2 - 1
         cos(p, i) = cos(p w_i), sin(p, i) = sin(p w_i)
-        pair i of query and key turns by p w_i: the product depends on the distance alone
+        pair i of query and key rotates by p w_i: the product depends on the distance alone
         a scaling replaces w_i, and multiplies cos and sin by one magnitude
     """,
     source=(
@@ -48,8 +48,8 @@ _COMPUTED = ("frequencies", (None,))
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
     users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
-    use_when="for decoders: it is what most of them have had since 2022",
-    not_when="past the trained length without a scaling",
+    use_when="for decoders: most of them have used it since 2022",
+    not_when="past the training length without a scaling",
     place=1,
     hooks={
         "identify_waves": ".identify:identify",
@@ -103,9 +103,9 @@ def rope(
     ] = None,
     **of_scaling: Any,
 ) -> Waves:
-    """Rotation of each pair of a head by an angle that grows with the position.
+    """Rotation of each pair of a head by an angle proportional to the position.
 
-    A query at m and a key at n, both turned, have a product that depends on
+    After rotation, the product of a query at m and a key at n depends on
     n - m alone.  One frequency per pair, geometrically spaced.
     """
     if frequencies is not None:
@@ -191,7 +191,7 @@ def _rescaled(
 DIVIDED = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
 TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
-"""What the trained length is mistaken for, in its own: a model's longer context, and the other way round."""
+"""What the training length is mistaken for, in its own: a model's longer context, and the other way round."""
 
 other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 

@@ -81,11 +81,13 @@ def nearest(values: Iterable[Decimal]) -> Float32:
 Frequencies = tuple[Decimal, ...]
 ZERO, ONE = Decimal(0), Decimal(1)
 
-Factor = Annotated[Decimal, Param("How many times longer the context gets.", gt=0, le=1e9, names=("scaling-factor",))]
+Factor = Annotated[
+    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor",))
+]
 MaxPosition = Annotated[
     int,
     Param(
-        "Positions of the unscaled model (dynamic), of the scaled one (longrope).",
+        "Maximum length of the unscaled model (dynamic) or of the scaled one (longrope).",
         ge=1,
         count=True,
         names=("max-position-embeddings",),
@@ -95,13 +97,13 @@ SeqLen = Annotated[int, Param("Length of the longest sequence (default: last pos
 OriginalMax = Annotated[
     int,
     Param(
-        "Positions the model was first trained on.",
+        "Context length of the original training.",
         ge=1,
         count=True,
         names=("original-max-position-embeddings", "original-max-position"),
     ),
 ]
-AttentionFactor = Annotated[Decimal, Param("The magnitude of cos and sin, given.", ge=0, le=1e9)]
+AttentionFactor = Annotated[Decimal, Param("Magnitude of cos and sin, instead of the computed one.", ge=0, le=1e9)]
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
     },
-    presets=(Preset("Frequencies, order and coordinates as this model has them (layout apart).", CONVENTIONS),),
+    presets=(Preset("Frequencies, order and coordinates, as in this model (without its layout).", CONVENTIONS),),
 )
 def rope2d(
     *,
@@ -87,7 +87,8 @@ def rope2d(
         Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.", mistaken=other_choices)
     ] = "yx",
     pairs: Annotated[
-        Literal["blocks", "alternate"], Param("Pairs of one side together, or sides in turn.", mistaken=other_choices)
+        Literal["blocks", "alternate"],
+        Param("All pairs of one side first, or sides alternating.", mistaken=other_choices),
     ] = "blocks",
     series: Annotated[
         Literal["half", "even-odd", "pixel"],
@@ -112,7 +113,7 @@ def rope2d(
     reference: Annotated[
         tuple[int, ...] | None,
         sides(
-            "Rows and columns that coordinates are stretched or squeezed to, as in pretraining (EVA).",
+            "Rows and columns that coordinates are rescaled to, as in pretraining (EVA).",
             metavar="HxW",
             when=("coordinates", ("index",)),
         ),
@@ -124,7 +125,7 @@ def rope2d(
 ) -> Waves:
     """Rotation of half the pairs by the row and half by the column.
 
-    A query and a key at two places have a product that depends on the
+    After rotation, the product of a query and a key depends only on the
     difference of their rows and of their columns.
     """
     if dim % 4:

@@ -59,7 +59,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
         "identify_axes": ".identify:identify",
         "extend": reaches.phases,
     },
-    presets=(Preset("Widths, base and coordinates as this model has them (layout apart).", AXES_CONVENTIONS),),
+    presets=(Preset("Widths, base and coordinates, as in this model (without its layout).", AXES_CONVENTIONS),),
 )
 def rope_axes(
     *,

@@ -35,10 +35,10 @@ def _frequencies(
     factor: Factor,
     original_max: OriginalMax,
     low_freq_factor: Annotated[
-        Decimal, Param("Wavelengths above original-max over this are stretched by the factor.", gt=0)
+        Decimal, Param("Wavelengths above original-max / this are multiplied by the factor.", gt=0)
     ] = ONE,
     high_freq_factor: Annotated[
-        Decimal, Param("Wavelengths below original-max over this are left alone.", gt=0)
+        Decimal, Param("Wavelengths below original-max / this stay as they are.", gt=0)
     ] = Decimal(4),
 ) -> Frequencies:
     """Return the frequencies; the order of the tests matters where low exceeds high."""

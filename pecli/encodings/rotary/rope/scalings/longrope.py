@@ -36,7 +36,9 @@ def _frequencies(
     seq_len: SeqLen,
     short_factor: Annotated[
         tuple[Decimal, ...],
-        Param("What divides each frequency up to original-max: a list or a file of one.", gt=0, file=True),
+        Param(
+            "Divisor of each frequency for sequences up to original-max: a list, or a file with one.", gt=0, file=True
+        ),
     ],
     long_factor: Annotated[tuple[Decimal, ...], Param("The same for longer sequences.", gt=0, file=True)],
 ) -> Frequencies:
@@ -67,9 +69,9 @@ def _magnitude(
     seq_len: SeqLen,
     attention_factor: AttentionFactor | None = None,
     short_mscale: Annotated[
-        Decimal | None, Param("Magnitude up to original-max, given (Phi-3.5-MoE).", ge=0, le=1e9)
+        Decimal | None, Param("Magnitude for sequences up to original-max (Phi-3.5-MoE).", ge=0, le=1e9)
     ] = None,
-    long_mscale: Annotated[Decimal | None, Param("Magnitude for longer sequences, given.", ge=0, le=1e9)] = None,
+    long_mscale: Annotated[Decimal | None, Param("Magnitude for longer sequences.", ge=0, le=1e9)] = None,
 ) -> Decimal:
     """Return what is given, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
 

@@ -48,13 +48,14 @@ def _parts_frequencies(
     factor: Factor,
     original_max: OriginalMax,
     beta_fast: Annotated[
-        Decimal, Param("Pairs that turn more often than this in original-max are left alone.", gt=0)
+        Decimal, Param("Pairs that complete more turns than this within original-max keep their frequency.", gt=0)
     ] = Decimal(32),
     beta_slow: Annotated[
-        Decimal, Param("Pairs that turn less often than this are slowed by the whole factor.", gt=0)
+        Decimal, Param("Pairs that complete fewer turns than this are slowed by the whole factor.", gt=0)
     ] = ONE,
     ramp: Annotated[
-        Ramp, Param("Between them linear in the pair's index (the code) or in its rotations (the paper).")
+        Ramp,
+        Param("Interpolation between the two: linear in the pair's index (the code) or in its rotations (the paper)."),
     ] = "index",
     truncate: Annotated[
         bool, Param("Round the ramp's ends outwards to whole indices.", when=("ramp", ("index",)))
@@ -253,7 +254,7 @@ def _yarn_magnitude(
     mscale_all_dim: Annotated[
         Decimal | None, Param("Weight of ln(factor) in the magnitude's denominator.", ge=0)
     ] = None,
-    coefficient: Annotated[Decimal, Param("What multiplies ln(factor) in the magnitude.", ge=0, le=1e9)] = Decimal(
+    coefficient: Annotated[Decimal, Param("Coefficient of ln(factor) in the magnitude.", ge=0, le=1e9)] = Decimal(
         "0.1"
     ),
     attention_factor: AttentionFactor | None = None,
