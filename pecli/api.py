@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pecli.tables.comparison import Comparison
 
 ROWS = 128
-"""Of a recipe that says no length, where nothing beside it does."""
+"""Rows of a recipe without a length, if the other subject gives none either."""
 
 
 def source_of(subject: Any, **choice: str | None) -> NamedSource:
@@ -138,7 +138,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
 
 
 def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
-    """Return what a subject holds: arrays, recipe, statistics of every value.
+    """Return the contents of a subject: arrays, recipe, statistics of every value.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def extrapolate(
     subject: Any, *, test: int, train: int | None = None, scaling: str | None = None,
     factor: Decimal | float | str | None = None, threshold: float | None = None, tuned: bool = False,
 ) -> Extrapolation:  # fmt: skip
-    """Return what happens past the training length, as ``pecli extrapolate`` does.
+    """Return the behaviour past the training length, as ``pecli extrapolate`` does.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def apply(
     scores: bool = False, causal: bool = False, softmax: bool = False, arithmetic: str = "exact",
     score_scale: str | float | None = None, layer_type: str | None = None,
 ) -> ApplyResult:  # fmt: skip
-    """Return what a table does to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
+    """Apply a table to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def apply(
 
 
 def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
-    """Return what a model's config says about positions.
+    """Return the positional encoding that a model's config describes.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What can go wrong, as one small tree.
+"""Every error of pecli, as one small tree.
 
 Every message is one sentence: what, the value got, the rule, the remedy.  Each
 kind also inherits the built-in exception that a caller would expect, so both
@@ -17,7 +17,7 @@ class PecliError(Exception):
     status = 2
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Let it be told in another process than the one that raised it: its text is made once."""
+        """Make an error picklable, so that another process can raise it: its text is made once."""
         return _same, (type(self), self.args, vars(self))
 
 
@@ -52,7 +52,7 @@ class BadRecipe(PecliError, ValueError):
 
 
 class UnknownName(PecliError, LookupError):
-    """A name that nothing bears, with what was meant, or the nearest that something bears.
+    """An unknown name, with a suggestion by meaning or by spelling.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class UndeclaredHook(PecliError, LookupError):
 
 
 class BadFile(PecliError, OSError):
-    """A file that cannot be read as what it claims to be."""
+    """A file that cannot be read as the format it claims to have."""
 
     def __init__(self, path: object, rule: str) -> None:
         super().__init__(f"{path}: {rule}")

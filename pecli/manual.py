@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def generated(*, pages: bool) -> Iterator[tuple[Path, str]]:
-    """Yield every generated file and its text; with `pages` also those of ``docs``."""
+    """Yield every generated file and its text; with `pages` also the pages of ``docs``."""
     root: Any = typer.main.get_command(make_app())
     yield ROOT / "man" / "pecli.1", page("pecli", 1, "exact positional-encoding tables", top_options(root))
     for name, entry in COMMANDS.items():
@@ -230,7 +230,7 @@ def readme_commands() -> str:
 
 
 def console(old: str, folder: str) -> str:
-    """Return a console with its commands, the lines that begin with ``$``, and what they print in this folder."""
+    """Return a console block: its commands, which begin with ``$``, and their output, run in this folder."""
     lines = ["```console"]
     for command in re.findall(r"^\$ (.*)$", old, flags=re.MULTILINE):
         shell = f'pecli() {{ "{sys.executable}" -m pecli "$@"; }}; {command}'

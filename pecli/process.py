@@ -33,7 +33,7 @@ class Interrupted(BaseException):
 
 
 def become_command() -> None:
-    """Let the signals that end a program kill this one at once; those that the caller ignores stay ignored."""
+    """Let the signals that end a program kill this one immediately; signals that the caller ignores stay ignored."""
     global _is_command
     _is_command = True
     for number in _existing(*ENDING):
@@ -72,7 +72,7 @@ def keep_connections() -> None:
 
 
 def was_interrupted() -> bool:
-    """Whether a signal came that ends the process, though a library may have caught what it raised."""
+    """Whether a terminating signal has arrived, even if a library caught the exception it raised."""
     return bool(_received)
 
 

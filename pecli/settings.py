@@ -1,4 +1,4 @@
-"""What a user allows and wants for one command: one value, which the threads that work for it see, and no others."""
+"""Limits and preferences of one command: one value, which the threads that work for it see, and no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Settings:
-    """What holds while a command runs; a program that imports pecli has the defaults.
+    """Settings that hold while a command runs; a program that imports pecli has the defaults.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def using(chosen: Settings) -> Iterator[None]:
 
 
 def notice(text: str) -> None:
-    """Tell whoever listens what is worth a word while work goes on."""
+    """Pass a progress message to the listener, if there is one."""
     tell = settings().tell
     if tell is not None:
         tell(text)

@@ -1,1 +1,1 @@
-"""What an encoding does beyond the length it was trained on, and longer tables."""
+"""Behaviour of an encoding beyond its training length, and longer tables."""

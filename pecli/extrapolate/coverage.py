@@ -30,7 +30,7 @@ TAU_INTEGER = int(CONTEXT.multiply(TAU, Decimal(TAU_UNIT)))
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one frequency meets beyond its training length.
+    """Coverage of one frequency beyond its training length.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ def _cover_one(index: int, new: Decimal, old: Decimal, train: int, test: int) ->
 
 
 def turn_fraction(frequency: Decimal) -> int:
-    """Return radians as a fraction of a turn in units of 2^-256, whole turns left out."""
+    """Return radians as a fraction of a turn in units of 2^-256, modulo one turn."""
     numerator, denominator = frequency.as_integer_ratio()
     return (numerator * TURN * TAU_UNIT // (denominator * TAU_INTEGER)) % TURN
 
@@ -179,7 +179,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class WaveReach:
-    """What a set of frequencies does between two lengths.
+    """Coverage of a set of frequencies between two lengths.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class WaveReach:
 def wave_reach(
     plan: Waves, train: int, test: int, trained: Waves | None = None, base: Decimal | None = None
 ) -> WaveReach:
-    """Return what the frequencies of a plan do between two lengths.
+    """Return the coverage of a plan's frequencies between two lengths.
 
     Parameters
     ----------

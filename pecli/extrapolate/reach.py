@@ -20,18 +20,20 @@ Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 
 MAX_DISTANCES = 1 << 16
-"""Up to so many distances all are looked at; beyond that a sample, with the ends of a window found by bisection."""
+"""Number of distances up to which all are evaluated; beyond it a sample, and bisection finds a window's ends."""
 
 MAX_INDEXED = 1 << 20
 SAMPLES = 4096
 MAX_POSITIONS = 1 << 20
-"""Up to so many positions the values of all are looked at."""
+"""Number of positions up to which the values of all are evaluated."""
 
 BLOCK_POSITIONS = 1 << 14
 MAX_HEADS = 1024
 SAMPLED_QUERIES = 24
 MIN_RELATIVE_EXCESS = 1e-3
-"""Where some distances or queries only are looked at, a bias above those in training by so much of their range."""
+"""Margin for sampled distances or queries: share of the range in training by which a bias must exceed it to count as
+new.
+"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class HeadReach:
 
 @dataclass(frozen=True)
 class BiasReach:
-    """What the heads do between two lengths.
+    """Reach of the heads between two lengths.
 
     Attributes
     ----------
@@ -145,7 +147,7 @@ class ValueReach:
 
 
 def bias_reach(plan: Bias, train: int, test: int, threshold: float, *, multiplies: bool = False) -> BiasReach:
-    """Return what a bias does between two lengths; `multiplies` where it is a factor of the weight, not a logit."""
+    """Return the reach of a bias between two lengths; `multiplies` if it is a factor of the weight, not a logit."""
     if plan.heads > MAX_HEADS:
         raise BadParameter("heads", plan.heads, f"are too many to be measured one by one: at most {MAX_HEADS:,}")
     sampled = test > MAX_DISTANCES

@@ -42,7 +42,7 @@ ARC = (
 
 @dataclass(frozen=True, repr=False)
 class Extrapolation:
-    """What happens between the training length and the test length.
+    """Report on the positions between the training length and the test length.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def extrapolate(
     source: str, recipe: Recipe, train: int, test: int, *, scalings: Sequence[str] = (), factor: Decimal | None = None,
     strict: bool = False, threshold: float = 0.01, tuned: bool = False,
 ) -> Extrapolation:  # fmt: skip
-    """Return what happens to a recipe between two lengths.
+    """Return the report of a recipe between two lengths.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def extrapolate(
 
 
 def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
-    """Fill in what depends on the table: the training length where the rows were trained or normalised by it."""
+    """Add the training length to a recipe whose rows were trained, or normalised by it."""
     absolute = recipe.encoding.family is Family.ABSOLUTE
     filled = {
         name: recipe.encoding.parameters[name].parse(str(train if of == "length" and absolute else test))
@@ -269,7 +269,7 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
 
 
 def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
-    """Return what happens to trained rows in a file."""
+    """Return the report of trained rows in a file."""
     check_lengths(rows, test)
     finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
     remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
@@ -302,12 +302,12 @@ class Subject:
 
     @property
     def recipe(self) -> Recipe | None:
-        """The encoding; None for a table that does not say what it is."""
+        """The encoding; None for a table without a recipe."""
         return self.source.recipe or self.stored
 
     @property
     def text(self) -> str:
-        """What the user called it."""
+        """The subject's name, as the user typed it."""
         return self.source.text
 
 
@@ -338,7 +338,7 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
 
 
 def subject_of(source: NamedSource) -> Subject:
-    """Return what a source is; a file that holds its recipe counts as that recipe."""
+    """Return the subject of a source; a file that holds its recipe counts as that recipe."""
     if source.recipe is not None:
         return Subject(source, keys=source.given)
     table = source.open()
@@ -392,7 +392,7 @@ def report(
     subject: Subject, train: int | None, test: int | None, *, scaling: str | None = None,
     factor: Decimal | None = None, threshold: float | None = None, tuned: bool = False,
 ) -> Extrapolation:  # fmt: skip
-    """Return what happens to a source between two lengths; see :func:`pecli.extrapolate.report.extrapolate`.
+    """Return the report of a source between two lengths; see :func:`pecli.extrapolate.report.extrapolate`.
 
     Parameters
     ----------

@@ -320,7 +320,7 @@ class ExtensionReach:
 
 
 def extension_reach(source: str, table: Tabular, longer: Tabular, way: str) -> ExtensionReach:
-    """Return the figures of a longer table beside its rows."""
+    """Return the figures of a longer table, with its rows."""
     rows, array = trained_rows(table)
     made = longer.arrays[0]
     count = min(made.rows, MAX_ROWS)

@@ -14,7 +14,7 @@ TICKS = 6
 
 @dataclass(frozen=True)
 class Axis:
-    """What runs along one side of a chart.
+    """One axis of a chart.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line at `x`, with what it means."""
+    """A vertical line at `x`, with its label."""
 
     x: float
     label: str
@@ -166,7 +166,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Circles:
-    """Arrows on circles side by side, one circle for each pair that turns.
+    """Arrows on circles side by side, one circle for each rotating pair.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def some_of(count: int, most: int) -> list[int]:
 
 
 def printable(text: str) -> str:
-    """Return text without what a terminal or a viewer would obey."""
+    """Return text without control characters, which a terminal or a viewer would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
@@ -327,7 +327,7 @@ def palette(heat: Heat) -> tuple[str, ...]:
 
 
 def shade(share: float, colours: Sequence[str], steps: int = SHADES) -> str:
-    """Return the colour at a share of the way, of `steps` between the palette's; grey for what is no number."""
+    """Return the colour at a fraction of `steps` between the palette's colours; grey for NaN."""
     if share != share:
         return HIDDEN
     place = round(min(1.0, max(0.0, share)) * (steps - 1)) / (steps - 1) * (len(colours) - 1)

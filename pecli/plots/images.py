@@ -166,7 +166,7 @@ def png_of(charts: Sequence[Chart]) -> bytes:
 
 
 def _put(paper: Any, patches: Any, shape: Shape, down: float, order: int) -> None:
-    """Draw one shape, so far down, above those before it."""
+    """Draw one shape at a vertical offset, over the shapes drawn before."""
     if isinstance(shape, Words):
         paper.text(
             shape.x, shape.y + down, printable(shape.text).replace("$", r"\$"), ha=ANCHORS[shape.anchor],
@@ -207,7 +207,7 @@ def check_picture(path: str, *, page: bool = False) -> None:
 
 
 def is_page(path: str | None) -> bool:
-    """Whether a path is that of a page to play with."""
+    """Whether a path has the suffix of an interactive page."""
     return path is not None and Path(path).suffix.lower() == PAGE
 
 

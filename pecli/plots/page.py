@@ -68,7 +68,7 @@ def _scaled(table: Tabular) -> list[dict[str, Any]]:
 
 
 def _variant(table: Tabular, word: str) -> dict[str, Any]:
-    """Return what the page draws of one table."""
+    """Return the data of one table for the page."""
     whole = take(table, unstack=False)
     made: dict[str, Any] = {"word": word, "recipe": str(table.recipe or ""), "formula": _formula(table)}
     if is_bias(take(table)):

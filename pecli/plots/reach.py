@@ -17,7 +17,7 @@ HEADS = 8
 
 
 def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> list[Chart]:
-    """Return what of these reports can be drawn, or what these words name of it, each kind of every report in turn.
+    """Return the charts of these reports, or the kinds that the user named, each kind for every report in turn.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class Disc:
 
 @dataclass(frozen=True)
 class Words:
-    """A line of text; y is where its letters stand."""
+    """A line of text; y is its baseline."""
 
     x: float
     y: float
@@ -135,7 +135,7 @@ def heat_shapes(heat: Heat) -> list[Shape]:
 
 
 def _pixels(heat: Heat, low: float, high: float) -> list[bytes]:
-    """Return rows of pixels; of a small map each cell is several, as some viewers blur what they enlarge."""
+    """Return rows of pixels; cells of a small map are enlarged, since some viewers blur an enlarged picture."""
     down, across = (max(1, -(-PIXELS // count)) for count in (len(heat.values), len(heat.values[0])))
     found = []
     for row in heat.values:
@@ -190,7 +190,7 @@ def _ticks(ends: tuple[float, float], count: int, most: int = 6) -> list[tuple[f
 
 
 def _bar(heat: Heat, low: float, high: float, right: int, bottom: int) -> list[Shape]:
-    """Return the colours from low to high, with ticks and what they stand for."""
+    """Return the colour bar from low to high, with ticks and labels."""
     x, wide, steps = right + 24, 16, 64
     tall = (bottom - TOP) / steps
     shapes: list[Shape] = [
@@ -233,7 +233,7 @@ def _arrow(x: float, y: float, radius: float, arrow: Arrow, colour: str) -> list
 
 
 def _arc(x: float, y: float, radius: float, arc: Arc) -> list[Shape]:
-    """Return a piece of a circle about the middle, and its angle beside it."""
+    """Return an arc about the middle, labelled with its angle."""
     steps = max(2, int(abs(arc.stop - arc.start) / 0.1) + 1)
 
     def at(share: float, reach: float) -> Point:

@@ -49,7 +49,7 @@ def is_bias(sample: Sample) -> bool:
 
 
 def frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
-    """Return the numbers of the first and the last row shown, what they are, and which are shown where not all are."""
+    """Return the first and the last number shown, their unit, and the numbers shown if not all are."""
     count, found = sample.planes[0].rows, sample.positions
     part = f", the first {rows} of {count:,} rows" if rows < count else ""
     if found is None:
@@ -72,7 +72,7 @@ def matrix(sample: Sample) -> Floats:
 
 
 def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
-    """Return the first array by its name, (n, columns), and those with its rows; whole numbers point into others."""
+    """Return the first array, (n, columns), and the others with as many rows, by name, without indices."""
     whole = {array.name for array in sample.table.arrays[1:] if "int" in array.dtype}
     arrays = [(plane.name, squeezed(plane.values)) for plane in sample.planes if plane.name not in whole]
     return [(PARTS.get(name, name), v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
@@ -98,7 +98,7 @@ def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
 
 
 def column_parts(sample: Sample, columns: int) -> list[str]:
-    """Return what each column is, sine or cosine, where that is known."""
+    """Return sine or cosine for each column, if known."""
     reading = reading_of(sample)
     if reading is None or reading.family != "absolute" or reading.tail:
         return [""] * columns
@@ -132,7 +132,7 @@ def bias(sample: Sample, name: str) -> list[Chart]:
 
 
 def _does(sample: Sample) -> str:
-    """Return what these numbers do to a logit, as the encoding that makes them declares it."""
+    """Return how values act on a logit, as the encoding declares it."""
     recipe = sample.table.source if isinstance(sample.table, Table) else None
     if recipe is not None and recipe.encoding.declares("apply"):
         effect = recipe.encoding.hook("apply")(recipe)
@@ -270,7 +270,7 @@ def _checked(channels: Sequence[int], columns: int, arrays: int) -> Sequence[int
 
 
 def _usual(sample: Sample, columns: int) -> list[int]:
-    """Return columns from the fastest to those that hardly move."""
+    """Return columns from the fastest to the slowest that still varies."""
     reading = reading_of(sample)
     apart = reading is not None and reading.family == "absolute"
     m = columns // 2 if apart else columns
@@ -279,7 +279,7 @@ def _usual(sample: Sample, columns: int) -> list[int]:
 
 
 def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
-    """Return cosines, sines, and their magnitude; None where nothing turns."""
+    """Return cosines, sines and their magnitude; None if the table has no rotating pairs."""
     reading = reading_of(sample)
     if reading is None:
         return None
@@ -325,7 +325,7 @@ def _places(sample: Sample, count: int, rows: int) -> Floats:
 
 
 def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
-    """Return one query and one key before and after pair 0 turns them, at rows that are always two apart."""
+    """Return one query and one key before and after the rotation of pair 0, at rows that are always two apart."""
     found, reading = _pairs(sample), reading_of(sample)
     if found is None or reading is None or reading.family != "rotary" or len(found[0]) <= MEETINGS[-1][1]:
         return []
@@ -412,7 +412,7 @@ def _spans(sample: Sample, columns: int) -> list[Span]:
 
 
 def _columns(sample: Sample) -> str:
-    """Return what the columns of the map are, in their order there."""
+    """Return the kind of each column of the heat map, in its order."""
     arrays = side_by_side(sample)
     if len(arrays) > 1:
         return f"column of {', then of '.join(name for name, _ in arrays)}"

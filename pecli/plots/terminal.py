@@ -37,7 +37,7 @@ CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colou
 
 @dataclass(frozen=True)
 class Screen:
-    """What a terminal can show.
+    """Capabilities of a terminal.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ def code(colour: str, depth: str, *, ground: bool = False) -> str:
 
 
 def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
-    """Return what colours or letters stand for."""
+    """Return the legend of colours or letters."""
     name = printable(heat.value)
     masked = any(not math.isfinite(v) for row in heat.values for v in row)
     if screen.colour != "none":
@@ -199,7 +199,7 @@ def circles_text(chart: Circles, screen: Screen) -> str:
 
 
 def _circle(arrows: Sequence[Arrow]) -> list[str]:
-    """Return a circle of dots with the number of each arrow where it points; the first of those at one place."""
+    """Return a circle of dots with the number of each arrow at its tip; of several arrows at one place, the first."""
     cells = [[" "] * ROUND for _ in range(ROUND // 2)]
 
     def put(angle: float, length: float, mark: str, over: str) -> None:

@@ -14,7 +14,7 @@ WORDS = {"yes": True, "no": False}
 
 @dataclass(frozen=True)
 class Branch:
-    """One answer of a question, and what it leads to.
+    """One answer to a question, and the next question or the encodings it leads to.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ _QUESTION: Question = (
 
 
 def tree(encodings: Iterable[Encoding]) -> Branch:
-    """Return the questions, with what is left of these encodings at their leaves.
+    """Return the questions, with these encodings at their leaves.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ def row_steps(exercise: Exercise) -> Iterator[Step]:
 
 
 def table_at(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) -> Table:
-    """Return the float64 table of these positions; what depends on a whole table is that of one of `length` rows."""
+    """Return the float64 table of these positions; values that depend on the table's length take `length`."""
     if recipe.open_parameters:
         last = max(int(max(at)), 0)
         rows = max(length or 0, last + 1)
@@ -231,13 +231,13 @@ def _frequencies(exercise: Exercise, plan: Waves, pairs: Sequence[Pair]) -> Step
 
 
 def _is_scaled(recipe: Recipe) -> bool:
-    """Whether the frequencies are those of a scaling."""
+    """Whether the frequencies are scaled."""
     scaling = recipe.encoding.parameters.get("scaling")
     return scaling is not None and recipe.values["scaling"] != scaling.default
 
 
 def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair], width: int | None) -> Step:
-    """Return frequencies beside those without the scaling."""
+    """Return scaled and unscaled frequencies side by side."""
     base, count = float(keys["base"]), len(plan.frequencies)
     width = width or 2 * count
     rows_of: list[list[str | float]] = []
@@ -284,7 +284,7 @@ def _difference(
     recipe: Recipe, plan: Waves, at: Sequence[Fraction], turning: Sequence[Sequence[NDArray[np.float64]]],
     places: Sequence[int | None],
 ) -> Step:  # fmt: skip
-    """Multiply R_m transposed and R_n, and set the rotation by the difference beside it."""
+    """Multiply R_m transposed and R_n, and compare the product with the rotation by the difference."""
     m, n = at
     square = float(plan.magnitude) ** 2
     if plan.axes:  # a difference of rows of a grid is no row of it: its coordinates may be negative
@@ -345,7 +345,7 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
 
 
 def _beside(table: Table, names: Sequence[str]) -> Iterator[Step]:
-    """Yield what the table holds beside cos and sin."""
+    """Yield the arrays of the table other than cos and sin."""
     for array in table.arrays:
         if array.name in ("cos", "sin") or array.rows != 2 or len(array.row_shape) != 1:
             continue
@@ -375,7 +375,7 @@ class Example:
         return cls(f"{recipe.encoding.title}, {done}", recipe.short, recipe.encoding.formula, numbered)
 
     def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
+        """Return the JSON object of a worked example."""
         steps = [step.as_dict() for step in self.steps]
         return {"title": self.title, "recipe": self.recipe, "formula": list(self.formula), "steps": steps}
 

@@ -34,7 +34,7 @@ PAIRS = 8  # that fit a board
 
 
 def work_through_vector(source: NamedSource, vector: Sequence[float], options: ApplyOptions) -> Example:
-    """Return what a source does to one vector at a few positions, number by number.
+    """Return the effect of a source on one vector at a few positions, number by number.
 
     Parameters
     ----------
