@@ -24,19 +24,19 @@ from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, read_source
 
 RULES = {
-    "inside": "all phases, values and biases of the new positions lie where training showed some, and all rows that "
-    "they use are rows that it used",
-    "falls": "no new distance gets a larger bias than training showed, and some get a smaller one",
-    "unseen": "new positions bring phases, values, biases or rows that training never showed",
-    "untrained": "new positions have rows, but rows that training never touched",
+    "inside": "all angles, values and biases of the new positions lie in the range seen in training, and all rows that "
+    "they use were used in training",
+    "falls": "no new distance gets a larger bias than in training, and some get a smaller one",
+    "unseen": "new positions bring angles, values, biases or rows never seen in training",
+    "untrained": "new positions have rows, but training never updated them",
     "ends": "new positions have no value",
-    "fixed": "the encoding's own parameters fix the length, as a grid does: a longer table is another encoding",
-    "unmeasured": "the phases are no products of one frequency and a position: they are not measured",
-    "nothing": "no positions enter: the causal mask alone carries order",
+    "fixed": "the encoding's parameters fix the length, as a grid does: a longer table is another encoding",
+    "unmeasured": "the angles are not products of one frequency and a position, so they are not measured",
+    "nothing": "no positions enter: order comes only from the causal mask",
 }
 ARC = (
-    "training on positions 0 .. T-1 shows a frequency w the phases from 0 up to T w, all of the circle where T w is a "
-    "turn or more; a test position is outside where its phase lies beyond"
+    "in training on positions 0 .. T-1, a frequency w takes the angles from 0 up to T w, the full circle if T w is a "
+    "turn or more; a test position is outside if its angle lies beyond"
 )
 
 
@@ -95,7 +95,7 @@ class Extrapolation:
             (s.scaling, s.factor, "" if s.reach is None else percent(s.reach.inside, 1), s.missing or s.recipe)
             for s in self.scalings
         ]
-        return html_table(self._said, ("scaling", "factor", "phases seen", "recipe"), rows)
+        return html_table(self._said, ("scaling", "factor", "angles seen", "recipe"), rows)
 
 
 def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
@@ -185,7 +185,9 @@ def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> 
     before = plain.plan
     assert isinstance(before, Waves)
     if not plan.bands:
-        return replace(made, verdict="unmeasured", finding="its phases are no products of one frequency and a position")
+        return replace(
+            made, verdict="unmeasured", finding="its angles are not products of one frequency and a position"
+        )
     reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
     return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
 
@@ -195,18 +197,18 @@ def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrap
     outside = [pair for pair in reach.pairs if pair.outside]
     count = len(reach.pairs)
     if not outside:
-        finding = f"all {count} frequencies stay on phases that training showed"
+        finding = f"all {count} frequencies stay within angles seen in training"
         return replace(made, verdict="inside", finding=finding)
     first = min(pair.first for pair in outside if pair.first is not None)
     finding = (
-        f"{len(outside)} of {count} frequencies bring unseen phases, the first at position {first}; "
-        f"{percent(reach.inside, 1)} of the new phases were seen"
+        f"{len(outside)} of {count} frequencies reach angles never seen in training, the first at position {first}; "
+        f"{percent(reach.inside, 1)} of the new angles were seen"
     )
     remedies = []
     if reach.smallest_factor is not None:
         base = "" if reach.smallest_base is None else f", or a base of {at_least(reach.smallest_base)},"
-        remedies.append(f"dividing all frequencies by {at_least(reach.smallest_factor)}{base} keeps every phase inside")
-    remedy = "; ".join([*remedies, *(["--scaling all compares the ways"] if scales else [])])
+        remedies.append(f"dividing all frequencies by {at_least(reach.smallest_factor)}{base} keeps every angle inside")
+    remedy = "; ".join([*remedies, *(["--scaling all compares the scalings"] if scales else [])])
     return replace(made, verdict="unseen", finding=finding, remedy=remedy)
 
 
@@ -219,26 +221,26 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     made = replace(made, bias=bias, index=index)
     if index is not None:
         if index.new:
-            finding = f"{index.new} rows are used by new distances behind the query only"
+            finding = f"{index.new} rows are used only by new distances"
             return replace(made, verdict="unseen", finding=finding, remedy="train on longer sequences")
-        finding = f"all distances from {index.shared_from} share one row; it needs no longer table"
+        finding = f"all distances from {index.shared_from} on share one row; its table need not grow"
         return replace(made, verdict="inside", finding=finding)
     assert isinstance(plan, Bias)
     assert bias is not None
     if any(head.above for head in bias.heads):
         heads = sum(head.above > 0 for head in bias.heads)
         most = max(head.new[1] - head.trained[1] for head in bias.heads)
-        who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "what every head makes its bias of gives"
-        finding = f"{who} new distances a larger bias than training, by up to {figure(most, 3)}{bias.scope}"
+        who = f"{heads} of {len(bias.heads)} heads give" if plan.heads else "the value shared by all heads gives"
+        finding = f"{who} new distances a larger bias than in training, by up to {figure(most, 3)}{bias.scope}"
         return replace(made, verdict="unseen", finding=finding)
     if any(head.below for head in bias.heads):
         within = sum(head.window < made.train - 1 for head in bias.heads)
         finding = (
             f"{within} of {len(bias.heads)} heads already gave less than {100 * threshold:g} % of the largest weight "
-            f"to keys within the training length; it needs no longer table{bias.scope}"
+            f"to keys within the training length; its table need not grow{bias.scope}"
         )
         return replace(made, verdict="falls", finding=finding)
-    finding = f"every new distance has a bias in the range that training showed; it needs no longer table{bias.scope}"
+    finding = f"every new distance has a bias in the range seen in training; its table need not grow{bias.scope}"
     return replace(made, verdict="inside", finding=finding)
 
 
@@ -247,7 +249,7 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
         finding = f"rows {made.train} to {made.test - 1} exist and keep their initial values"
         return replace(made, verdict="untrained", finding=finding, remedy=f"train them; {declared.remedy}")
     if declared.new == "nothing":
-        return replace(made, verdict="nothing", finding="it has no values to run out of")
+        return replace(made, verdict="nothing", finding="it has no values and no length")
     if declared.new == "content":
         return replace(made, verdict="inside", finding="values come from the content, at any length")
     assert isinstance(plan, Values)
@@ -255,7 +257,7 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
         reach = value_reach(plan, made.train, made.test)
     except PecliError as error:
         return replace(made, verdict="ends", finding=str(error))
-    scope = f"; {reach.looked_at:,} positions were looked at" if reach.sampled else ""
+    scope = f"; {reach.looked_at:,} positions were evaluated" if reach.sampled else ""
     if not reach.outside:
         finding = f"every column stays in the range it had in training{scope}"
         return replace(made, values=reach, verdict="inside", finding=finding)

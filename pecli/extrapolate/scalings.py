@@ -61,7 +61,7 @@ class Scaled:
         """The scaling in a line: its recipe and its reach, or why it cannot be made."""
         if self.reach is None:
             return f"{self.scaling}: {self.missing}"
-        return f"{self.scaling}: {percent(self.reach.inside, 1)} of the new phases were seen; {self.recipe}"
+        return f"{self.scaling}: {percent(self.reach.inside, 1)} of the new angles were seen; {self.recipe}"
 
 
 def _rescalings(recipe: Recipe) -> Mapping[str, Rescaling]:

@@ -26,7 +26,7 @@ def test_alibi_falls_and_reaches_as_far_as_its_slopes_say():
     assert [h.window for h in found.bias.heads] == [9, 18, 36, 73, 147, 294, 589, 1178]
     assert [h.last for h in found.bias.heads] == [-4095 / 2**h for h in range(1, 9)]
     assert all((h.below, h.above, h.shared) == (1.0, 0.0, 1) for h in found.bias.heads)
-    assert "needs no longer table" in found.finding
+    assert "its table need not grow" in found.finding
 
 
 def test_every_form_of_alibi_says_the_same():
@@ -89,7 +89,7 @@ def test_what_heads_make_their_bias_of_is_measured_without_heads():
     found = reach("fire", 8, 16)  # x = ln(c (i - j) + 1) / ln(c max(L, i) + 1), c = 0.1, L = 512
     assert found.bias.heads[0].last == pytest.approx(math.log(0.1 * 15 + 1) / math.log(0.1 * 512 + 1))
     assert found.verdict == "unseen"
-    assert "what every head makes its bias of" in found.finding
+    assert "the value shared by all heads" in found.finding
 
 
 @pytest.mark.parametrize("text", ["nerf:bands=6", "bands:bands=4"])
