@@ -1,9 +1,9 @@
-"""``pecli list``: the catalogue, the questions of --choose, and answers about one encoding."""
+"""``pecli list``: the catalogue, recommendations by task, and answers about one encoding."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -14,29 +14,36 @@ from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
 from pecli.encodings.shared.code import FRAMEWORKS
 from pecli.errors import UnknownName
 from pecli.spec.catalogue import find
+from pecli.spec.recipe import split_recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.questions import Question
     from pecli.spec.declaration import Encoding
-    from pecli.teach.choosing import Branch
+    from pecli.teach.choosing import Recommendations
 
 
-def tree_text(root: Branch) -> str:
-    """Return the questions and answers, one below the other, with what is left at each leaf and when it is right."""
-    return "\n".join([root.question, *_below(root, "")])
+def tasks_text(found: Iterable[Recommendations]) -> str:
+    """Return a line for each task with its encodings, best first."""
+    lines = ["Recommendations by task: pecli list --choose TASK", ""]
+    for one in found:
+        names = ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))
+        lines += wrapped(f"{one.name:<21}{names}", screen_width(), "", " " * 21)
+    return "\n".join(lines)
 
 
-def _below(branch: Branch, lead: str) -> Iterator[str]:
-    for number, one in enumerate(branch.branches, 1):
-        last = number == len(branch.branches)
-        further = lead + ("   " if last else "│  ")
-        yield from _wrapped(one.answer, lead + ("└─ " if last else "├─ "), further)
-        if one.question:
-            yield from _wrapped(one.question, further, further)
-        for encoding in one.encodings:
-            advice = f": {encoding.guidance.when}" if encoding.guidance else ""
-            yield from _wrapped(f"→ {encoding.name}{advice}", further, further + "    ")
-        yield from _below(one, further)
+def _short(recipe: str) -> str:
+    """Return the encoding of a recipe, with its scaling."""
+    name, keys = split_recipe(recipe)
+    return f"{name} with {keys['scaling']}" if "scaling" in keys else name
+
+
+def task_text(one: Recommendations) -> str:
+    """Return the recommendations for a task with their reasons, what to avoid, and the sources."""
+    lines = [one.title]
+    for number, (recipe, why) in enumerate(one.choose, 1):
+        lines += [f"{number}. {recipe}", *_prose(why, "   ")]
+    sources = ", ".join(f"arXiv {number}" for number in one.sources)
+    return "\n".join([*lines, *_wrapped(f"Avoid {one.avoid}.", "", ""), *_wrapped(f"Sources: {sources}", "", "")])
 
 
 def why_text(title: str, reasons: Sequence[Question]) -> str:
@@ -69,7 +76,9 @@ class ListOptions:
     """What ``list`` may be given."""
 
     encoding: Annotated[str | None, Option("Show this one in full.", "ENCODING", words=_names, argument=True)] = None
-    choose: Annotated[bool, Option("Questions that lead to an encoding.")] = False
+    choose: Annotated[
+        bool, Option("Recommendations for a task: pecli list --choose images. Without a task, all of them.")
+    ] = False
     where: Annotated[
         str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
     ] = None
@@ -88,11 +97,14 @@ def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
     from pecli.spec.catalogue import CATALOGUE
 
+    if options.choose:
+        refuse("has no effect with --choose", options, "why", "all", "code", "where")
+        return _choose(options.encoding, json=options.json)
     if options.encoding is not None and options.code is not None:
-        refuse("has no effect with --code", options, "why", "all", "choose", "where")
+        refuse("has no effect with --code", options, "why", "all", "where")
         return _code(options.encoding, options.code, json=options.json)
     if options.encoding is not None:
-        refuse("is about all of them: leave ENCODING out", options, "choose", "where")
+        refuse("is about all of them: leave ENCODING out", options, "where")
         one = find(options.encoding)
         if options.why:
             return _why(one, json=options.json)
@@ -102,16 +114,24 @@ def command(options: ListOptions) -> int:
             say(full_text(one, everything=options.all))
         return 0
     refuse("is about one of them: name it, as in pecli list rope", options, "why", "all", "code")
-    from pecli.teach.choosing import tree, where
+    from pecli.teach.choosing import where
 
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
-    if options.choose:
-        root = tree(shown)
-        print_json(root.as_dict()) if options.json else say(tree_text(root))
-    elif options.json:
+    if options.json:
         print_json({"encodings": [as_dict(e) for e in shown]})
     else:
         say(overview(shown) if shown else "none: no encoding has all of these facts")
+    return 0
+
+
+def _choose(word: str | None, *, json: bool) -> int:
+    from pecli.teach.choosing import task, tasks
+
+    found = [task(word)] if word is not None else list(tasks().values())
+    if json:
+        print_json({"tasks": [asdict(one) for one in found]})
+    else:
+        say(tasks_text(found) if word is None else task_text(found[0]))
     return 0
 
 
@@ -129,7 +149,7 @@ def _why(encoding: Encoding, *, json: bool) -> int:
 def _code(text: str, framework: str, *, json: bool) -> int:
     """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
     from pecli.encodings.shared.code import loading
-    from pecli.spec.recipe import Recipe, split_recipe
+    from pecli.spec.recipe import Recipe
 
     if framework not in FRAMEWORKS:
         raise UnknownName("framework", framework, FRAMEWORKS)

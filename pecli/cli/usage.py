@@ -40,7 +40,7 @@ MEANT = {
 # Options that a command had, and what does their work now.
 REPLACED = {
     ("extrapolate", "probe"): "run examples/extrapolation_trial.py, which trains small models with PyTorch",
-    ("compare", "for"): "pecli list --choose leads to an encoding by questions",
+    ("compare", "for"): "pecli list --choose TASK has recommendations",
 }
 
 

@@ -1,142 +1,70 @@
-"""Choosing an encoding: a tree of questions, and a filter, both answered by declared facts."""
+"""Choosing an encoding: recommendations for a task, and a filter by declared facts."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
 
 from pecli.errors import BadParameter, UnknownName
-from pecli.spec.declaration import Encoding, Facts, Family
+from pecli.spec.declaration import Encoding, Facts
 
 Holds = Callable[[Encoding], bool]
 WORDS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
-class Branch:
-    """One answer to a question, and the next question or the encodings it leads to.
+class Recommendations:
+    """Recommendations for one task.
 
     Parameters
     ----------
-    answer : str
-        The answer; "" at the root.
-    question : str
-        What is asked next; "" at a leaf.
-    branches : tuple of Branch
-        Its answers.
-    encodings : tuple of Encoding
-        At a leaf, what is left: each encoding of the catalogue stands at one leaf.
+    name, title : str
+        As typed, and as a heading.
+    names : tuple of str
+        Other names of the task.
+    choose : tuple of (recipe, reason)
+        Best first.
+    avoid : str
+        Choices that fail at this task.
+    sources : tuple of str
+        Papers, by arXiv number.
     """
 
-    answer: str
-    question: str
-    branches: tuple[Branch, ...]
-    encodings: tuple[Encoding, ...]
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the branch with all below it, for JSON."""
-        below: dict[str, object] = {"answer": self.answer} if self.answer else {}
-        if self.branches:
-            return {**below, "question": self.question, "branches": [b.as_dict() for b in self.branches]}
-        advice = [{"name": e.name, **(asdict(e.guidance) if e.guidance else {})} for e in self.encodings]
-        return {**below, "encodings": advice}
+    name: str
+    title: str
+    names: tuple[str, ...]
+    choose: tuple[tuple[str, str], ...]
+    avoid: str
+    sources: tuple[str, ...]
 
 
-# a question with its answers: words, the rule, and the next question; the last answer takes what is left
-Question = tuple[str, tuple[tuple[str, Holds, "Question | None"], ...]]
+@cache
+def tasks() -> dict[str, Recommendations]:
+    """Return the tasks of ``tasks.toml`` by name, in its order."""
+    read = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text())
+    return {
+        name: Recommendations(name, t["title"], tuple(t["names"]), tuple((r, why) for r, why in t["choose"]), t["avoid"],
+                   tuple(t["sources"]))
+        for name, t in read.items()
+    }  # fmt: skip
 
 
-def _family(*families: Family) -> Holds:
-    return lambda e: e.family in families
+def task(word: str) -> Recommendations:
+    """Return the task of a name, in any case and with spaces or hyphens.
 
-
-def _has(parameter: str) -> Holds:
-    return lambda e: parameter in e.parameters
-
-
-def _rest(_: Encoding) -> bool:
-    return True
-
-
-_TRAINED: Question = (
-    "May it be trained with the model?",
-    (("no: computed", lambda e: not e.facts.learned, None), ("yes", _rest, None)),
-)
-_LINE: Question = (
-    "Will texts get longer than in training?",
-    (
-        (
-            "no: positions up to a known length",
-            lambda e: e.family is Family.ABSOLUTE and (e.facts.beyond == "ends" or not e.facts.multi_scale),
-            _TRAINED,
-        ),
-        (
-            "yes, and attention should see distances",
-            _family(Family.ROTARY, Family.BIAS, Family.RELATIVE),
-            (
-                "Where do distances enter?",
-                (
-                    (
-                        "queries and keys are rotated (give it a scaling past the training length)",
-                        _family(Family.ROTARY),
-                        None,
-                    ),
-                    ("a number on each logit", _family(Family.BIAS), _TRAINED),
-                    ("a vector for each distance", _rest, None),
-                ),
-            ),
-        ),
-        ("yes, a little, and positions go with the embeddings", _rest, None),
-    ),
-)
-_QUESTION: Question = (
-    "What has a position?",
-    (
-        ("nothing: a causal mask is enough", _family(Family.NONE), None),
-        ("tokens, together with their content", _family(Family.CONDITIONAL), None),
-        (
-            "patches of an image or video",
-            _has("grid"),
-            (
-                "Where does it enter?",
-                (
-                    ("queries and keys are rotated", _family(Family.ROTARY), None),
-                    ("attention, by offsets", _family(Family.BIAS, Family.RELATIVE), None),
-                    ("with the input: added to the embeddings, or concatenated", _rest, None),
-                ),
-            ),
-        ),
-        ("tokens of a text", _rest, _LINE),
-    ),
-)
-
-
-def tree(encodings: Iterable[Encoding]) -> Branch:
-    """Return the questions, with these encodings at their leaves.
-
-    Parameters
-    ----------
-    encodings : iterable of Encoding
-
-    Returns
-    -------
-    Branch
-        The root.  Answers that nothing is left for are not there.
+    Raises
+    ------
+    UnknownName
+        With the nearest task, or all of them.
     """
-    return _branch("", _QUESTION, tuple(encodings))
-
-
-def _branch(answer: str, question: Question | None, left: tuple[Encoding, ...]) -> Branch:
-    if question is None:
-        return Branch(answer, "", (), left)
-    asked, answers = question
-    branches: list[Branch] = []
-    for word, holds, following in answers:
-        taken = tuple(e for e in left if holds(e))
-        left = tuple(e for e in left if e not in taken)
-        if taken:
-            branches.append(_branch(word, following, taken))
-    return Branch(answer, asked, tuple(branches), ())
+    name = "-".join(word.lower().replace("_", " ").split())
+    for one in tasks().values():
+        if name in (one.name, *one.names):
+            return one
+    raise UnknownName("task", word, tuple(tasks()))
 
 
 def where(encodings: Iterable[Encoding], conditions: str) -> list[Encoding]:

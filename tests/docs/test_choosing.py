@@ -1,4 +1,4 @@
-"""Choosing an encoding, and why it is as it is: the tree, the filter, the answers."""
+"""Recommendations by task, the filter by facts, and the questions with their answers."""
 
 import json
 import re
@@ -10,28 +10,38 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli import CATALOGUE
+from pecli import CATALOGUE, Recipe
 from pecli.cli.run import run
 from pecli.encodings.questions import questions
 from pecli.errors import BadParameter, UnknownName
-from pecli.teach.choosing import tree, where
+from pecli.teach.choosing import task, tasks, where
 
 ENCODINGS = list(CATALOGUE.values())
 ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(questions(e))]
 DISTINCT = list({r.values[0].see: r for r in ANSWERS if r.values[0].see}.values())
 
 
-def leaves(branch):
-    if not branch.branches:
-        yield branch
-    for below in branch.branches:
-        yield from leaves(below)
+@pytest.mark.parametrize("name", tasks())
+def test_recommendations_are_recipes_with_reasons_and_sources(name):
+    one = tasks()[name]
+    assert len(one.choose) >= 2
+    assert one.avoid
+    for recipe, why in one.choose:
+        assert Recipe.parse(recipe).encoding.name in CATALOGUE
+        assert why
+    assert all(re.fullmatch(r"\d{4}\.\d{5}", number) for number in one.sources)
 
 
-def test_the_tree_leads_to_every_encoding_by_one_way():
-    found = [e.name for leaf in leaves(tree(ENCODINGS)) for e in leaf.encodings]
-    assert sorted(found) == sorted(CATALOGUE)
-    assert max(len(leaf.encodings) for leaf in leaves(tree(ENCODINGS))) <= 8
+def test_long_context_is_rope_with_a_scaling_first():
+    assert task("128k") is task("serving")
+    assert "scaling=" in task("Long Context").choose[0][0]
+    with pytest.raises(UnknownName, match="images"):
+        task("imges")
+
+
+def test_no_name_means_two_tasks():
+    names = [word for one in tasks().values() for word in (one.name, *one.names)]
+    assert len(names) == len(set(names))
 
 
 def test_the_filter_takes_what_has_all_facts():
@@ -127,7 +137,7 @@ def test_what_is_no_pure_rotation_says_what_it_does_to_a_length():
 @pytest.mark.parametrize(
     ("arguments", "holds"),
     [
-        (["list", "--choose"], "What has a position?"),
+        (["list", "--choose"], "Recommendations by task"),
         (["list", "rope", "--why"], "R_m R_n = R_(m+n)"),
         (["list", "--where", "learned=yes,family=absolute"], "learned"),
     ],
@@ -144,7 +154,7 @@ def test_the_command_line_says_it(pecli, arguments, holds):
     ("arguments", "says"),
     [
         (["list", "--why"], "name it"),
-        (["list", "rope", "--choose"], "leave ENCODING out"),
+        (["list", "rope", "--choose"], "unknown task"),
         (["compare", "rope", "alibi", "--for", "vision"], "pecli list --choose"),
     ],
 )
