@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def tasks_text(found: Iterable[Recommendations]) -> str:
     """Return a line for each task with its encodings, best first."""
-    lines = ["Recommendations by task: pecli list --choose TASK", ""]
+    lines = [*wrapped("Recommendations by task: pecli list --choose TASK", screen_width()), ""]
     for one in found:
         names = ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))
         lines += wrapped(f"{one.name:<21}{names}", screen_width(), "", " " * 21)

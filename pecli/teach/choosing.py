@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.spec.declaration import Encoding, Facts
@@ -46,10 +47,13 @@ def tasks() -> dict[str, Recommendations]:
     """Return the tasks of ``tasks.toml`` by name, in its order."""
     read = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text())
     return {
-        name: Recommendations(name, t["title"], tuple(t["names"]), tuple((r, why) for r, why in t["choose"]), t["avoid"],
-                   tuple(t["sources"]))
-        for name, t in read.items()
-    }  # fmt: skip
+        name: Recommendations(name, **{key: _frozen(value) for key, value in keys.items()})
+        for name, keys in read.items()
+    }
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def task(word: str) -> Recommendations:
