@@ -143,7 +143,7 @@ def test_the_command_line_says_it(pecli, arguments, holds):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["list", "--why"], "name it"),
+        (["explain", "--why"], "explain needs SOURCE"),
         (["list", "rope", "--choose"], "leave ENCODING out"),
         (["compare", "rope", "alibi", "--for", "vision"], "pecli list --choose"),
     ],
