@@ -15,8 +15,8 @@ import numpy as np
 
 import pecli
 from pecli import CATALOGUE, Recipe, Table
+from pecli.cli.explain import example_lines
 from pecli.cli.generate import option_help
-from pecli.cli.inspect_report import text_of
 from pecli.encodings.questions import questions
 from pecli.errors import PecliError
 from pecli.plots.images import Picture
@@ -68,7 +68,7 @@ def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, Picture]]:
             picture = pecli.plot(recipe, kind)
         except PecliError:  # it has no such picture
             continue
-        yield kind, f"pecli inspect {shlex.quote(recipe)} --picture {kind} --plot {encoding.name}-{kind}.svg", picture
+        yield kind, f"pecli plot {shlex.quote(recipe)} --picture {kind} -o {encoding.name}-{kind}.svg", picture
 
 
 def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
@@ -89,7 +89,7 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
         "## Worked example",
         "",
         "```text",
-        text_of(work_through(Recipe.parse(encoding.example)), formula=False),
+        *example_lines(work_through(Recipe.parse(encoding.example)), None, 80),
         "```",
         "",
     ]
@@ -117,7 +117,7 @@ def _wrapped(line: str) -> list[str]:
 def gallery(drawn: dict[str, dict[str, str]]) -> str:
     """Return the gallery: each kind of picture, of each encoding that has it, with its command."""
     lines = ["# Gallery", "", "Every kind of picture of every encoding, each with the command that draws it.", ""]
-    lines += ["A page to play with, `--plot FILE.html`: " + ", ".join(
+    lines += ["A page to play with, `-o FILE.html`: " + ", ".join(
         f"<a href=\"../play-{name}.html\">{name}</a>" for name in PLAYED) + ".", ""]  # fmt: skip
     for kind, said in KINDS.items():
         lines += [f"## {kind}", "", said, ""]

@@ -2,7 +2,7 @@
 
 pecli --plugin own_encoding.py list resonance-rope
 pecli --plugin own_encoding.py generate resonance-rope --dim 64 --len 4096 -o resonance.safetensors
-pecli --plugin own_encoding.py inspect resonance.safetensors --verify
+pecli --plugin own_encoding.py verify resonance.safetensors
 """
 
 from decimal import ROUND_HALF_EVEN, Decimal

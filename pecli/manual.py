@@ -87,7 +87,8 @@ def pictures() -> Iterator[tuple[Path, str]]:
             name, command = line.split(" | ")
             with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
                 drawn = Path(folder, "picture.svg")
-                status = run([*shlex.split(command), "--quiet", "--plot", str(drawn)])
+                words = shlex.split(command)
+                status = run([*words, "--quiet", "--plot" if words[0] == "extrapolate" else "-o", str(drawn)])
                 if status:
                     raise RuntimeError(f"a picture's command failed with status {status}: {command}")
                 text = drawn.read_text()
@@ -131,6 +132,8 @@ def _option_list(params: Sequence[Any]) -> list[str]:
     """Return a tagged list of options and arguments."""
     lines = [".Bl -tag -width Ds"]
     for param in params:
+        if getattr(param, "hidden", False):
+            continue
         if param.param_type_name == "argument":
             lines.append(f".It Ar {_escape(param.metavar or param.name.upper())}")
         else:

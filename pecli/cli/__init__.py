@@ -21,7 +21,8 @@ FIRST = (
     "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
     "pecli generate config.json -o llama.npz",
     "pecli compare cache.npy config.json",
-    "pecli inspect rope:dim=4 --steps",
+    "pecli identify cache.npy",
+    "pecli explain rope:dim=4",
 )
 
 
@@ -56,8 +57,11 @@ def _root(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     plugin: Annotated[
-        str | None, typer.Option("--plugin", metavar="FILE.py", help="Encodings of your own; may stand anywhere.")
+        str | None,
+        typer.Option(
+            "--plugin", metavar="FILE.py", help="Load your own encodings from FILE.py (anywhere on the line)."
+        ),
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
 ) -> None:
-    """Exact positional-encoding tables: generate, compare, inspect, extrapolate."""
+    """Exact positional-encoding tables: generate, identify, verify, compare, extrapolate."""

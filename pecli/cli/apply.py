@@ -25,6 +25,7 @@ from pecli.cli.options import (
     refuse,
     whole,
 )
+from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.printing import figure
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pecli.apply.tensors import Tensor
     from pecli.spec.tabular import Tabular
 
-OF_TENSORS = ("output", "format", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
+OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
@@ -45,7 +46,7 @@ def _arithmetic(_name: str, given: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplyArguments(Writing):
-    """What ``apply`` may be given."""
+    """The options of ``apply``."""
 
     source: Annotated[
         str, Option("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
@@ -157,8 +158,9 @@ def command(options: ApplyArguments) -> int:
 
 def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
-    from pecli.cli.inspect_report import text_of
-    from pecli.cli.terminal.output import print_json, prose_width, say
+    from pecli.cli.explain import example_view
+    from pecli.cli.terminal.output import prose_width
+    from pecli.cli.terminal.screen import answer
     from pecli.tables.sources import read_source
     from pecli.teach.vectors import work_through_vector
 
@@ -167,12 +169,11 @@ def _worked_through(options: ApplyArguments) -> int:
     if options.inputs:
         raise BadParameter("INPUT", options.inputs[0], "cannot stand with --steps, which takes --vector")
     refuse("is for tensors: --steps prints", options, *OF_TENSORS)
+    if options.format is not None:
+        known_format(options.format)
     source = read_source(options.source, **_choice(options))
     example = work_through_vector(source, _vector(options.vector), _apply_options(options))
-    if options.json:
-        print_json(example.as_dict())
-    else:
-        say(text_of(example, width=prose_width()))
+    answer(options, example.as_dict, lambda: example_view(example, width=prose_width()), prose=True)
     return 0
 
 

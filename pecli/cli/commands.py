@@ -1,7 +1,8 @@
-"""The commands, in the order of the help: what the help says of each, and where it is; built when it is asked for."""
+"""The commands in the order of the help: title, summary and examples of each; built when they are asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -16,14 +17,14 @@ from pecli.errors import UnknownName
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """What is known of a command without importing it.
+    """A command as the help describes it, without importing it.
 
     Attributes
     ----------
     module : str
-        Where its ``command`` is, in :mod:`pecli.cli`.
+        The module of its ``command``, in :mod:`pecli.cli`.
     title : str
-        What its man page says that it does.
+        The title of its man page.
     summary : str
         The first line of its help.
     examples : tuple of str
@@ -57,19 +58,42 @@ COMMANDS = {
     ),
     "inspect": CommandEntry(
         "inspect",
-        "say what is in a table, or what a recipe means",
-        "Say what a table holds; identify it, verify it, measure it, draw it.",
+        "report what is in a table, a config or a checkpoint",
+        "Report arrays, statistics and first values of a table; measure them.",
         (
-            "pecli inspect cache.npy --identify",
-            "pecli inspect pe.h5 --verify",
-            "pecli inspect rope:dim=4 --steps",
+            "pecli inspect pe.h5",
+            "pecli inspect config.json",
+            "pecli inspect cache.npy --expect finite,unique",
         ),
-        meant=("show", "info", "cat", "view", "print", "describe", "check", "verify", "validate", "identify", "plot"),
+        meant=("show", "info", "cat", "view", "print", "describe"),
+    ),
+    "identify": CommandEntry(
+        "identify",
+        "find the recipe that gives a table's values",
+        "Find the recipe that gives the values of a table, whatever its file states.",
+        (
+            "pecli identify cache.npy",
+            "pecli identify cache.npy --get recipe",
+        ),
+        "It prints the recipe, how sure it is and which arithmetic made the values, or unknown and what was measured.",
+        meant=("guess", "detect", "recognise", "recognize", "what", "which"),
+    ),
+    "verify": CommandEntry(
+        "verify",
+        "recompute every value of a file from its recipe",
+        "Recompute every value of a file from its recipe; status 1 if one differs.",
+        (
+            "pecli verify pe.h5",
+            "pecli verify cache.npy rope:dim=128,base=500000",
+            "pecli verify parts -q && echo good",
+        ),
+        "The recipe is the one in the file, or one that follows it. A folder of parts is searched for gaps too.",
+        meant=("check", "validate", "prove"),
     ),
     "compare": CommandEntry(
         "compare",
-        "say whether tables agree, and where they do not",
-        "Compare tables: how far they are apart, where, and why; status 1 where they differ.",
+        "find out whether tables agree, and why they do not",
+        "Compare tables: whether they agree, and why and where they do not; status 1 where they differ.",
         (
             "pecli compare cache.npy rope:dim=128,base=500000",
             "pecli compare sinusoidal rope alibi",
@@ -79,7 +103,7 @@ COMMANDS = {
     ),
     "extrapolate": CommandEntry(
         "extrapolate",
-        "say what happens past the training length",
+        "measure what happens past the training length",
         "Measure what an encoding does beyond the length it was trained on, and write longer tables.",
         (
             "pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all",
@@ -90,7 +114,7 @@ COMMANDS = {
     ),
     "apply": CommandEntry(
         "apply",
-        "say what a table does to tensors, exactly",
+        "apply a table to tensors, exactly",
         "Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores.",
         (
             "pecli apply sinusoidal:dim=512 emb.npy --input-scale sqrt -o x.npy",
@@ -109,14 +133,69 @@ COMMANDS = {
         ),
         meant=("export", "cast", "save", "to"),
     ),
+    "explain": CommandEntry(
+        "explain",
+        "work through an encoding, answer questions, give code",
+        "Work through an example of an encoding step by step, answer questions about it, or give code for it.",
+        (
+            "pecli explain rope:dim=4",
+            "pecli explain rope --why interleaved",
+            "pecli explain alibi:heads=8 --code torch",
+        ),
+        meant=("teach", "learn", "example", "steps", "why", "code", "walk"),
+    ),
+    "plot": CommandEntry(
+        "plot",
+        "draw a table",
+        "Draw a table in the terminal, as a picture, or as a page to play with.",
+        (
+            "pecli plot sinusoidal:dim=64",
+            "pecli plot alibi:heads=8 --picture slopes -o slopes.svg",
+            "pecli plot rope:dim=64,len=256 -o rope.html",
+        ),
+        meant=("draw", "picture", "figure", "chart", "image", "visualize", "visualise"),
+    ),
     "list": CommandEntry(
         "list",
         "list the encodings",
         "List the encodings, or show one: formula, parameters, source, facts.",
-        ("pecli list", "pecli list rope", "pecli list --json"),
+        ("pecli list", "pecli list rope", "pecli list --choose"),
         meant=("ls", "encodings", "catalogue", "catalog", "search"),
     ),
 }
+
+OLDER = (
+    # command, its option, and the words that are written instead of the two
+    ("inspect", "--identify", ("identify",)),
+    ("inspect", "--verify", ("verify",)),
+    ("inspect", "--steps", ("explain",)),
+    ("inspect", "--plot", ("plot", "--output")),
+    ("list", "--why", ("explain", "--why")),
+    ("list", "--code", ("explain", "--code")),
+)
+"""Older spellings of commands, which existing scripts may use; no help mentions them."""
+SAME_OPTION = {
+    "--seq-len": "--len", "--seq-length": "--len", "--max-seq-len": "--len", "--length": "--len", "-n": "--len",
+    "-f": "--format",
+}  # fmt: skip
+"""Names of options that other programs use."""
+
+
+def rewritten(words: Sequence[str]) -> list[str]:
+    """Return a command line in today's words.
+
+    Examples
+    --------
+    >>> rewritten(["inspect", "pe.h5", "--plot=pe.svg"])
+    ['plot', 'pe.h5', '--output=pe.svg']
+    """
+    words = [SAME_OPTION.get(name := word.partition("=")[0], name) + word[len(name) :] for word in words]
+    for command, option, (verb, *instead) in OLDER:
+        at = next((k for k, word in enumerate(words) if word == option or word.startswith(f"{option}=")), None)
+        if at is not None and words[0] == command:
+            value = words[at][len(option) :]
+            return [verb, *words[1:at], *(f"{word}{value}" for word in instead), *words[at + 1 :]]
+    return words
 
 
 class Commands(TyperGroup):

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pecli.cli.completion import source_words
 from pecli.cli.options import (
+    SCREEN,
     Dtype,
-    Json,
+    Get,
     LayerType,
-    Limit,
     Option,
     Precision,
-    Quiet,
-    TrustRecipe,
+    Silent,
+    SourceOptions,
+    TableFormat,
     positions,
     refuse,
     whole,
 )
-from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable, grid, shapes_text, size_text
-from pecli.cli.terminal.layout import wrapped
-from pecli.cli.terminal.output import print_json, prose_width, say
-from pecli.cli.terminal.screen import progress_for, show
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
+from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.printing import figure
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from pecli.tables.figures import Figures, OddValues, Place, Tolerance
     from pecli.tables.sources import NamedSource
 
+TOLERANCE, MODELS = "Tolerances", "Models"
 OF_COST = ("len", "dim", "layers", "dtype")
 TOLERANCES = ("atol", "rtol", "ulp", "digits")
 
@@ -57,73 +57,144 @@ def whole_tolerance(name: str, given: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions:
-    """What ``compare`` may be given."""
+class CompareOptions(SourceOptions):
+    """The options of ``compare``."""
 
     sources: Annotated[
         tuple[str, ...], Option("Two sources or more.", "SOURCE...", argument=True, complete=source_words)
     ] = ()
-    atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", check=tolerance)] = None
-    rtol: Annotated[Decimal | None, Option("Tolerance relative to the second value.", "X", check=tolerance)] = None
-    ulp: Annotated[int | None, Option("Tolerance in units in the last place.", "N", check=whole_tolerance)] = None
-    heads: Annotated[
-        int | None,
-        Option(
-            "Heads of query or key weights: are rows permuted? With --cost, of the model.", "N", check=whole(1, 1 << 16)
-        ),
+    atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)] = None
+    rtol: Annotated[
+        Decimal | None, Option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
+    ] = None
+    ulp: Annotated[
+        int | None, Option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
     ] = None
     digits: Annotated[
-        int | None, Option("Equal as printed with so many decimals, copied by hand.", "N", check=whole_tolerance)
-    ] = None
-    stacks: Annotated[bool, Option("Of a model's config.json: which stacks agree, and on what it hangs.")] = False
-    all: Annotated[bool, Option("The facts of every encoding.")] = False
-    cost: Annotated[bool, Option("Trained values, bytes, additions and products, in a model of this size:")] = False
-    len: Annotated[int | None, Option("Positions; for --cost (default 4096).", "N", check=positions(1))] = None
-    dim: Annotated[
-        int | None, Option("The model's width; for --cost (default 4096).", "D", check=whole(1, 1 << 24))
+        int | None,
+        Option("Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE,
+               check=whole_tolerance),
     ] = None  # fmt: skip
-    layers: Annotated[int | None, Option("Layers; for --cost (default 32).", "N", check=whole(1, 1 << 16))] = None
+    all: Annotated[
+        bool, Option("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
+    ] = False
+    stacks: Annotated[bool, Option("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)] = (
+        False
+    )
+    cost: Annotated[
+        bool, Option("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
+    ] = False
+    len: Annotated[int | None, Option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))] = None
+    dim: Annotated[
+        int | None, Option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
+    ] = None
+    heads: Annotated[
+        int | None,
+        Option("With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS,
+               check=whole(1, 1 << 16)),
+    ] = None  # fmt: skip
+    layers: Annotated[
+        int | None, Option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
+    ] = None
     dtype: Dtype = None
-    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     layer_type: LayerType = None
-    trust_recipe: TrustRecipe = False
+    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
     precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    format: TableFormat = None
+    get: Get = None
+    quiet: Silent = False
 
 
-JOINED = 8  # units beyond which bins are joined on the screen
-WORST = 3  # columns and stretches of rows that are named
+WORST = 3  # columns and blocks of rows that are named
+MAX_ULP = 1 << 24  # of a short report: values further apart have too little in common for units to mean anything
+MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 
 
-def comparison_view(first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison) -> list[Item]:
-    """Return what two tables are, whether they are the same, and where and why they differ."""
-    items: list[Item] = [f"{text}   {shapes_text(table.arrays)}" for text, table in (first, second)]
-    items += [f"\n{found.verdict}", *(f"  {finding.text}" for finding in found.findings)]
-    total = found.total
-    if total.unequal or total.nan.as_dict() or total.infinite.as_dict():
-        items += [_table(found), *(f"  {line}" for array in found.arrays for line in details(array))]
+def headline(found: Comparison) -> str:
+    """Return the verdict: same, or different and the first cause."""
+    if found.equal:
+        return found.verdict
+    cause = next((finding.text for finding in found.findings if finding.kind != "dtype"), None)
+    return found.verdict if cause is None else f"different: {cause}"
+
+
+def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = False) -> list[Item]:
+    """Return whether two tables are the same, why not, and where: a table with a row for each array."""
+    first = headline(found)
+    reasons = [text for one in found.findings if (text := one.text) != first.removeprefix("different: ")]
+    if first != found.verdict:
+        dtypes = {dtype for array in found.arrays for dtype in (array.dtype, array.other_dtype)}
+        kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
+        reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
+    if len(found.arrays) == 1 and (part := {found.arrays[0].name, found.arrays[0].other_name} & {"cos", "sin"}):
+        reasons.append(f"compared: {min(part)} alone")
+    if len(reasons) > MAX_REASONS and not every:
+        reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
+    items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
+    if every or not found.equal:
+        items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
+        if len(found.arrays) > MAX_ARRAYS and not every:
+            items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
     return items
 
 
-def _table(found: Comparison) -> ScreenTable:
-    columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), ("mean abs", 4), ("max ulp", RIGHT)]
-    rows = [
-        (
-            a.name,
-            f"{f.unequal:,}",
-            f.largest if f.nan.alone else f.max_abs,
-            f.mean_abs,
-            f"{f.max_ulp:,}" if a.ulp_dtype else "",
-        )
-        for a, f in ((array, array.figures) for array in found.arrays)
-    ]
+def comparison_view(
+    first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison, *, every: bool
+) -> list[Item]:
+    """Return the verdict on two tables; with `every`, what each is and all figures of what differs."""
+    items = difference_view(found, ("A", "B"), every=every)
+    if every:
+        items[1:1] = [Fact(name, f"{text}   {shapes_text(table.arrays)}", 4)
+                      for name, (text, table) in zip("AB", (first, second), strict=True)]  # fmt: skip
+        items += [f"  {line}" for array in found.arrays for line in details(array)]
+    return items
+
+
+def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: bool) -> ScreenTable:
+    """Return a row for each array: how many values differ, by how much, and the worst place with both values."""
+    counted = every or any(array.ulp_dtype and array.figures.max_ulp <= MAX_ULP for array in arrays)
+    columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), *([("mean abs", 4)] if every else []),
+               *([("max ulp", RIGHT)] if counted else []), ("worst at", RIGHT),
+               *((name, RIGHT) for name in names)]  # fmt: skip
+    rows = []
+    for array in arrays:
+        figures = array.figures
+        place = figures.worst
+        both = ("", "") if place is None else (
+            shortest_text(place.left, array.dtype), shortest_text(place.right, array.other_dtype)
+        )  # fmt: skip
+        largest = figures.largest if figures.nan.alone else figures.max_abs
+        rows.append([
+            array.name, f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
+            *([f"{figures.max_ulp:,}" if array.ulp_dtype else ""] if counted else []), _place(place), *both,
+        ])  # fmt: skip
     return grid(columns, rows)
 
 
+def shortest_text(value: Any, dtype: str) -> str:
+    """Return the shortest decimal that reads back to a value in its type.
+
+    Examples
+    --------
+    >>> shortest_text(0.99985671043396, "float32"), shortest_text(3.140625, "bfloat16")
+    ('0.9998567', '3.14')
+    """
+    import numpy as np
+
+    from pecli.numbers.dtypes import real_type
+    from pecli.numbers.rounding import nearest
+
+    if isinstance(value, complex):
+        return f"{shortest_text(value.real, dtype)} {shortest_text(value.imag, dtype)}i"
+    kind = real_type(dtype)
+    if kind == "bfloat16" and np.isfinite(value):
+        texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+        return next((text for text in texts if nearest(np.array([float(text)]), kind)[0] == value), repr(value))
+    return str(np.dtype(kind).type(value)) if kind in ("float16", "float32") else repr(value)
+
+
 def _cosine(value: float) -> str:
-    """Return a cosine; near 1 what it lacks says more."""
+    """Return a cosine; near 1 its difference from 1."""
     return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {figure(1 - value, 2)}"
 
 
@@ -132,13 +203,15 @@ def _place(place: Place | None) -> str:
 
 
 def details(found: ArrayComparison) -> list[str]:
-    """Return lines on one array: the worst and the first place, distances in ulp, worst columns and rows, NaN."""
+    """Return lines on one array: the first place, distances in ulp, worst columns and rows, NaN."""
     lines, figures = [], found.figures
-    for word, place in (("worst", figures.worst), ("first", figures.first)):
-        if place is not None:
-            lines.append(f"{word}: {found.name}{_place(place)} is {place.left!r} against {place.right!r}")
+    if figures.first is not None:
+        left, right = figures.first.left, figures.first.right
+        both = f"{shortest_text(left, found.dtype)} against {shortest_text(right, found.other_dtype)}"
+        lines.append(f"first: {found.name}{_place(figures.first)} is {both}")
     if figures.unequal and found.units:
-        lines.append(f"ulp of {found.ulp_dtype}: {_histogram(found.units)}")
+        counts = "  ".join(f"{name}: {count:,}" for name, count in found.units.items())
+        lines.append(f"ulp of {found.ulp_dtype}: {counts}")
     if figures.unequal and figures.cosine_mean is not None:
         lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
     if figures.unequal and len(found.columns) > 1:
@@ -149,9 +222,9 @@ def details(found: ArrayComparison) -> list[str]:
         top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
         shown = (f"from {_row(found.place(row))} ({_gap(value, figures)})" for row, value in top if value)
         lines.append("worst rows: " + ", ".join(shown))
-    for word, counts in (("NaN", figures.nan), ("infinity", figures.infinite)):
-        if counts.as_dict():
-            lines.append(f"{word}: {_sides(counts)}")
+    for word, odd in (("NaN", figures.nan), ("infinity", figures.infinite)):
+        if odd.as_dict():
+            lines.append(f"{word}: {_sides(odd)}")
     return lines
 
 
@@ -170,33 +243,25 @@ def _sides(counts: OddValues) -> str:
     return f"{counts.left} on the left alone, {counts.right} on the right alone, {counts.both} on both{where}"
 
 
-def _histogram(counts: Mapping[str, int]) -> str:
-    """Return how many values are so many units apart; beyond eight units the bins grow by sixteen."""
-    joined: dict[str, int] = {}
-    for name, count in counts.items():
-        high = name.partition("..")[2]
-        if not high or int(high) <= JOINED:
-            joined[name] = count
-            continue
-        edge = 1 << (-(-(int(high).bit_length() - 1) // 4) * 4)
-        label = f"up to {edge:,}"
-        joined[label] = joined.get(label, 0) + count
-    return "  ".join(f"{name}: {count:,}" for name, count in joined.items())
-
-
-def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison]) -> list[Item]:
+def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison], *, every: bool) -> list[Item]:
     """Return the largest differences of every pair of several sources, of which the second is what was expected."""
     cells = {(min(pair), max(pair)): _cell(found) for pair, found in pairs.items()}
-    columns = [("max abs", "right"), *((str(j + 1), "right") for j in range(1, len(names)))]
-    rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names)))] for i in range(len(names) - 1)]
-    findings = [(i, j, finding.text) for (i, j), found in pairs.items() for finding in found.findings]
-    marks = {"*": "  * differs", "(part)": "  (part): of what both have"}
-    return [
-        *(f"{number}  {name}" for number, name in enumerate(names, 1)),
-        grid(columns, rows),
-        *(text for mark, text in marks.items() if any(cell.endswith(mark) for cell in cells.values())),
-        *(f"  {i + 1} against {j + 1}: {text}" for i, j, text in findings),
+    columns = [("", "right"), *((str(j + 1), "right") for j in range(1, len(names))), ("source", "left")]
+    rows = [
+        [str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names))), name] for i, name in enumerate(names)
+    ]  # fmt: skip
+    differ = [(i, j) for (i, j), found in pairs.items() if not found.equal]
+    verdict = f"same: all {len(names)} sources" if not differ else f"different: {len(differ)} of {len(pairs)} pairs"
+    reasons = [
+        f"  {i + 1} against {j + 1}: {one.text}"
+        for (i, j), found in pairs.items()
+        for one in found.findings[: None if every else 1]
     ]
+    if len(reasons) > MAX_REASONS and not every:
+        reasons[MAX_REASONS - 1 :] = [f"  and {len(reasons) - MAX_REASONS + 1} more pairs, with --all"]
+    marks = {"*": "  * differs", "(part)": "  (part): of what both have"}
+    used = [text for mark, text in marks.items() if any(cell.endswith(mark) for cell in cells.values())]
+    return [Verdict(verdict, not differ), *reasons, grid(columns, rows, title="Largest absolute differences"), *used]
 
 
 def _cell(found: Comparison) -> str:
@@ -234,26 +299,26 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     return found
 
 
-def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], *, json: bool) -> int:
+def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
     from pecli.inspect.facts import TITLES, figures, sheet
 
-    items = list({_name(e, r): (e, r) for e, r in items}.values())  # who names one twice sees it once
+    items = list({_name(e, r): (e, r) for e, r in items}.values())  # an encoding that is named twice is shown once
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
-    if json:
-        print_json({"encodings": sheets})
-        return 0
-    from pecli.cli.terminal.items import grid
-    from pecli.cli.terminal.screen import show
-
     keys = list(dict.fromkeys(key for facts in sheets.values() for key in facts))
-    if len(items) <= 4:  # a column each; more of them are rows
-        rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
-        show(grid([("", "left"), *((name, "left") for name in sheets)], rows))
-    else:
-        for part in (keys[:6], keys[6:12]):
-            rows = [[name, *(facts.get(key, "-") for key in part)] for name, facts in sheets.items()]
-            show(grid([("encoding", "left"), *((TITLES.get(key, key), "left") for key in part)], rows))
+
+    def view() -> list[Item]:
+        if len(items) <= 4:  # a column each; more of them are rows
+            rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
+            return [grid([("", "left"), *((name, "left") for name in sheets)], rows)]
+        parts = (keys[:6], keys[6:12])
+        return [
+            grid([("encoding", "left"), *((TITLES.get(key, key), "left") for key in part)],
+                 [[name, *(facts.get(key, "-") for key in part)] for name, facts in sheets.items()])
+            for part in parts
+        ]  # fmt: skip
+
+    answer(options, lambda: {"encodings": sheets}, view)
     return 0
 
 
@@ -276,10 +341,7 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
     if setting.width % setting.heads:
         raise BadParameter("heads", setting.heads, f"must divide the model's width {setting.width}")
     costs = [(encoding, cost_of(encoding, recipe, setting)) for encoding, recipe in items]
-    if options.json:
-        found = {cost.recipe: {"name": encoding.name, **cost.as_dict()} for encoding, cost in costs}
-        print_json({"setting": asdict(setting), "costs": found})
-        return 0
+    found = {cost.recipe: {"name": encoding.name, **cost.as_dict()} for encoding, cost in costs}
     names = [cost.recipe if len(costs) <= MAX_RECIPES else encoding.name for encoding, cost in costs]
     held = [
         [name, f"{c.positions:,}", f"{c.trained:,}", size_text(c.table_bytes), size_text(c.kernel_bytes)]
@@ -289,99 +351,104 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         [encoding.name, *(f"{count:,}" for count in (*cost.per_token, cost.additions, cost.products))]
         for encoding, cost in costs
     ]
-    heads = [("encoding", LEFT), *((word, RIGHT) for word in ("positions", "trained", "table", "kernel holds"))]
-    words = ("additions a token", "products a token", "additions", "products")
-    show(
+    heads = [
+        ("encoding", LEFT),
+        *((word, RIGHT) for word in ("positions", "trained", "table", "held by a fused kernel")),
+    ]
+    words = ("additions/token", "products/token", "additions", "products")
+    view: list[Item] = [
         f"A model of width {setting.width}, {setting.heads} heads, {setting.layers} layers; {setting.dtype}",
         grid(heads, held),
         grid([("encoding", LEFT), *((word, RIGHT) for word in words)], work),
         "Work is that of a sequence of all positions in all layers; projections by trained weights are not counted.",
-    )
+    ]
+    answer(options, lambda: {"setting": asdict(setting), "costs": found}, lambda: view)
     return 0
 
 
-def show_stacks(path: str, *, layer_type: str | None = None, json: bool = False) -> int:
-    """Print every stack's table beside that of transformers; return 0 where all agree, else 1.
-
-    Raises
-    ------
-    PecliError
-        If the config cannot be read.
-    """
+def show_stacks(path: str, options: CompareOptions) -> int:
+    """Print how each framework's table differs from that of transformers; return 0 where all agree, else 1."""
     from pecli.inspect.configs import advise, compare_stacks
 
-    found = compare_stacks(path, layer_type)
+    found = compare_stacks(path, options.layer_type)
     agree = all(row.equal for rows in found.values() for row in rows if row.known)
     advice = {name: advise(path, name, rows) for name, rows in found.items()}
-    if json:
-        layers = {name: [_stack_row(row) for row in rows] for name, rows in found.items()}
+
+    def result() -> dict[str, Any]:
+        layers = {
+            name: [{**asdict(row), "remedies": [remedy.text for remedy in row.remedies]} for row in rows]
+            for name, rows in found.items()
+        }
         advised = {name: asdict(one) for name, one in advice.items()}
-        print_json({"source": path, "equal": agree, "layers": layers, "advice": advised})
-        return int(not agree)
-    for name, rows in found.items():
-        _show(name, rows)
-        _say("\n" + advice[name].text)
+        verdict = "same" if agree else "different"
+        return {"source": path, "verdict": verdict, "equal": agree, "layers": layers, "advice": advised}
+
+    def view() -> list[Item]:
+        items: list[Item] = []
+        for name, rows in found.items():
+            known = [row for row in rows if row.known]
+            count = sum(row.equal for row in known)
+            good, where = count == len(known), "" if len(found) == 1 else f" on layers {name}"
+            text = f"all {count} stacks that are known to make this table agree" if good else ""
+            items.append(Verdict(f"same: {text}{where}" if good else
+                                 f"different: {count} of {len(known)} stacks make one table{where}", good))  # fmt: skip
+            items += [] if good else [f"  {advice[name].text}"]
+            items += _stack_lines(rows, every=options.all or options.format is not None)
+        return items
+
+    answer(options, result, view, verdict=True)
     return int(not agree)
 
 
-def _stack_row(row: StackRow) -> dict[str, object]:
-    return {**asdict(row), "remedies": [remedy.text for remedy in row.remedies]}
-
-
-def _show(name: str, rows: tuple[StackRow, ...]) -> None:
-    from pecli.cli.terminal.items import grid
-    from pecli.cli.terminal.screen import show
-
-    cells = [
-        (
-            row.stack,
-            row.version if row.run else f"{row.version}, read",
-            "yes" if row.equal else "no",
-            *("-" if figure is None else figure for figure in (row.frequencies, row.magnitude, row.values)),
+def _stack_lines(rows: Sequence[StackRow], *, every: bool) -> list[Item]:
+    """Return a table of the stacks that differ, with the key that decides; with `every`, all of them and why."""
+    shown = [row for row in rows if row.known and (every or not row.equal)]
+    cells = []
+    for row in shown:
+        frequency, magnitude, value = (
+            "-" if figure is None else figure for figure in (row.frequencies, row.magnitude, row.values)
         )
-        for row in rows
-        if row.known
-    ]
-    heads = [("stack", "left"), ("version", "left"), ("same", "left"), ("frequency", 3), ("magnitude", 7), ("value", 3)]
-    title = f"Layers: {name}; largest relative difference of a frequency, largest of a value"
-    show(grid(heads, cells, title=title))
-    for row in rows:
-        if row.known:
-            _details(row)
+        version = row.version if row.run else f"{row.version}, read"
+        more = (version, "yes" if row.equal else "no", value) if every else (", ".join(dict.fromkeys(row.keys)),)
+        cells.append([row.stack, frequency, magnitude, *more])
+    last = [("version", "left"), ("same", "left"), ("value", 3)] if every else [("key", "left")]
+    heads = [("stack", "left"), ("frequency", 3), ("magnitude", 7), *last]
+    title = "Largest relative difference of a frequency" + ", largest difference of a value" * every
+    items: list[Item] = [grid(heads, cells, title=title)] if shown else []
+    if not every:
+        return items
+    items += [line for row in shown for line in _stack_reasons(row)]
     unknown = [row.stack for row in rows if not row.known]
     if unknown:
-        _say(f"of {', '.join(unknown)} it is not known whether and how they make this table")
-    if any(not row.run for row in rows if row.known):
-        _say('"read": the rules of that stack were read from its source, its code was not run')
+        items.append(f"unknown: whether and how {', '.join(unknown)} make this table")
+    if any(not row.run for row in shown):
+        items.append("read: the rules of that stack were read from its source code, which was not run")
+    return items
 
 
-def _details(row: StackRow) -> None:
+def _stack_reasons(row: StackRow) -> list[Item]:
+    """Return why a stack differs, the key that decides, the source of each statement, and remarks."""
+    found = []
     for key, departure, source in zip(row.keys, row.departures, row.sources, strict=True):
         refusal = row.trouble.removeprefix(departure) if row.trouble.startswith(departure) else ""
-        _say(f"{row.stack} {departure}{refusal} (key {key}; {source})")
-    for remark in row.remarks:
-        _say(remark)
+        found.append(f"{row.stack} {departure}{refusal} (key {key}; {source})")
     if row.trouble and not any(row.trouble.startswith(departure) for departure in row.departures):
-        _say(f"{row.stack}: {row.trouble}")
+        found.append(f"{row.stack}: {row.trouble}")
+    return [*found, *row.remarks]
 
 
-def _say(text: str) -> None:
-    lead = "\n" * text.startswith("\n")
-    say(lead + "\n".join(wrapped(text.strip(), prose_width(), "", "  ")))
-
-
-MOST_DIGITS = 17
+MAX_DIGITS = 17
 DEFAULT_ROWS = 128  # of recipes that say no length
 
 
 def command(options: CompareOptions) -> int:
-    """Compare tables: how far they are apart, where, and why; status 1 where they differ."""
+    """Compare tables: whether they agree, and why and where they do not."""
     sources = _sources(options)
     if options.stacks:
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values", "heads", "cost", *OF_COST)
-        return show_stacks(sources[0], layer_type=options.layer_type, json=options.json)
+        return show_stacks(sources[0], options)
     refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
 
     named = None if options.values else chosen(sources)
@@ -394,26 +461,19 @@ def command(options: CompareOptions) -> int:
     refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads")
-        return show_facts(named, json=options.json)
+        return show_facts(named, options)
     return _compare_values(sources, options)
 
 
 def _sources(options: CompareOptions) -> list[str]:
-    """Return the sources; ``--all`` stands for the whole catalogue."""
-    given = list(options.sources)
-    if options.all:
-        if given:
-            raise BadParameter("all", "true", "stands for every encoding: name no sources beside it")
-        from pecli.spec.catalogue import CATALOGUE
-
-        return list(CATALOGUE)
-    if not given and options.cost:
-        from pecli.spec.catalogue import CATALOGUE
-
-        return list(CATALOGUE)
-    if not given:
+    """Return the sources; without any, ``--all`` and ``--cost`` are about the whole catalogue."""
+    if options.sources:
+        return list(options.sources)
+    if not options.all and not options.cost:
         raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
-    return given
+    from pecli.spec.catalogue import CATALOGUE
+
+    return list(CATALOGUE)
 
 
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
@@ -423,12 +483,12 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     from pecli.tables.sources import read_source
 
     if len(texts) < 2:
-        raise BadParameter("SOURCE", texts[0], "needs another one to be compared with: give two sources or more")
+        raise BadRecipe(f"compare needs two sources; only {texts[0]} was given")
     allowed = Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
     if options.digits is not None:
-        refuse("stands beside --digits: give one of them", options, "atol", "rtol", "ulp")
-        if options.digits > MOST_DIGITS:
-            raise BadParameter("digits", options.digits, f"must be at most {MOST_DIGITS}, which float64 holds")
+        refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")
+        if options.digits > MAX_DIGITS:
+            raise BadParameter("digits", options.digits, f"must be at most {MAX_DIGITS}, which float64 holds")
         allowed = Tolerance.printed(options.digits)
     sources = joined_components([read_source(text) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
@@ -442,10 +502,11 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     first, second = sources
     a, b = open_aligned(first, second, DEFAULT_ROWS)
     found = _compared(a, b, tolerance, options)
-    if options.json:
-        print_json({"sources": [first.text, second.text], **as_dict(found)})
-    else:
-        show(*comparison_view((first.text, a), (second.text, b), found))
+    result, sides = {"sources": [first.text, second.text]}, ((first.text, a), (second.text, b))
+    answer(
+        options, lambda: {**result, **as_dict(found)}, lambda: comparison_view(*sides, found, every=options.all),
+        verdict=True,
+    )  # fmt: skip
     return 0 if found.equal else 1
 
 
@@ -479,11 +540,12 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     pairs = {(i, j): _compared(tables[i], tables[j], tolerance, options) for i, j in ordered}
     equal = all(found.equal for found in pairs.values())
     names = [s.text for s in sources]
-    if options.json:
+
+    def result() -> dict[str, Any]:
         items = [{"sources": [names[i], names[j]], **as_dict(found)} for (i, j), found in pairs.items()]
-        print_json({"sources": names, "equal": equal, "pairs": items})
-    else:
-        show(*matrix_view(names, pairs))
+        return {"sources": names, "verdict": "same" if equal else "different", "equal": equal, "pairs": items}
+
+    answer(options, result, lambda: matrix_view(names, pairs, every=options.all), verdict=True)
     return 0 if equal else 1
 
 
@@ -491,6 +553,7 @@ def as_dict(found: Comparison) -> dict[str, Any]:
     """Return what --json prints of a comparison."""
     total, counted = found.total, any(array.ulp_dtype for array in found.arrays)
     return {
+        "verdict": "same" if found.equal else "different",
         "equal": found.equal,
         "max_abs": total.max_abs if found.arrays else None,
         "mean_abs": total.mean_abs if total.compared else None,

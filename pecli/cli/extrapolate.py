@@ -1,23 +1,344 @@
-"""``pecli extrapolate SOURCE...``: checks before any work, then the reports or the longer tables."""
+"""``pecli extrapolate SOURCE...``: reports beyond the trained length, and longer tables and checkpoints."""
 
 from __future__ import annotations
 
-from pecli.cli.extrapolate_options import ExtrapolateOptions, check_together
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.cli.completion import source_words
+from pecli.cli.options import (
+    LONGEST,
+    OUTPUT,
+    Dtype,
+    Json,
+    LayerType,
+    Layout,
+    Limit,
+    NoClobber,
+    Option,
+    Output,
+    Precision,
+    Quiet,
+    TrustRecipe,
+    positions,
+    refuse,
+    share,
+    whole,
+)  # fmt: skip
+from pecli.cli.terminal.items import size_text
+from pecli.cli.terminal.layout import TABLE_FORMATS
+from pecli.cli.terminal.output import line, print_json, tell
+from pecli.cli.terminal.screen import answer
+from pecli.cli.terminal.writing import Writing, deliver
+from pecli.errors import BadParameter
+from pecli.numbers.decimals import parse_integer, parse_number
+from pecli.numbers.reader import shown
 from pecli.spec.facts import REACHES
+
+if TYPE_CHECKING:
+    from pecli.extrapolate.report import Subject
+    from pecli.spec.tabular import Tabular
+
+LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
+WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
+ALONE = "scalings of a rotary or sinusoidal encoding side by side"
+LARGEST_SIDE = 1 << 20  # patches
+
+
+def grid_size(name: str, given: str) -> tuple[int, int]:
+    """Return the sides that ``HxW`` writes."""
+    try:
+        height, width = (parse_integer(name, side) for side in given.lower().split("x"))
+    except ValueError:  # of another number of sides, or of text that is no number
+        height = width = 0
+    if not (0 < height < LARGEST_SIDE and 0 < width < LARGEST_SIDE):
+        raise BadParameter(name, given, "must be two whole numbers, height x width, such as 14x14")
+    return height, width
+
+
+def scaling_factor(name: str, given: str) -> Decimal:
+    """Return a factor as written."""
+    value = parse_number(name, given)
+    if not 0 < value <= 10**9:
+        raise BadParameter(name, given, "must be above 0 and at most 1e9")
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtrapolateOptions(Writing):
+    """The options of ``extrapolate``."""
+
+    sources: Annotated[
+        tuple[str, ...], Option(
+            "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
+        )
+    ] = ()  # fmt: skip
+    train_len: Annotated[
+        int | None,
+        Option(
+            "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS,
+            check=positions(1),
+        ),
+    ] = None  # fmt: skip
+    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=positions(2))] = None
+    threshold: Annotated[
+        float | None,
+        Option(
+            "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS,
+            check=share,
+        ),
+    ] = None  # fmt: skip
+    tuned: Annotated[
+        bool, Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
+    ] = False
+    scaling: Annotated[
+        str | None, Option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
+    ] = None  # fmt: skip
+    factor: Annotated[Decimal | None, Option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)] = None
+    extend: Annotated[str | None, Option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)] = None
+    prefix: Annotated[
+        int | None, Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST))
+    ] = None
+    grid: Annotated[
+        tuple[int, int] | None, Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
+    ] = None
+    to_grid: Annotated[tuple[int, int] | None, Option("Resize them to this grid.", "HxW", LONGER, check=grid_size)] = (
+        None
+    )
+    antialias: Annotated[bool, Option("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)] = False
+    alpha: Annotated[
+        float | None,
+        Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
+    ] = None
+    output: Output = None
+    format: Annotated[
+        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    ] = None
+    dtype: Dtype = None
+    layout: Layout = None
+    layer_type: LayerType = None
+    no_clobber: NoClobber = False
+    plot: Annotated[
+        str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
+    ] = None  # fmt: skip
+    picture: Annotated[
+        str | None, Option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
+    ] = None
+    trust_recipe: TrustRecipe = False
+    precision: Precision = None
+    limit: Limit = None
+    json: Json = False
+    quiet: Quiet = False
+
+    @property
+    def pictures(self) -> list[str]:
+        """The pictures asked for."""
+        return self.picture.split("+") if self.picture else []
+
+
+def check_together(options: ExtrapolateOptions) -> None:
+    """Refuse options that would have no effect together."""
+    if options.plot is None:
+        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
+    if options.plot == "-" and options.json:
+        raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
+    extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
+    measuring = ("threshold", "tuned")
+    writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
+    if options.output is not None or options.extend is not None:
+        refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
+        refuse("is for reports, and -o and --extend make a table instead: leave one out", options, *measuring)
+    if not options.sources:
+        rule = "must be given: a recipe such as rope:dim=128, or a file"
+        raise BadParameter("SOURCE", None, rule)
+    if options.output is None:
+        refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))
+    elif len(options.sources) > 1:
+        raise BadParameter("SOURCE", len(options.sources), "sources cannot share -o: extend one at a time")
+    if options.extend is None:
+        refuse(f"needs --extend: {', '.join(WAYS)}", options, *extending)
+    elif options.extend != "hierarchical":
+        refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
+    if options.scaling is None:
+        refuse("needs --scaling all, or a list of scalings", options, "factor")
+
+
+def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str, str] | None:
+    """Return a checkpoint, the array in it and how to extend it, where the output is to be a checkpoint too."""
+    path, _, name = options.sources[0].partition("::")
+    output = options.output
+    if output is None or options.extend is None or not name or name.endswith("]") or len(options.sources) > 1:
+        return None
+    folder = os.path.isdir(path) and not Path(output).suffix
+    file = path.endswith(".safetensors") and output.endswith(".safetensors") and os.path.isfile(path)
+    return (path, name, options.extend) if (folder or file) and options.format in (None, "safetensors") else None
+
+
+def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended: Callable[[str], Tabular]) -> int:
+    """Write it, and say what was done."""
+    from pecli.apply.checkpoints import file_with, replace_array
+
+    started, written = time.perf_counter(), [0]
+
+    def progress(count: int) -> None:
+        written[0] += count
+
+    assert options.output is not None
+    file = file_with(path, name)
+    new = extended(f"{file}::{name}")
+    replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=progress)
+    seconds, (array,) = time.perf_counter() - started, new.arrays
+    if options.json:
+        facts = {"path": options.output, "format": "safetensors", "recipe": None, "replaced": {name: array.shape}}
+        print_json({**facts, "bytes": written[0], "seconds": seconds})
+    elif not options.quiet:
+        what = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
+        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
+        if (Path(path) / "config.json").is_file():
+            tell("pecli: config.json is as it was: its number of positions is yours to change")
+    return 0
 
 
 def command(options: ExtrapolateOptions) -> int:
-    """Measure what an encoding does beyond the length it was trained on, and write longer tables.
+    """Measure what an encoding does beyond the length it was trained on, or make the longer table."""
+    from pecli.cli.extrapolate_report import reports_view
+    from pecli.extrapolate.report import read_subjects, report, rules_of
+    from pecli.plots.charts import check_words
+    from pecli.plots.images import check_picture
 
-    Training saw positions 0 to N-1; positions N to M-1 are new.
-    """
     check_together(options)
     if options.plot is not None:
-        from pecli.plots.charts import check_words
-        from pecli.plots.images import check_picture
-
         check_picture(options.plot)  # before any work
         check_words(options.pictures, REACHES)
-    from pecli.cli.extrapolate_report import run
+    if (whole := checkpoint_of(options)) is not None:
+        path, name, way = whole
+        return write_checkpoint(
+            path, name, options, lambda text: _extended(read_subjects(text, options.layer_type)[0], options, way)
+        )
+    subjects = [subject for text in options.sources for subject in read_subjects(text, options.layer_type)]
+    if options.output is not None:
+        if len(subjects) > 1:
+            rule = f"has {len(subjects)} kinds of layers, and -o writes one table: choose one with --layer-type"
+            raise BadParameter("SOURCE", options.sources[0], rule)
+        table, label = _longer(subjects[0], options)
+        return deliver(table, label, options)
+    if options.extend is not None:
+        return _show_extensions(subjects, options, options.extend)
+    reports = [
+        report(
+            subject, options.train_len, options.test_len, scaling=options.scaling, factor=options.factor,
+            threshold=options.threshold, tuned=options.tuned,
+        )
+        for subject in subjects
+    ]  # fmt: skip
+    if not any(report.bias for report in reports):
+        refuse("is for biases, and these sources have none: leave it out", options, "threshold")
+    if options.plot is not None:
+        from pecli.cli.plot import show_charts
+        from pecli.plots.reach import charts_of
 
-    return run(options)
+        charts = charts_of(reports, options.pictures)
+        if not charts:
+            rule = "has nothing to draw: these sources have neither phases nor biases"
+            raise BadParameter("plot", options.plot, rule)
+        show_charts(charts, options.plot, clobber=not options.no_clobber, quiet=options.quiet)
+    result = {"reports": [asdict(report) for report in reports], "rules": rules_of(reports)}
+    if options.json or options.plot != "-":
+        answer(options, lambda: result, lambda: reports_view(reports))
+    return 0
+
+
+def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str]:
+    """Return the longer table and what to call it.
+
+    Raises
+    ------
+    BadParameter
+        If the encoding has no values there and no way to extend it is given.
+    """
+    from pecli.extrapolate.report import extrapolate, lengths_of
+    from pecli.extrapolate.scalings import chosen, scaled_recipe
+    from pecli.tables.sources import make_table
+
+    if options.extend is not None:
+        return _extended(subject, options, options.extend), f"{shown(subject.text)} extended by {options.extend}"
+    train, test = lengths_of(subject, options.train_len, options.test_len)
+    recipe = subject.recipe
+    if recipe is None:
+        rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
+        raise BadParameter("SOURCE", subject.text, rule)
+    if options.scaling is not None:
+        names = chosen(options.scaling, recipe)
+        if len(names) > 1:
+            rule = f"is {len(names)} scalings, and -o writes one table: name one"
+            raise BadParameter("scaling", options.scaling, rule)
+        recipe = scaled_recipe(recipe, names[0], train, test, options.factor)
+    found = extrapolate(shown(subject.text), recipe, train, test)
+    if found.verdict in ("ends", "untrained", "fixed"):
+        rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
+        raise BadParameter("SOURCE", subject.text, rule)
+    if found.bias is not None and not options.silent:
+        tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
+    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
+    table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
+    return table, f"{recipe.short} ({found.verdict})"
+
+
+def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabular:
+    """Return trained rows, of a file or a learned recipe, as another number of rows."""
+    from pecli.extrapolate.report import check_rows
+    from pecli.extrapolate.resize import Extension, Resized, trained_rows
+
+    rule = "cannot stand with --extend: trained rows keep their type and have no recipe"
+    refuse(rule, options, "scaling", "layout", "dtype")
+    rows, array = trained_rows(_trained_table(subject, options))
+    check_rows(options.train_len, len(rows))
+    alpha = options.alpha or Extension.alpha
+    extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
+    return Resized(rows, array, extension, _new_rows(options), shown(subject.text))
+
+
+def _new_rows(options: ExtrapolateOptions) -> int:
+    """Return how many rows are wanted: the test length, or what the grid and the prefix make."""
+    wanted = options.test_len
+    if options.grid is not None and options.to_grid is not None:
+        new = (options.prefix or 0) + options.to_grid[0] * options.to_grid[1]
+        if wanted not in (None, new):
+            raise BadParameter("test-len", wanted, f"must be {new}, as --to-grid and --prefix say, or be left out")
+        return new
+    refuse("needs --to-grid beside it", options, "grid")
+    refuse("needs --grid beside it", options, "to_grid")
+    if wanted is None:
+        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
+    return wanted
+
+
+def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
+    """Return the rows that are to be extended."""
+    if subject.table is not None:
+        return subject.table
+    recipe = subject.recipe
+    assert recipe is not None
+    if recipe.encoding.hook("extend")(recipe).new != "rows":
+        rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
+        raise BadParameter("extend", options.extend, rule)
+    length = options.train_len if options.train_len is not None else recipe.values.get("max_len")
+    if length is None:
+        raise BadParameter("train-len", None, "must be given: how many rows were trained")
+    return subject.source.open(length=length)
+
+
+def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:
+    """Say what the longer tables would be like."""
+    from pecli.cli.extrapolate_report import extensions_view
+    from pecli.extrapolate.resize import extension_reach
+
+    tables = [(shown(s.text), _trained_table(s, options), _extended(s, options, way)) for s in subjects]
+    found = [extension_reach(*three, way) for three in tables]
+    answer(options, lambda: {"extensions": [asdict(f) for f in found]}, lambda: extensions_view(found))
+    return 0

@@ -1,43 +1,20 @@
-"""Reports of ``extrapolate``, and the longer tables and checkpoints that it writes."""
+"""Reports of ``extrapolate``: coverage of phases, reach of biases, scalings, longer tables."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.extrapolate_options import ExtrapolateOptions
-from pecli.cli.options import refuse
-from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid, size_text
-from pecli.cli.terminal.output import line, print_json, tell
-from pecli.cli.terminal.screen import show
-from pecli.cli.terminal.writing import deliver
-from pecli.errors import BadParameter
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid
 from pecli.extrapolate.reach import spans
-from pecli.extrapolate.report import (
-    Extrapolation,
-    Subject,
-    check_rows,
-    extrapolate,
-    lengths_of,
-    read_subjects,
-    report,
-    rules_of,
-)
-from pecli.extrapolate.resize import Extension, Resized, extension_reach, trained_rows
-from pecli.extrapolate.scalings import Scaled, chosen, scaled_recipe
+from pecli.extrapolate.report import Extrapolation, rules_of
 from pecli.numbers.printing import at_least, figure, padded, percent
-from pecli.numbers.reader import shown
-from pecli.spec.tabular import Tabular
-from pecli.tables.sources import make_table
 
 if TYPE_CHECKING:
     from pecli.extrapolate.coverage import Coverage, WaveReach
     from pecli.extrapolate.reach import BiasReach, IndexReach
     from pecli.extrapolate.resize import ExtensionReach
+    from pecli.extrapolate.scalings import Scaled
 
 PAIRS = 14
 HEADS = 12
@@ -215,164 +192,3 @@ def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
             f"  {e.repeated} of {e.looked_at} rows repeat an earlier one; -o FILE writes the table",
         ]
     return items
-
-
-def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str, str] | None:
-    """Return a checkpoint, the array in it and how to extend it, where the output is to be a checkpoint too."""
-    path, _, name = options.sources[0].partition("::")
-    output = options.output
-    if output is None or options.extend is None or not name or name.endswith("]") or len(options.sources) > 1:
-        return None
-    folder = os.path.isdir(path) and not Path(output).suffix
-    file = path.endswith(".safetensors") and output.endswith(".safetensors") and os.path.isfile(path)
-    return (path, name, options.extend) if (folder or file) and options.format in (None, "safetensors") else None
-
-
-def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended: Callable[[str], Tabular]) -> int:
-    """Write it, and say what was done."""
-    from pecli.apply.checkpoints import file_with, replace_array
-
-    started, written = time.perf_counter(), [0]
-
-    def progress(count: int) -> None:
-        written[0] += count
-
-    assert options.output is not None
-    file = file_with(path, name)
-    new = extended(f"{file}::{name}")
-    replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=progress)
-    seconds, (array,) = time.perf_counter() - started, new.arrays
-    if options.json:
-        facts = {"path": options.output, "format": "safetensors", "recipe": None, "replaced": {name: array.shape}}
-        print_json({**facts, "bytes": written[0], "seconds": seconds})
-    elif not options.quiet:
-        what = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
-        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
-        if (Path(path) / "config.json").is_file():
-            tell("pecli: config.json is as it was: its number of positions is yours to change")
-    return 0
-
-
-def run(options: ExtrapolateOptions) -> int:
-    """Report, or make the longer table; return the exit status."""
-    if (whole := checkpoint_of(options)) is not None:
-        path, name, way = whole
-        return write_checkpoint(
-            path, name, options, lambda text: _extended(read_subjects(text, options.layer_type)[0], options, way)
-        )
-    subjects = [subject for text in options.sources for subject in read_subjects(text, options.layer_type)]
-    if options.output is not None:
-        if len(subjects) > 1:
-            rule = f"has {len(subjects)} kinds of layers, and -o writes one table: choose one with --layer-type"
-            raise BadParameter("SOURCE", options.sources[0], rule)
-        table, label = _longer(subjects[0], options)
-        return deliver(table, label, options)
-    if options.extend is not None:
-        return _show_extensions(subjects, options, options.extend)
-    reports = [
-        report(
-            subject, options.train_len, options.test_len, scaling=options.scaling, factor=options.factor,
-            threshold=options.threshold, tuned=options.tuned,
-        )
-        for subject in subjects
-    ]  # fmt: skip
-    if not any(report.bias for report in reports):
-        refuse("is for biases, and these sources have none: leave it out", options, "threshold")
-    if options.plot is not None:
-        from pecli.cli.terminal.drawing import show_charts
-        from pecli.plots.reach import charts_of
-
-        charts = charts_of(reports, options.pictures)
-        if not charts:
-            rule = "has nothing to draw: these sources have neither phases nor biases"
-            raise BadParameter("plot", options.plot, rule)
-        show_charts(charts, options.plot, clobber=not options.no_clobber, quiet=options.quiet)
-    if options.json:
-        print_json({"reports": [asdict(report) for report in reports], "rules": rules_of(reports)})
-    elif options.plot != "-":
-        show(*reports_view(reports))
-    return 0
-
-
-def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str]:
-    """Return the longer table and what to call it.
-
-    Raises
-    ------
-    BadParameter
-        If the encoding has no values there and no way to extend it is given.
-    """
-    if options.extend is not None:
-        return _extended(subject, options, options.extend), f"{shown(subject.text)} extended by {options.extend}"
-    train, test = lengths_of(subject, options.train_len, options.test_len)
-    recipe = subject.recipe
-    if recipe is None:
-        rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
-        raise BadParameter("SOURCE", subject.text, rule)
-    if options.scaling is not None:
-        names = chosen(options.scaling, recipe)
-        if len(names) > 1:
-            rule = f"is {len(names)} scalings, and -o writes one table: name one"
-            raise BadParameter("scaling", options.scaling, rule)
-        recipe = scaled_recipe(recipe, names[0], train, test, options.factor)
-    found = extrapolate(shown(subject.text), recipe, train, test)
-    if found.verdict in ("ends", "untrained", "fixed"):
-        rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
-        raise BadParameter("SOURCE", subject.text, rule)
-    if found.bias is not None and not options.silent:
-        tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
-    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
-    table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
-    return table, f"{recipe.short} ({found.verdict})"
-
-
-def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabular:
-    """Return trained rows, of a file or a learned recipe, as another number of rows."""
-    rule = "cannot stand with --extend: trained rows keep their type and have no recipe"
-    refuse(rule, options, "scaling", "layout", "dtype")
-    rows, array = trained_rows(_trained_table(subject, options))
-    check_rows(options.train_len, len(rows))
-    alpha = options.alpha or Extension.alpha
-    extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
-    return Resized(rows, array, extension, _new_rows(options), shown(subject.text))
-
-
-def _new_rows(options: ExtrapolateOptions) -> int:
-    """Return how many rows are wanted: the test length, or what the grid and the prefix make."""
-    wanted = options.test_len
-    if options.grid is not None and options.to_grid is not None:
-        new = (options.prefix or 0) + options.to_grid[0] * options.to_grid[1]
-        if wanted not in (None, new):
-            raise BadParameter("test-len", wanted, f"must be {new}, as --to-grid and --prefix say, or be left out")
-        return new
-    refuse("needs --to-grid beside it", options, "grid")
-    refuse("needs --grid beside it", options, "to_grid")
-    if wanted is None:
-        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
-    return wanted
-
-
-def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
-    """Return the rows that are to be extended."""
-    if subject.table is not None:
-        return subject.table
-    recipe = subject.recipe
-    assert recipe is not None
-    if recipe.encoding.hook("extend")(recipe).new != "rows":
-        rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
-        raise BadParameter("extend", options.extend, rule)
-    length = options.train_len if options.train_len is not None else recipe.values.get("max_len")
-    if length is None:
-        raise BadParameter("train-len", None, "must be given: how many rows were trained")
-    return subject.source.open(length=length)
-
-
-def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:
-    """Say what the longer tables would be like."""
-    tables = [(shown(s.text), _trained_table(s, options), _extended(s, options, way)) for s in subjects]
-    found = [extension_reach(*three, way) for three in tables]
-    if options.json:
-        print_json({"extensions": [asdict(f) for f in found]})
-    else:
-        show(*extensions_view(found))
-    return 0

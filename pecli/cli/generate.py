@@ -38,9 +38,9 @@ from pecli.cli.options import (
     refuse,
     whole,
 )  # fmt: skip
-from pecli.cli.terminal.items import preview_grid, shapes_text
-from pecli.cli.terminal.output import clean, print_json, tell
-from pecli.cli.terminal.screen import show
+from pecli.cli.terminal.items import Item, preview_grid, shapes_text
+from pecli.cli.terminal.output import clean, tell
+from pecli.cli.terminal.screen import answer
 from pecli.cli.terminal.writing import Writing, deliver, describe, report
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.formats import WRITTEN
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from pecli.spec.tabular import Tabular
     from pecli.tables.table import Table
 
+SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed table; without -o, csv and json stream the whole one
 MODEL, OWN = "Model", "Parameters"
 MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
@@ -113,11 +114,12 @@ class TableOptions(Writing):
         ),
     ] = None  # fmt: skip
     config: Annotated[
-        str | None, Option("A model's config.json: its parameters, beneath those given here.", "FILE", MODEL)
+        str | None,
+        Option("Take parameters from a model's config.json; options given here override them.", "FILE", MODEL),
     ] = None
     layer_type: Annotated[
         str | None,
-        Option("Kind of layer, where a model's layers differ; all for every one as a group.", "NAME", MODEL),
+        Option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL),
     ] = None
     stack: Annotated[
         str | None,
@@ -144,16 +146,22 @@ class TableOptions(Writing):
         ),
     ] = None  # fmt: skip
     format: Annotated[
-        str | None, Option(f"Format, whatever the suffix: {', '.join(WRITTEN)}.", "WORD", OUTPUT, tuple(WRITTEN))
+        str | None,
+        Option(
+            f"Format, whatever the suffix: {', '.join(WRITTEN)}; markdown or latex without -o.",
+            "WORD",
+            OUTPUT,
+            (*WRITTEN, *SHOWN_FORMATS[1:]),
+        ),
     ] = None
     compress: Compress = False
     wide: Wide = False
     no_clobber: NoClobber = False
     workers: Annotated[
-        int | None, Option("Have so many processes of this machine write a .zarr.", "N", OUTPUT, check=whole(1, 1024))
+        int | None, Option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
     ] = None
     scheduler: Annotated[
-        str | None, Option("Have the workers of a Dask scheduler write it: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+        str | None, Option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
     ] = None
     dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
     rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
@@ -228,7 +236,7 @@ LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
     """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
     table, label = _tables(encoding, own, options)
-    if options.output is None and options.format is None:
+    if options.output is None and options.format in SHOWN_FORMATS:
         refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
         return _on_screen(table, label, options)
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
@@ -311,10 +319,8 @@ def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
     if options.dry_run:
         return describe(table, label, options)
     seen = preview(table, rows=options.rows or 12, columns=options.columns or 8)
-    if options.json:
-        print_json(report(table, [part.as_dict() for part in seen]))
-    else:
-        show(f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, seen))
+    view: list[Item] = [f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, seen)]
+    answer(options, lambda: report(table, [part.as_dict() for part in seen]), lambda: view)
     return 0
 
 
@@ -429,7 +435,7 @@ def examples(encoding: Encoding) -> list[str]:
     """Return command lines about an encoding that run as they stand."""
     length = "" if "grid=" in encoding.example else " --len 8"  # a grid says how many rows there are
     made = f"pecli generate {shlex.quote(encoding.example)}{length} -o table.npz"
-    return [made, f"pecli inspect {shlex.quote(encoding.example)} --steps", f"pecli list {encoding.name}"]
+    return [made, f"pecli explain {shlex.quote(encoding.example)}", f"pecli list {encoding.name}"]
 
 
 def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:

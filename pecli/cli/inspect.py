@@ -1,183 +1,140 @@
-"""``pecli inspect SOURCE``: which question about a source its options ask."""
+"""``pecli inspect SOURCE``: arrays, statistics and first values of a table; the contents of a config or checkpoint."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli.completion import source_words
 from pecli.cli.options import (
+    OUTPUT,
+    SCREEN,
+    Get,
+    Option,
+    Output,
+    Precision,
+    TableChoice,
     refuse,
+    refuse_table,
+    whole,
 )  # fmt: skip
-from pecli.cli.terminal.items import size_text
-from pecli.cli.terminal.output import print_json, prose_width, say
-from pecli.cli.terminal.screen import progress_for, show
-from pecli.errors import BadParameter
+from pecli.cli.terminal.items import (
+    LEFT,
+    RIGHT,
+    Fact,
+    Item,
+    ScreenTable,
+    Verdict,
+    grid,
+    preview_grid,
+    shapes_text,
+    size_text,
+)
+from pecli.cli.terminal.layout import TABLE_FORMATS, lines_of
+from pecli.cli.terminal.output import WIDE, screen_width
+from pecli.cli.terminal.screen import answer, progress_for
+from pecli.errors import BadParameter, BadRecipe
 from pecli.models.stacks import STACKS
-from pecli.numbers.reader import shown
-from pecli.spec.facts import PICTURES
+from pecli.numbers.printing import between, figure
+from pecli.spec.board import exact_text
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.facts import EXPECTATIONS
+from pecli.spec.recipe import join_recipe, split_recipe
 
 if TYPE_CHECKING:
-    from pecli.numbers.positions import Positions
-    from pecli.plots.charts import Chart
+    from pecli.inspect.checkpoints import Checkpoint
+    from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
+    from pecli.inspect.properties import Property
+    from pecli.inspect.statistics import Excerpt, Inspection, Statistics
     from pecli.spec.tabular import Tabular
     from pecli.tables.sources import NamedSource
-from pecli.cli.inspect_options import InspectOptions, refuse_table
 
-DEFAULT_ROWS = 128
-LARGEST = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
+DEFAULT_ROWS = 128  # of a recipe that states no length
+MAX_COMPUTED = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
 BRIEF_ROWS = 4  # of the values, where nothing more was asked for
-SHOWN = 4  # positions of a worked example that begins elsewhere
-MODES = ("verify", "steps", "expect", "frequencies", "similarity", "shift_matrix")  # each gives an answer of its own
-REPORTED = ("identify", "properties", "sha256")  # answers that one report holds together
-QUESTIONS = (*REPORTED, "recipe", "plot", "picture", *(m for m in MODES if m != "frequencies"))
-WRITTEN = ("similarity", "shift_matrix")  # tables of their own
-VIEW = ("rows", "columns", "precision")  # how the head of the values is printed
+MEASURE = "Measure"
+ANSWERS = ("expect", "frequencies", "similarity", "shift_matrix")  # each an answer of its own
+MEASURED = (*ANSWERS, "properties", "sha256")
+VIEW = ("rows", "columns", "precision")  # how the first values are printed
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions(TableChoice):
+    """The options of ``inspect``."""
+
+    source: Annotated[
+        str,
+        Option("A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.", "SOURCE", argument=True,
+               complete=source_words),
+    ]  # fmt: skip
+    all: Annotated[bool, Option("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)] = False
+    properties: Annotated[
+        bool, Option("What the values show: bounds, distances, shifts.", panel=MEASURE)
+    ] = False  # fmt: skip
+    expect: Annotated[
+        str | None,
+        Option(f"Check every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", MEASURE,
+               EXPECTATIONS),
+    ] = None  # fmt: skip
+    frequencies: Annotated[
+        bool, Option("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
+    ] = False
+    sha256: Annotated[bool, Option("The hash of the little-endian values.", panel=MEASURE)] = False
+    similarity: Annotated[
+        str | None,
+        Option("Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")),
+    ] = None  # fmt: skip
+    shift_matrix: Annotated[
+        int | None, Option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
+    ] = None
+    rows: Annotated[
+        int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
+    ] = None
+    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))] = None
+    precision: Precision = None
+    get: Get = None
+    output: Output = None
+    format: Annotated[
+        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    ] = None
+    no_clobber: Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)] = False
 
 
 def command(options: InspectOptions) -> int:
-    """Say what a table holds; identify it, verify it, measure it, draw it."""
+    """Print what a table holds; measure it."""
     from pecli.formats.paths import Kind, is_checkpoint, kind_of
     from pecli.tables.sources import read_source
 
-    text, table, kind = options.source, options.table, kind_of(options.source)
-    if kind is Kind.CONFIG and not table and not any(getattr(options, name) for name in (*QUESTIONS, *VIEW)):
-        return _explain(options)
-    _check(options)
-    if options.verify:
-        from pecli.cli.inspect_report import verify_sources
-
-        return verify_sources(options)
-    if kind is Kind.FOLDER and is_checkpoint(text):
-        return _checkpoint(options)
-    if options.steps and kind is Kind.RECIPE and ":" not in text:
-        from pecli.spec.catalogue import find
-
-        text = find(text).example  # who names an encoding alone is shown its declared example
-    source = read_source(text, **options.choice)
-    if table and not source.is_recipe and not (options.identify and set(table) == {"positions"}):
-        refuse_table(options)
-    if options.steps:
-        return _steps(source, options)
-    if options.expect is not None or options.similarity is not None or options.shift_matrix is not None:
-        from pecli.cli.inspect_report import check_expectations, show_matrix
-
-        return (show_matrix if options.expect is None else check_expectations)(table_of(source, options), options)
-    if options.frequencies:
-        from pecli.cli.inspect_report import show_frequencies
-
-        return show_frequencies(source, _length({**source.given, **options.table}), json=options.json)
-    return _look(source, options)
-
-
-def _check(options: InspectOptions) -> None:
-    """Raise for options that would have no effect beside each other, before anything is read."""
-    if len(options.sources) > 1 and not options.verify:
-        rule = "is one source too many: several are checked with --verify; for parts of one table quote the pattern"
-        raise BadParameter("SOURCE", options.sources[1], rule)
-    if not options.verify:
-        refuse("is for --verify: give both, or compare the file with the recipe", options, "recipe")
-    if options.plot is None:
-        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture", "channels")
-    else:
-        _check_drawing(options)
-    mode = next((name for name in MODES if getattr(options, name)), None)
-    if mode is not None:
-        shown = VIEW if mode not in WRITTEN or options.output is not None else ()
-        drawn = () if mode in ("steps", "verify") else ("plot",)
-        every = (*REPORTED, *MODES, *shown, *drawn)
-        others = [name for name in every if name != mode and (mode, name) != ("steps", "precision")]
-        refuse(f"cannot stand with --{mode.replace('_', '-')}: ask for one after the other", options, *others)
-    if mode not in WRITTEN:
-        refuse("is for --similarity and --shift-matrix: inspect writes nothing else", options, "output", "format")
-    if options.output is None:
-        refuse("has no effect without -o", options, "no_clobber")
+    text, kind = options.source, kind_of(options.source)
+    of_table = (name for name in (*MEASURED, *VIEW) if name != "frequencies")
+    if kind is Kind.CONFIG and not options.table and not any(getattr(options, name) for name in of_table):
+        return _config(options)
+    asked = next((name for name in ANSWERS if getattr(options, name)), None)
+    if asked is not None:
+        others = [name for name in MEASURED if name != asked]
+        refuse(f"is another answer than --{asked.replace('_', '-')}: ask for one after the other", options, *others)
+    if options.similarity is None and options.shift_matrix is None:
+        refuse("is for --similarity and --shift-matrix: inspect writes nothing else", options, "output")
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
+    if kind is Kind.FOLDER and is_checkpoint(text):
+        return _checkpoint(options)
+    source = read_source(text, **options.choice)
+    if not source.is_recipe:
+        refuse_table(options.table.items())
     if options.frequencies:
-        rule = "has no effect on frequencies: leave it out with --frequencies"
-        refuse(rule, options, "start", "step", "positions", "dtype", "layout", "form")
-    if options.steps and options.plot is None:
-        refuse("has no effect on a worked example: leave it out with --steps", options, "dtype", "layout", "form")
+        return _frequencies(source, options)
+    table = open_table_of(source, options.table)
+    if options.expect is not None:
+        return _expect(table, options)
+    return _look(source, table, options) if asked is None else _matrix(table, options)
 
 
-def _explain(options: InspectOptions) -> int:
-    """Say what a config says of its positions."""
-    from pecli.cli.inspect_report import brief, explanation
-    from pecli.inspect.configs import report
-    from pecli.models.reader import read_config
-
-    stack = options.stack or STACKS[0]
-    found = report(read_config(options.source, layer_type=options.layer_type, stack=stack))
-    if options.json:
-        print_json({"source": options.source, "format": "config", **asdict(found)})
-    else:
-        whole = options.all or options.frequencies
-        show(*(explanation(found, every=options.frequencies) if whole else brief(found)))
-    return 0
-
-
-def _checkpoint(options: InspectOptions) -> int:
-    """Say what a checkpoint's folder holds of positions."""
-    from pecli.cli.inspect_report import checkpoint_view
-    from pecli.inspect.checkpoints import inspect_checkpoint
-
-    rule = "is for tables, and this is a checkpoint's folder: name a file in it"
-    refuse(rule, options, *QUESTIONS, "frequencies", "rows", "columns", "layer_type")
-    refuse_table(options)
-    found = inspect_checkpoint(options.source, options.stack or STACKS[0])
-    if options.json:
-        print_json({"source": options.source, "format": "checkpoint", **asdict(found)})
-    else:
-        show(*checkpoint_view(found, short=not options.all))
-    return 0
-
-
-def _steps(source: NamedSource, options: InspectOptions) -> int:
-    """Work an example of a recipe."""
-    from pecli.cli.inspect_report import text_of
-    from pecli.teach.examples import work_through
-
-    if source.recipe is None:
-        raise BadParameter("steps", "true", "works an example of a recipe: give one, such as rope:dim=4")
-    given = {**source.given, **options.table}
-    rows = _length(given)
-    charts = [] if options.plot is None else _charts(table_of(source, options), options)
-    found = work_through(source.recipe, _board_positions(given, rows), rows)
-    if options.json:
-        print_json({"source": source.text, **found.as_dict(), "recipe": str(source.recipe)})
-    else:
-        say(text_of(found, width=prose_width()))
-    _draw(charts, options)
-    return 0
-
-
-def _length(given: Mapping[str, Any]) -> int | None:
-    from pecli.numbers.decimals import parse_count
-
-    length = given.get("length", given.get("len"))
-    return None if length is None else parse_count("len", length)
-
-
-def _board_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
-    """Return the positions to work out, where they are given: a list, or a start and a step."""
-    from pecli.numbers.decimals import parse_number, parse_position
-    from pecli.numbers.positions import Positions
-
-    if given.get("positions") is not None:
-        return Positions.parse(str(given["positions"]))
-    first, by = given.get("start"), given.get("step")
-    if first is None and by is None:
-        return None
-    start, step = parse_position("start", first or 0), parse_number("step", by or 1)
-    return Positions.arange(min(rows or SHOWN, SHOWN), start, step)
-
-
-def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
-    """Open a source; a recipe that does not say its length gets a short one."""
+def open_table_of(source: NamedSource, table: Mapping[str, str]) -> Tabular:
+    """Open a source; a recipe that does not state its length gets a short one."""
     from pecli.tables.alignment import open_alone
 
-    table = options.table
     if not source.is_recipe:
         return source.open()  # positions, if given, are for its identification
     if table.keys() & {"length", "positions"} or source.says_length:
@@ -185,87 +142,336 @@ def table_of(source: NamedSource, options: InspectOptions) -> Tabular:
     return open_alone(source, DEFAULT_ROWS, **table)
 
 
-def _look(source: NamedSource, options: InspectOptions) -> int:
+def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
     """Report statistics, and what else was asked for."""
-    from pecli.cli.inspect_report import as_dict, brief_view, full_view
+    from pecli.inspect.properties import as_dicts, measure_properties
     from pecli.inspect.statistics import inspect_table, preview
 
-    table = table_of(source, options)
     total = sum(array.bytes for array in table.arrays)
-    if source.is_recipe and total > LARGEST:
+    if source.is_recipe and total > MAX_COMPUTED:
         rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
         raise BadParameter("len", max(array.rows for array in table.arrays), rule)
-    more: dict[str, Any] = {}
-    if options.identify:
-        from pecli.judge.identify import identify
-        from pecli.tables.alignment import take_type
-
-        take_type(table, "float32")
-        more["identity"] = identify(table, _given_positions(source, options))
-    if options.properties:
-        from pecli.inspect.properties import measure_properties
-
-        more["properties"] = measure_properties(table)
-    charts = _charts(table, options)
-    if options.plot == "-" and not (more or options.sha256):  # the picture is the answer
-        _draw(charts, options)
-        return 0
+    properties = measure_properties(table) if options.properties else None
     with progress_for(total, quiet=options.quiet or options.json) as advance:
         found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
-    if options.json:
-        print_json(as_dict(found, more))
-    else:
-        long = bool(more) or options.sha256 or options.all
-        rows = options.rows or (8 if long else BRIEF_ROWS)
-        parts = preview(table, rows=rows, columns=options.columns or 8)
-        show(*(full_view(found, more, parts) if long else brief_view(found, parts)))
-    _draw(charts, options)
+
+    def result() -> dict[str, Any]:
+        return as_dict(found) | ({} if properties is None else {"properties": as_dicts(properties)})
+
+    def view() -> list[Item]:
+        long = bool(properties) or options.sha256 or options.all
+        parts = preview(table, rows=options.rows or (8 if long else BRIEF_ROWS), columns=options.columns or 8)
+        return inspection_view(found, parts, properties) if long else brief_view(found, parts)
+
+    answer(options, result, view)
     return 0
 
 
-def _given_positions(source: NamedSource, options: InspectOptions) -> Any:
-    """Return the positions that the command gives to the rows of a file."""
-    if source.is_recipe or options.positions is None:
-        return None
-    from pecli.numbers.positions import Positions
-
-    given = Positions.parse(options.positions)
-    return given.numbers(0, given.count)
-
-
-def _check_drawing(options: InspectOptions) -> None:
-    """Raise for words that cannot be drawn, before anything is read."""
-    from pecli.plots.charts import check_words
-    from pecli.plots.images import check_picture, is_page
-
-    assert options.plot is not None
-    check_picture(options.plot, page=True)
-    check_words(options.pictures, PICTURES)
-    if options.plot == "-" and options.json:
-        raise BadParameter("plot", "-", "prints to where --json prints: name a file, .svg or .png")
-    if is_page(options.plot):
-        refuse("is for pictures: a page shows the values and their pairs", options, "picture", "channels")
-    if options.verify:
-        raise BadParameter("plot", options.plot, "cannot stand with --verify: draw the file in a command of its own")
+def as_dict(found: Inspection) -> dict[str, Any]:
+    """Return what --json prints of an inspection."""
+    result: dict[str, Any] = {
+        "source": found.source,
+        "format": found.format,
+        "arrays": [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in found.arrays],
+        "recipe": found.recipe,
+        "metadata": found.metadata,
+        "statistics": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in found.statistics},
+    }
+    if found.positions is not None:
+        result["positions"] = found.positions
+    if found.slopes is not None:
+        result["slopes"] = found.slopes
+    if found.statistics and found.statistics[0].sha256 is not None:
+        result["sha256"] = {s.name: s.sha256 for s in found.statistics}
+    return result
 
 
-def _charts(table: Tabular, options: InspectOptions) -> list[Chart] | str:
-    """Return the pictures asked for, or the page, before anything is printed."""
-    if options.plot is None:
-        return []
-    from pecli.plots.images import is_page
-
-    if is_page(options.plot):
-        from pecli.plots.page import page_of
-
-        return page_of(table, shown(options.source))
-    from pecli.plots.tables import charts_of_table
-
-    return charts_of_table(table, shown(options.source), options.pictures, options.columns_drawn)
+MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 16  # of a short answer
+FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
 
 
-def _draw(charts: Sequence[Chart] | str, options: InspectOptions) -> None:
-    if options.plot is not None:
-        from pecli.cli.terminal.drawing import show_charts
+def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
+    """Return in at most 30 lines what a table is: short recipe, range, facts, and the first of its values."""
+    arrays = found.arrays[:MAX_ARRAYS]
+    more = f" and {len(found.arrays) - len(arrays)} more" if len(arrays) < len(found.arrays) else ""
+    size = size_text(sum(array.bytes for array in found.arrays))
+    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{more}, {size}"]
+    if found.recipe:
+        items += _recipe_facts(found.recipe)
+    if found.positions is not None:
+        items.append(Fact("positions", _ends(found)))
+    if found.statistics:
+        items.append(_statistics(found.statistics[:MAX_ARRAYS]))
+    if found.slopes is not None:
+        shown = ", ".join(map(exact_text, found.slopes[:MAX_SLOPES]))
+        items.append(Fact("slopes", shown + (f" .. of {len(found.slopes)} heads" * (len(found.slopes) > MAX_SLOPES))))
+    width = screen_width() or WIDE
+    room = MAX_LINES - sum(len(lines_of(item, width)) for item in items)
+    for made in map(preview_grid, parts):
+        room -= len(lines_of(made, width))
+        if room >= 0:
+            items.append(made)
+    return items
 
-        show_charts(charts, options.plot, quiet=options.quiet)
+
+def _recipe_facts(text: str) -> list[Item]:
+    """Return the title, the short recipe and the facts of a recipe, as far as its encoding is known."""
+    from pecli.inspect.facts import TITLES, sheet
+
+    name, _, _ = text.partition(":")
+    encoding = CATALOGUE.get(name)
+    if encoding is None:
+        return [Fact("recipe", text)]
+    facts = sheet(encoding)
+    one, two = (", ".join(f"{TITLES[key]}: {facts[key].replace('_', '-')}" for key in line) for line in FACTS)
+    what = f"{encoding.title}: {encoding.description.splitlines()[0]}"
+    return [Fact("what", what), Fact("recipe", short_recipe(text)), Fact("facts", one), Fact("", two)]
+
+
+def short_recipe(text: str) -> str:
+    """Return a recipe without the keys that have their default."""
+    name, keys = split_recipe(text)
+    options = CATALOGUE[name].options if name in CATALOGUE else ()
+    defaults = {p.option: p.text(p.default) for p in options if p.default is not None}
+    return join_recipe(name, {key: word for key, word in keys.items() if defaults.get(key) != word})
+
+
+def inspection_view(
+    found: Inspection, parts: Sequence[Excerpt], properties: Sequence[Property] | None = None
+) -> list[Item]:
+    """Return arrays, recipe and metadata, statistics, what was asked for, and the first values."""
+    size = sum(array.bytes for array in found.arrays)
+    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
+    facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
+    items += [Fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
+    if found.statistics:
+        items.append(_statistics(found.statistics))
+    if found.slopes is not None:
+        items.append(grid([("head", RIGHT), ("slope", LEFT)], enumerate(map(exact_text, found.slopes))))
+    items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
+    items += [] if properties is None else [properties_view(properties)]
+    return [*items, *map(preview_grid, parts)]
+
+
+def _ends(found: Inspection) -> str:
+    """Return the first and the last position; of a list, that it is one."""
+    first, last = found.positions or ("", "")
+    if found.recipe and "positions" in split_recipe(found.recipe)[1]:
+        return f"a list, the first {first}, the last {last}"
+    return f"{first} to {last}" if found.positions else ""
+
+
+def _statistics(found: Sequence[Statistics]) -> ScreenTable:
+    """Return the range, mean and norms of each array; the counts of NaN and infinity where there are any."""
+    odd = any(s.nan or s.infinite for s in found)
+    columns: list[tuple[str, str | int]] = [("array", "left"), ("min", 9), ("max", 9), ("mean", 9), ("row norm", RIGHT)]
+    columns += [("NaN", RIGHT), ("infinite", RIGHT)] if odd else []
+    rows = [
+        [s.name, *("" if v is None else v for v in (s.minimum, s.maximum, s.mean)), _range(s.norm_min, s.norm_max),
+         *([s.nan, s.infinite] if odd else [])]
+        for s in found
+    ]  # fmt: skip
+    return grid(columns, rows)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return ""
+    return figure(low) if figure(low) == figure(high) else between(low, high)
+
+
+def properties_view(found: Sequence[Property]) -> ScreenTable:
+    """Return measured properties."""
+    words = {True: "yes", False: "no", None: ""}
+    heads = [("property", "left"), ("", "left"), ("measured", "left")]
+    return grid(heads, [(p.name, words[p.holds], p.text) for p in found])
+
+
+def _expect(table: Tabular, options: InspectOptions) -> int:
+    """Check each expectation over every row; return 0 if all hold, else 1."""
+    from pecli.inspect.expectations import expect
+    from pecli.inspect.properties import as_dicts
+
+    words = [word.strip() for word in (options.expect or "").replace("+", ",").split(",") if word.strip()]
+    with progress_for(sum(array.bytes for array in table.arrays), quiet=options.quiet or options.json) as advance:
+        found = expect(table, words, advance)
+    good = all(one.holds for one in found)
+    verdict = "as expected" if good else "not as expected"
+    result = {"source": options.source, "verdict": verdict, "holds": good, "expected": as_dicts(found)}
+    view: list[Item] = [Verdict(f"{verdict}: {options.source}", good), properties_view(found)]
+    answer(options, lambda: result, lambda: view)
+    return 0 if good else 1
+
+
+def _matrix(table: Tabular, options: InspectOptions) -> int:
+    """Write, or print, how alike the rows are, or the matrix that takes each to a later one."""
+    from pecli.cli.terminal.writing import Writing, deliver, report
+    from pecli.inspect.rows import ShiftMatrix, Similarity
+    from pecli.inspect.statistics import preview
+
+    made: Tabular
+    if options.similarity is not None:
+        made, label = Similarity(table, options.similarity), f"{options.similarity} of the rows of {options.source}"
+    else:
+        made = ShiftMatrix(table, options.shift_matrix or 1)
+        label = f"M takes row p of {options.source} to row p + {options.shift_matrix} but for {made.residual:.1e} of "
+        label += f"the largest value, measured on {made.measured}"
+    if options.output is not None or options.format not in (None, *TABLE_FORMATS):
+        rule = "is for the screen: leave it out with -o"
+        refuse(rule, options, *VIEW)
+        to = Writing(
+            output=options.output, format=options.format, no_clobber=options.no_clobber, json=options.json,
+            quiet=options.quiet,
+        )  # fmt: skip
+        return deliver(made, label, to)
+    seen = preview(made, rows=options.rows or 8, columns=options.columns or 8)
+    view: list[Item] = [f"{label}   {shapes_text(made.arrays)}"]
+    view += map(preview_grid, seen)
+    result = report(made, [part.as_dict() for part in seen]) | dict(made.metadata)
+    answer(options, lambda: result, lambda: view)
+    return 0
+
+
+SHOWN = 12  # frequencies of a layer that are printed; --json has all
+MAX_LAYERS, MAX_KEYS = 2, 16  # that a short answer shows
+
+
+def _config(options: InspectOptions) -> int:
+    """Report what a config states of its positions."""
+    from pecli.inspect.configs import report
+    from pecli.models.reader import read_config
+
+    found = report(read_config(options.source, layer_type=options.layer_type, stack=options.stack or STACKS[0]))
+    result = {"source": options.source, "format": "config", "recipe": found.layers[0].recipe if found.layers else None}
+    whole = options.all or options.frequencies
+    view = explanation(found, every=options.frequencies) if whole else brief(found)
+    answer(options, lambda: {**result, **asdict(found)}, lambda: view)
+    return 0
+
+
+def _checkpoint(options: InspectOptions) -> int:
+    """Report what a checkpoint's folder holds of positions."""
+    from pecli.inspect.checkpoints import inspect_checkpoint
+
+    rule = "is for tables, and this is a checkpoint's folder: name a file in it"
+    refuse(rule, options, *MEASURED, "rows", "columns", "layer_type")
+    refuse_table(options.table.items())
+    found = inspect_checkpoint(options.source, options.stack or STACKS[0])
+    result = {"source": options.source, "format": "checkpoint"}
+    answer(options, lambda: {**result, **asdict(found)}, lambda: checkpoint_view(found, short=not options.all))
+    return 0
+
+
+def brief(found: ConfigReport) -> list[Item]:
+    """Return in few lines what a config states: its layers, the names of its keys, its warnings."""
+    items: list[Item] = [_title(found)]
+    for layer in found.layers[:MAX_LAYERS]:
+        items += _layer(layer)
+        if layer.frequencies:
+            waves = [frequency.wavelength for frequency in layer.frequencies]
+            turn = f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions"
+            items.append(Fact("frequencies", turn))
+    if (more := len(found.layers) - MAX_LAYERS) > 0:
+        items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
+    for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
+        if keys:
+            shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MAX_KEYS])
+            items.append(Fact(title, shown + (f" and {len(keys) - MAX_KEYS} more" * (len(keys) > MAX_KEYS))))
+    findings = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
+    items += findings[:MAX_LAYERS]
+    if (more := len(findings) - MAX_LAYERS) > 0:
+        items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
+    for inner in found.parts:
+        items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]
+    return items
+
+
+def _title(found: ConfigReport) -> str:
+    return f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
+
+
+def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
+    """Return what a config states: its layers (with `every`, each frequency), keys, warnings, and the models within."""
+    items: list[Item] = [_title(found)]
+    for layer in found.layers:
+        items += _layer(layer)
+        if layer.frequencies:
+            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
+    for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
+        if keys:
+            items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
+    for title, lines in (("Warnings", found.warnings), ("Faults of the stack that this table follows", found.faults)):
+        if lines:
+            items += [f"\n{title}", *(f"  {line}" for line in lines)]
+    for inner in found.parts:
+        items += ["", *explanation(inner, every=every)]
+    return items
+
+
+def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
+    """Return what a checkpoint's folder holds: its config, the tables it stores, who reads the config otherwise."""
+    items = (brief if short else explanation)(found.config)
+    items.append("\nStored tables" if found.tables else "\nNo table of positions is stored.")
+    for table in found.tables:
+        shape = " x ".join(map(str, table.shape))
+        many = f", {table.count} of them" if table.count > 1 else ""
+        place = f"{table.file}::{table.name} ({table.what}, {shape} {table.dtype}{many})"
+        items.append(f"  {place}: {table.text}")
+    return [*items, "", *found.otherwise]
+
+
+def _layer(layer: LayerReport) -> list[Item]:
+    items: list[Item] = [f"\nLayers: {layer.name}", Fact("recipe", layer.recipe)]
+    if layer.layout:
+        items.append(Fact("layout", f"{layer.layout} (pairs: {layer.pairing})"))
+    if layer.length is not None:
+        later = f", the first token at {layer.first}" if layer.first else ""
+        items.append(Fact("positions", f"{layer.length}{later}"))
+    if layer.magnitude != 1:
+        items.append(Fact("magnitude", f"{layer.magnitude!r}, on cos and sin"))
+    return [*items, *(Fact("note", note) for note in layer.notes)]
+
+
+def _frequencies(source: NamedSource, options: InspectOptions) -> int:
+    """Print every frequency of a recipe, its wavelength and its ratio to the one before; return 0.
+
+    Raises
+    ------
+    BadParameter
+        If it is no recipe, or one of an encoding without frequencies.
+    """
+    from pecli.inspect.configs import frequencies_of
+    from pecli.numbers.decimals import parse_count
+    from pecli.spec.plans import Waves
+
+    rule = "has no effect on frequencies: leave it out with --frequencies"
+    refuse(rule, options, "start", "step", "positions", "dtype", "layout", "form")
+    if source.recipe is None:
+        raise BadParameter("frequencies", "true", "lists those of a recipe or a config: find one with pecli identify")
+    given = options.len if options.len is not None else source.given.get("len")
+    length = None if given is None else parse_count("len", given)
+    if source.recipe.open_parameters and length is None:
+        raise BadRecipe(f"{source.recipe.encoding.name} depends on the whole table: give len=N")
+    rows = length or 1
+    recipe = source.recipe.resolve(length=rows, last=rows - 1, whole=True)
+    if not isinstance(recipe.plan, Waves):
+        raise BadParameter("frequencies", "true", f"is for sines and cosines, and {recipe.encoding.name} has none")
+    found = frequencies_of(recipe.plan, length)
+    magnitude = float(recipe.plan.magnitude)
+    result = {"source": source.text, "recipe": str(recipe), "magnitude": magnitude,
+              "frequencies": [asdict(one) for one in found]}  # fmt: skip
+    size = "" if magnitude == 1 else f", magnitude {magnitude!r} on cos and sin"
+    title = f"{recipe.short}: {len(found)} frequencies{size}"
+    answer(options, lambda: result, lambda: [title, frequencies_grid(found)])
+    return 0
+
+
+def frequencies_grid(found: Sequence[Frequency], most: int | None = None) -> ScreenTable:
+    """Return a row for each frequency; with `most`, the first and the last of more."""
+    cells = [(f.index, f.radians, f.wavelength, f.ratio, f.turns) for f in found]
+    heads = [("pair", RIGHT), ("radians/position", 9), ("wavelength", 6), ("ratio", 6), ("turns seen", 4)]
+    used = [i for i, _ in enumerate(heads) if any(row[i] is not None for row in cells)]
+    made = grid([heads[i] for i in used], [["" if row[i] is None else row[i] for i in used] for row in cells])
+    if most is not None and len(cells) > most:
+        made.rows[most // 2 : -most // 2] = [["…"] * len(used)]
+    return made

@@ -1,34 +1,32 @@
-"""``pecli list``: the catalogue, recommendations by task, and answers about one encoding."""
+"""``pecli list``: the catalogue, recommendations by task, and one encoding in full."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.cli.options import Json, Option, Quiet, refuse
+from pecli.cli.options import Json, Option, Quiet, TableFormat, refuse
+from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.layout import wrapped
-from pecli.cli.terminal.output import print_json, prose_width, say, screen_width
-from pecli.encodings.shared.code import FRAMEWORKS
-from pecli.errors import UnknownName
+from pecli.cli.terminal.output import prose_width
+from pecli.cli.terminal.screen import answer
 from pecli.spec.catalogue import find
 from pecli.spec.recipe import split_recipe
 
 if TYPE_CHECKING:
-    from pecli.encodings.questions import Question
-    from pecli.spec.declaration import Encoding
+    from pecli.spec.declaration import Encoding, Family
     from pecli.teach.choosing import Recommendations
 
 
-def tasks_text(found: Iterable[Recommendations]) -> str:
-    """Return a line for each task with its encodings, best first."""
-    lines = [*wrapped("Recommendations by task: pecli list --choose TASK", screen_width()), ""]
-    for one in found:
-        names = ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))
-        lines += wrapped(f"{one.name:<21}{names}", screen_width(), "", " " * 21)
-    return "\n".join(lines)
+def tasks_table(found: Iterable[Recommendations]) -> list[Item]:
+    """Return a table with a row for each task and its encodings, best first."""
+    rows = [[one.name, ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))] for one in found]
+    return [
+        "Recommendations by task: pecli list --choose TASK",
+        ScreenTable([("task", LEFT), ("encodings", LEFT)], rows),
+    ]
 
 
 def _short(recipe: str) -> str:
@@ -37,32 +35,17 @@ def _short(recipe: str) -> str:
     return f"{name} with {keys['scaling']}" if "scaling" in keys else name
 
 
-def task_text(one: Recommendations) -> str:
-    """Return the recommendations for a task with their reasons, what to avoid, and the sources."""
-    lines = [one.title]
+def task_report(one: Recommendations, *, table: bool) -> list[Item]:
+    """Return the recommendations for a task with their reasons, what to avoid, and the sources; or a `table` alone."""
+    if table:
+        return [ScreenTable([("recipe", LEFT), ("reason", LEFT)], [[*pair] for pair in one.choose], one.title)]
+    found: list[Item] = [one.title]
     for number, (recipe, why) in enumerate(one.choose, 1):
-        lines += [f"{number}. {recipe}", *_prose(why, "   ")]
-    sources = ", ".join(f"arXiv {number}" for number in one.sources)
-    return "\n".join([*lines, *_wrapped(f"Avoid {one.avoid}.", "", ""), *_wrapped(f"Sources: {sources}", "", "")])
+        found += [f"{number}. {recipe}", Fact("", why, 3)]
+    return [*found, Fact("Avoid", one.avoid, 9), Fact("Sources", ", ".join(f"arXiv {n}" for n in one.sources), 9)]
 
 
-def why_text(title: str, reasons: Sequence[Question]) -> str:
-    """Return questions with their answers, and what to run to see it."""
-    lines = [title]
-    for reason in reasons:
-        lines += ["", *_wrapped(reason.question, "", ""), *_wrapped(reason.answer, "  ", "  ")]
-        lines += [f"  $ pecli {reason.see}"] if reason.see else []
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, first: str, then: str) -> list[str]:
-    width = prose_width()
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
-    )
-
-
-MOST_LINES = 50  # of one encoding
+MAX_LINES = 50  # of one encoding
 
 
 def _names() -> Iterable[str]:
@@ -73,22 +56,17 @@ def _names() -> Iterable[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
-    """What ``list`` may be given."""
+    """The options of ``list``."""
 
     encoding: Annotated[str | None, Option("Show this one in full.", "ENCODING", words=_names, argument=True)] = None
     choose: Annotated[
-        bool, Option("Recommendations for a task: pecli list --choose images. Without a task, all of them.")
+        bool, Option("Recommendations by task; with a task, as in list --choose images, the reasons.")
     ] = False
     where: Annotated[
         str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
     ] = None
-    why: Annotated[bool, Option("Why it is as it is: questions that people ask, answered.")] = False
-    code: Annotated[
-        str | None,
-        Option(f"A short module that needs no pecli: {', '.join(FRAMEWORKS)}. ENCODING may be a recipe.", "WORD",
-               None, FRAMEWORKS),
-    ] = None  # fmt: skip
     all: Annotated[bool, Option("All of it: every option, and the whole example.")] = False
+    format: TableFormat = None
     json: Json = False
     quiet: Quiet = False
 
@@ -96,85 +74,36 @@ class ListOptions:
 def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
     from pecli.spec.catalogue import CATALOGUE
+    from pecli.teach.choosing import task, tasks, where
 
     if options.choose:
-        refuse("has no effect with --choose", options, "why", "all", "code", "where")
-        return _choose(options.encoding, json=options.json)
-    if options.encoding is not None and options.code is not None:
-        refuse("has no effect with --code", options, "why", "all", "where")
-        return _code(options.encoding, options.code, json=options.json)
+        refuse("has no effect with --choose", options, "all", "where")
+        found = list(tasks().values()) if options.encoding is None else [task(options.encoding)]
+        view = (
+            tasks_table(found) if options.encoding is None else task_report(found[0], table=options.format is not None)
+        )
+        answer(options, lambda: {"tasks": [asdict(one) for one in found]}, lambda: view)
+        return 0
     if options.encoding is not None:
         refuse("is about all of them: leave ENCODING out", options, "where")
         one = find(options.encoding)
-        if options.why:
-            return _why(one, json=options.json)
-        if options.json:
-            print_json(as_dict(one))
-        else:
-            say(full_text(one, everything=options.all))
+        answer(options, lambda: as_dict(one), lambda: [full_text(one, everything=options.all)])
         return 0
-    refuse("is about one of them: name it, as in pecli list rope", options, "why", "all", "code")
-    from pecli.teach.choosing import where
-
+    refuse("is about one of them: name it, as in pecli list rope", options, "all")
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
-    if options.json:
-        print_json({"encodings": [as_dict(e) for e in shown]})
-    else:
-        say(overview(shown) if shown else "none: no encoding has all of these facts")
+    answer(options, lambda: {"encodings": [as_dict(e) for e in shown]}, lambda: overview(shown))
     return 0
 
 
-def _choose(word: str | None, *, json: bool) -> int:
-    from pecli.teach.choosing import task, tasks
-
-    found = [task(word)] if word is not None else list(tasks().values())
-    if json:
-        print_json({"tasks": [asdict(one) for one in found]})
-    else:
-        say(tasks_text(found) if word is None else task_text(found[0]))
-    return 0
-
-
-def _why(encoding: Encoding, *, json: bool) -> int:
-    from pecli.encodings.questions import questions
-
-    found = questions(encoding)
-    if json:
-        print_json({"name": encoding.name, "reasons": [asdict(r) for r in found]})
-    else:
-        say(why_text(f"{encoding.name}: why it is as it is", found))
-    return 0
-
-
-def _code(text: str, framework: str, *, json: bool) -> int:
-    """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
-    from pecli.encodings.shared.code import loading
-    from pecli.spec.recipe import Recipe
-
-    if framework not in FRAMEWORKS:
-        raise UnknownName("framework", framework, FRAMEWORKS)
-    one = find(split_recipe(text)[0])
-    recipe = Recipe.parse(text if ":" in text else one.example)
-    made = one.hook("code")(recipe, framework) if one.declares("code") else None
-    found = made or loading(recipe, framework)
-    if json:
-        print_json({"recipe": str(recipe), "framework": framework, "code": found})
-    else:
-        say(found.rstrip("\n"))
-    return 0
-
-
-def overview(encodings: Iterable[Encoding]) -> str:
-    """Return a line for each encoding, under the title of its family."""
-    lines: list[str] = []
-    family = None
-    width = max(len(e.name) for e in encodings)
+def overview(encodings: Sequence[Encoding]) -> list[Item]:
+    """Return a table for each family, with a row for each encoding."""
+    families: dict[Family, list[list[str]]] = {}
     for e in encodings:
-        if e.family is not family:
-            lines += [*([""] if lines else []), *wrapped(e.family.title, screen_width())]
-            family = e.family
-        lines += wrapped(e.description.splitlines()[0], screen_width(), f"  {e.name:<{width}}  ", " " * 6)
-    return "\n".join(lines)
+        families.setdefault(e.family, []).append([e.name, e.description.splitlines()[0]])
+    wide = max((len(e.name) for e in encodings), default=0)
+    heads = [(f"{'encoding':<{wide}}", LEFT), ("what it is", LEFT)]
+    tables: list[Item] = [ScreenTable(heads, rows, family.title) for family, rows in families.items()]
+    return tables or ["none: no encoding has all of these facts"]
 
 
 def as_dict(encoding: Encoding) -> dict[str, object]:
@@ -227,8 +156,8 @@ def full_text(encoding: Encoding, *, everything: bool = False) -> str:
     if others and not everything:
         lead = "and " if len(others) < len(encoding.options) else ""
         tail += _prose(f"{lead}{', '.join(others)}: pecli list {encoding.name} --all")
-    room = None if everything else MOST_LINES - len(head) - len(tail) - 4
-    command = wrapped(f"all of it: pecli inspect {quote(encoding.example)} --steps", width, "  ", "    ")
+    room = None if everything else MAX_LINES - len(head) - len(tail) - 4
+    command = wrapped(f"all of it: pecli explain {quote(encoding.example)}", width, "  ", "    ")
     shown = ["", "Example", *_example(encoding, room), *command]
     return "\n".join([*head, *shown, *tail])
 
@@ -239,12 +168,11 @@ def _prose(text: str, lead: str = "  ") -> list[str]:
 
 def _example(encoding: Encoding, room: int | None) -> list[str]:
     """Return the declared example, worked through as far as there is room."""
-    from pecli.cli.inspect_report import text_of
+    from pecli.cli.explain import example_lines
     from pecli.spec.recipe import Recipe
     from pecli.teach.examples import work_through
 
-    example = work_through(Recipe.parse(encoding.example))
-    return text_of(example, formula=False, most=room, width=prose_width()).split("\n")
+    return example_lines(work_through(Recipe.parse(encoding.example)), room, prose_width())
 
 
 def _word(value: object) -> str:

@@ -3,12 +3,17 @@
 A field is ``threads: Annotated[int | None, Option(..)] = None``.  From the
 dataclass that a command takes derive its signature for Typer, its help and its
 man page; what the command receives is an instance whose values are checked.
-Options that several commands share stand at the end of this module.
+Options that several commands share are at the end of this module.
+
+The library writes keys as recipes do: ``dim=4``, ``len=N``, ``positions=``.  Where the command takes an option of that
+name, and its user did not write the key in a recipe, an error has ``--dim 4``, ``--len N``, ``--positions``.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, fields, replace
@@ -17,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_
 
 import typer
 
+from pecli.cli.terminal.layout import TABLE_FORMATS, known_format
 from pecli.errors import BadParameter, PecliError
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
@@ -56,6 +62,8 @@ class Option:
         Whether it is given by its place and not by a name.
     families : tuple of Family
         Of a table's option: the families that have it; empty for all.
+    hidden : bool
+        Whether the help leaves it out: it serves existing scripts, or a recipe can state it as well.
     """
 
     help: str
@@ -67,12 +75,15 @@ class Option:
     argument: bool = False
     families: tuple[Family, ...] = ()
     complete: Callable[[str], list[str]] | None = None
+    hidden: bool = False
 
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
         declared: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
         if self.words or self.complete:
             declared["autocompletion"] = self.complete or self._complete
+        if self.hidden:
+            declared["hidden"] = True
         if self.argument:
             info = typer.Argument(show_default=False, **declared)
         else:
@@ -102,10 +113,69 @@ class Runner:
             with with_settings(given):
                 return self._run(dict(given))
         except PecliError as error:
-            from pecli.cli.speech import respell, spellings
-
             respell(error, spellings(self.__signature__.parameters.values(), given, self._keys))
             raise
+
+
+_KEY = re.compile(r"(?<![\w:,./=\"'-])([a-z][a-z0-9-]*)=((?:[^\s,:;()]|[,:](?=\S))*)")
+_TYPED = re.compile(r"[:,]\s*([a-z][a-z0-9_-]*)\s*=")  # a key of a recipe
+ARGUMENTS = ("SOURCE", "input")  # given by their place: the message says what was given and no name
+
+
+def spellings(
+    parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], left: Iterable[str] = ()
+) -> dict[str, str]:
+    """Return how the options of a command are typed, by their names without dashes; of a flag, both ways.
+
+    Parameters
+    ----------
+    parameters : iterable of inspect.Parameter
+        What Typer makes the command's options of.
+    given : mapping
+        What was given, by the parameters' names.
+    left : iterable of str
+        Options that belong to a recipe unless they were typed as options.
+    """
+    recipes = [text for value in given.values() for text in (value if isinstance(value, list) else [value])]
+    keys = {key.replace("_", "-") for text in recipes if isinstance(text, str) for key in _TYPED.findall(text)}
+    keys |= set(left)
+    found = {}
+    for parameter in parameters:
+        info = parameter.annotation.__metadata__[0]
+        if not isinstance(info.default, str):  # Typer's word for the first of an option's names; an argument has none
+            continue
+        on, _, off = info.default.partition("/")
+        if on[2:] not in keys or given.get(parameter.name) not in (None, False):
+            found[on[2:]] = next(iter(info.param_decls or ()), on)  # -o rather than --output
+            found[f"{on[2:]}=false"] = off or f"--no-{on[2:]}"
+    return found
+
+
+def respell(error: PecliError, options: Mapping[str, str]) -> None:
+    """Make an error say keys as the command that was typed takes them."""
+    if not isinstance(error, BadParameter):
+        error.args = (_spoken(str(error), options),)
+        return
+    rule = _spoken(error.rule, options)
+    if error.name in ARGUMENTS:
+        lead = error.name if error.value is None else str(error.value)
+    elif error.name not in options:
+        lead = str(error).removesuffix(error.rule).rstrip()
+    else:
+        lead = _option(error.name, None if error.value is None else str(error.value), options)
+    error.args = (f"{lead} {rule}",)
+
+
+def _spoken(text: str, options: Mapping[str, str]) -> str:
+    return _KEY.sub(lambda m: _option(m[1], m[2] or None, options) if m[1] in options else m[0], text)
+
+
+def _option(name: str, value: str | None, options: Mapping[str, str]) -> str:
+    if value == "false":
+        return options[f"{name}=false"]
+    if value is None or value == "true":
+        return options[name]
+    return f"{options[name]} {shlex.quote(value) if not value or any(map(str.isspace, value)) else value}"
 
 
 def runner_of(command: Callable[[Any], int]) -> Runner:
@@ -116,9 +186,11 @@ def runner_of(command: Callable[[Any], int]) -> Runner:
 
 @cache
 def declared(options: type) -> dict[str, tuple[Any, Option]]:
-    """Return the type and the declaration of each option, in the order of the help: as the class states them."""
+    """Return the type and the declaration of each option, in the order of the help: a class's own, then its base's."""
     hints = get_type_hints(options, include_extras=True)
-    return {name: (hints[name].__origin__, hints[name].__metadata__[0]) for name in options.__annotations__}
+    names = dict.fromkeys(name for one in options.__mro__ for name in inspect.get_annotations(one))
+    annotated = {name: hints[name] for name in names if hasattr(hints[name], "__metadata__")}
+    return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in annotated.items()}
 
 
 def parameters_of(options: Any, family: Family | None = None) -> list[inspect.Parameter]:
@@ -215,15 +287,27 @@ def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
 
 
 Limit = Annotated[
-    int | None, Option("Read this much of a file at once where less is allowed: 2G.", "SIZE", check=_limit)
+    int | None, Option("Raise the safety limit on reading a file into memory, e.g. 2G.", "SIZE", check=_limit)
 ]
-TrustRecipe = Annotated[bool, Option("Let a recipe that stands in a file name other files (weights, content).")]
+TrustRecipe = Annotated[bool, Option("Let a recipe stored in a file open other files (weights, content).")]
 Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
 Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
-LayerType = Annotated[str | None, Option("Kind of layer, where a config's differ.", "NAME")]
+Silent = Annotated[bool, Option("Print nothing: the exit status is the answer.", panel=SCREEN, names=("--quiet", "-q"))]
+Get = Annotated[
+    str | None,
+    Option("Print one bare value of the answer: recipe, shape, dtype, verdict.", "KEY", SCREEN,
+           ("recipe", "shape", "dtype", "verdict")),
+]  # fmt: skip
+TableFormat = Annotated[
+    str | None,
+    Option(f"Print the tables as {', '.join(TABLE_FORMATS)}.", "WORD", SCREEN, TABLE_FORMATS,
+           check=lambda _, word: known_format(word)),
+]  # fmt: skip
+LayerType = Annotated[str | None, Option("Kind of layer, if the config has several.", "NAME")]
 Stack = Annotated[
-    str | None, Option(f"Whose reading of a config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", words=STACKS)
-]
+    str | None, Option(f"Framework whose reading of a config counts: {', '.join(STACKS)} (default {STACKS[0]}).",
+                       "WORD", words=STACKS, hidden=True)
+]  # fmt: skip
 Output = Annotated[
     str | None, Option("File to write, - for standard output.", "PATH", OUTPUT, names=("--output", "-o"))
 ]
@@ -240,3 +324,52 @@ Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=
 Wide = Annotated[bool, Option("Parquet: one column per channel.", panel=OUTPUT)]
 NoClobber = Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT)]
 Precision = Annotated[int | None, Option("Decimals to print (default: what suits).", "N", SCREEN, check=DECIMALS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOptions:
+    """Options of every command that reads sources."""
+
+    trust_recipe: TrustRecipe = False
+    limit: Limit = None
+    json: Json = False
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChoice(SourceOptions):
+    """Options of a command that looks at one source: what is computed of a recipe, or read of a config.
+
+    A recipe can state start, step, layout and form itself, so that the help leaves them out.
+    """
+
+    len: Annotated[str | None, Option("Rows of a recipe's table.", "N", TABLE)] = None
+    positions: Annotated[str | None, Option("Positions: 0,5,9.5, 1000:2000 or @FILE.", "LIST", TABLE)] = None
+    dtype: Dtype = None
+    start: Annotated[str | None, Option("First position.", "P", TABLE, hidden=True)] = None
+    step: Annotated[str | None, Option("Distance of neighbouring positions.", "S", TABLE, hidden=True)] = None
+    layout: Annotated[str | None, Option("Layout of a rotary table.", "WORD", TABLE, LAYOUTS, hidden=True)] = None
+    form: Annotated[str | None, Option("Form of a bias or of relative vectors.", "WORD", TABLE, hidden=True)] = None
+    layer_type: LayerType = None
+    stack: Stack = None
+
+    @property
+    def table(self) -> dict[str, str]:
+        """What is asked of a recipe's table, by the names of :meth:`Table.make`."""
+        asked = {
+            "length": self.len, "start": self.start, "step": self.step, "positions": self.positions,
+            "dtype": self.dtype, "layout": self.layout, "form": self.form,
+        }  # fmt: skip
+        return {name: text for name, text in asked.items() if text is not None}
+
+    @property
+    def choice(self) -> dict[str, str]:
+        """What is read of a config."""
+        asked = {"layer_type": self.layer_type, "stack": self.stack}
+        return {name: text for name, text in asked.items() if text is not None}
+
+
+def refuse_table(table: Iterable[tuple[str, str]], rule: str = "is for recipes: a file has its own") -> None:
+    """Raise BadParameter for the first option that asks something of a recipe's table."""
+    for name, text in table:
+        raise BadParameter(name.replace("length", "len").replace("_", "-"), text, rule)

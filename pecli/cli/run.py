@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from typer import Abort, TyperException
 
+from pecli.cli.commands import rewritten
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
 from pecli.numbers.decimals import shorten
@@ -38,7 +39,7 @@ def run(arguments: Sequence[str]) -> int:
         url_name(word)
     try:
         # taken anywhere: the one who meets a bug repeats the command and adds it
-        words = _meant(_without_plugins([word for word in arguments if word != "--debug"]))
+        words = rewritten(_meant(_without_plugins([word for word in arguments if word != "--debug"])))
         if "" in words:
             raise BadRecipe("an argument is empty: is a variable not set?")
         from pecli.cli import make_app

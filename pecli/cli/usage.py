@@ -1,4 +1,4 @@
-"""What Typer refuses, in one sentence that says what was meant: by what a word means, then by its spelling."""
+"""Messages about wrong usage: one sentence each, by what a word means, then by its spelling."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from typer import TyperException
 
+from pecli.cli.commands import COMMANDS, OLDER
 from pecli.errors import nearest
 
 if TYPE_CHECKING:
@@ -26,11 +27,7 @@ MEANT = {
     "quiet": ("silent", "no-progress"),
     "no-clobber": ("no-overwrite", "keep"),
     "dry-run": ("simulate",),
-    "verify": ("check", "validate"),
     "sha256": ("hash", "checksum", "digest", "sha"),
-    "identify": ("guess", "detect", "what"),
-    "steps": ("explain", "example", "worked-example", "teach"),
-    "plot": ("draw", "figure", "chart", "image"),
     "atol": ("tol", "tolerance", "abs", "epsilon"),
     "rtol": ("rel", "relative"),
     "train-len": ("train", "trained", "original-len"),
@@ -95,6 +92,9 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     word, names, encoding = option.lstrip("-").replace("_", "-"), _visible(context), _encoding(context, words)
     if word in names:
         return f"did you mean --{word}?"
+    verb = next((verb for _, older, (verb, *_) in OLDER if older == f"--{word}"), word)
+    if verb in COMMANDS and verb != context.info_name:
+        return f"pecli {verb} does that"
     if (context.info_name, word) in REPLACED:
         return REPLACED[context.info_name, word]
     named = {w: name for name, meant in MEANT.items() for w in meant if name in names}
@@ -123,7 +123,6 @@ def _encoding(context: Any, words: Sequence[str]) -> Encoding | None:
 
 def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding | None) -> str:
     """Return who has an option of this name; nothing if nobody."""
-    from pecli.cli.commands import COMMANDS
     from pecli.cli.generate import TableOptions
     from pecli.cli.options import declared
     from pecli.spec.catalogue import CATALOGUE
@@ -135,20 +134,22 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
     owners = [e.name for e in CATALOGUE.values() if word in {p.option for p in e.options} | set(e.other_words)]
     if owners and _generates(context):
         return f"it belongs to {', '.join(owners[:6])}{' and others' if len(owners) > 6 else ''}"
+    takers = [
+        f"pecli {name}"
+        for name in COMMANDS
+        if name != "generate" and (found := declared(_options_of(name)).get(word.replace("-", "_"))) is not None
+        and not found[1].argument and not found[1].hidden
+    ]  # fmt: skip
+    if takers and not (encoding is not None and encoding.name in owners):
+        return f"it is an option of {' and '.join(takers)}"
     if owners:
         name = encoding.name if encoding is not None and encoding.name in owners else owners[0]
-        value = next((after for before, after in pairwise(words) if before == f"--{word}"), "..")
-        return f"it stands in the recipe, {name}:{word}={value}"
-    for name in COMMANDS:
-        found = None if name == "generate" else declared(_options_of(name)).get(word.replace("-", "_"))
-        if found is not None and not found[1].argument:
-            return f"it is an option of pecli {name}"
+        value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")
+        return f"it is part of the recipe, {name}:{word}={value}"
     return "it is an option of pecli generate" if table is not None else ""
 
 
 def _options_of(command: str) -> type:
-    from pecli.cli.commands import COMMANDS
-
     module = import_module(f"pecli.cli.{COMMANDS[command].module}")
     options: type = get_type_hints(module.command)["options"]
     return options

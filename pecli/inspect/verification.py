@@ -94,8 +94,10 @@ class Folder:
         return bool(self.parts) and not self.findings and all(part.good for part in self.parts)
 
 
-def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progress = None) -> Verified:
-    """Recompute a stored table from the recipe in its file, or from the one given beside it.
+def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progress = None, **choice: str) -> Verified:
+    """Recompute a stored table from the recipe in its file, or from a given one.
+
+    `choice` (layer_type, stack) says what is read of a recipe that is a model's config.
 
     Raises
     ------
@@ -104,21 +106,23 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
     """
     text = recipe or table.recipe
     if text is None:
-        raise BadFile(path, "holds no recipe to verify: give it with --recipe, or --identify to look for one")
+        raise BadFile(
+            path, f"holds no recipe: give it, as in pecli verify {path} RECIPE, or find it with pecli identify {path}"
+        )
     try:
-        expected = table_of(text, table, given=recipe is not None)
+        expected = table_of(text, table, given=recipe is not None, **choice)
     except PecliError as error:
         return Verified(path, text, None, f"its recipe cannot be computed: {error}")
     return Verified(path, expected.recipe, compare(table, expected, progress=progress))
 
 
-def table_of(text: str, table: Tabular, *, given: bool) -> Table:
-    """Return the computed table of a recipe; what a given one does not say is taken from the file."""
+def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
+    """Return the computed table of a recipe; what a given one leaves open is taken from the file."""
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
     if given:
-        source = read_source(text)
+        source = read_source(text, **choice)
         if not source.is_recipe:
             raise BadParameter("recipe", text, "is no recipe: write NAME:key=value, as pecli list shows them")
         return table_like(source, table)

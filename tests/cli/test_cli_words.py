@@ -46,8 +46,15 @@ def test_the_first_help_answers_what_is_asked_first(pecli, config, saved):
     """Which file formats, how to check my cache, how to get Llama's table, how to see a worked example."""
     shown = " ".join(pecli("--help").stdout.split())
     assert all(form.removesuffix("5") in shown.lower() for form in FORMATS)
-    examples = re.findall(r"pecli (?:generate|compare|inspect) [^ ]+(?: -[^ ]+(?: [^- ][^ ]*)?| [^ ]+\.json)*", shown)
-    for asked in ("generate config.json -o llama.npz", "compare cache.npy config.json", "inspect rope:dim=4 --steps"):
+    examples = re.findall(
+        r"pecli (?:generate|compare|identify|explain) [^ ]+(?: -[^ ]+(?: [^- ][^ ]*)?| [^ ]+\.json)*", shown
+    )
+    for asked in (
+        "generate config.json -o llama.npz",
+        "compare cache.npy config.json",
+        "identify cache.npy",
+        "explain rope:dim=4",
+    ):
         assert f"pecli {asked}" in examples
         if asked.startswith("compare"):
             assert pecli("generate", "config.json", "-q", "-o", "cache.npy").returncode == 0
@@ -114,13 +121,13 @@ def test_a_misspelt_recipe_suggests_the_encoding_that_was_meant(pecli):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        ("inspect a.npy --verify --properties", "--properties cannot stand with --verify"),
-        ("inspect a.npy --verify --sha256", "--sha256 cannot stand with --verify"),
-        ("inspect a.npy --verify --rows 3", "--rows 3 cannot stand with --verify"),
+        ("inspect a.npy --verify --properties", "verify has no option --properties: it is an option of pecli inspect"),
+        ("inspect a.npy --frequencies --sha256", "--sha256 is another answer than --frequencies"),
+        ("identify a.npy --rows 3", "identify has no option --rows"),
         ("inspect a.npy --json --precision 3", "--precision 3 is for the screen"),
         ("inspect a.npy --rows x --json", "--rows x must be a whole number"),
         ("inspect rope:dim=4 --steps --dtype float16", "--dtype float16 has no effect on a worked example"),
-        ("inspect parts --verify --len 3", "--len 3 is not for a folder of parts"),
+        ("explain rope --why --code torch", "--why is another answer than --code"),
         ("inspect parts --verify --stack vllm", "--stack vllm is not for a folder of parts"),
         ("compare rope alibi --atol 1", "--atol 1 is for values"),
         ("compare config.json --stacks --ulp 1", "--ulp 1 has no effect with --stacks"),
@@ -155,8 +162,8 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
         ("inspect sinusoidal", "sinusoidal needs dim=N: Width"),
         ("inspect rope:dim=4 --len x", "--len x must be a whole number"),
         ("inspect rope:dim=4,len=x", "len=x must be a whole number"),
-        ("inspect a.npy --steps", "--steps works an example of a recipe"),
-        ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: --verify is for files"),
+        ("inspect a.npy --steps", "a.npy is a file, and explain works through a recipe"),
+        ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: verify is for files"),
         ("apply rope a.npy --pairs half -o b.npy", "rope needs dim=N"),
         ("extrapolate rope:dim=8", "--train-len must be given"),
         ("extrapolate rope:dim=8 --train-len 1k", "--test-len must be given"),
@@ -171,9 +178,9 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("generate sinusoidal --seq-len 4", "did you mean --len?"),
+        ("generate sinusoidal --num-positions 4", "did you mean --len?"),
         ("generate sinusoidal --dmodel 4", "did you mean --dim?"),
-        ("generate sinusoidal -f npy", "did you mean --format?"),
+        ("generate sinusoidal --output-format npy", "did you mean --format?"),
         ("generate sincos2d --arithmetic float32", "--arithmetic: it is for rotary tables, and sincos2d is absolute"),
         ("generate sinusoidal --heads 4", "--heads: it belongs to retnet, alibi"),
         ("generate rope --rope-scalign yarn", "did you mean --scaling?"),
@@ -187,10 +194,10 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
         ("generate bias", "one of its family, alibi, "),
         ("inspect a.npy --hash", "did you mean --sha256?"),
-        ("inspect sinusoidal --dim 4", "--dim: it stands in the recipe, sinusoidal:dim=4"),
-        ("inspect", "inspect needs SOURCE...: see pecli help inspect"),
+        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe, sinusoidal:dim=4"),
+        ("inspect", "inspect needs SOURCE: see pecli help inspect"),
         ("inspect a.npy --start", "--start needs a value"),
-        ("compare a.npy --identify", "--identify: it is an option of pecli inspect"),
+        ("compare a.npy --identify", "--identify: pecli identify does that"),
         ("convert a.npy b.h5", "write -o b.h5"),
         ("diff a b", "did you mean pecli compare?"),
         ("rope --dim 4", "did you mean pecli generate rope, or pecli list rope?"),

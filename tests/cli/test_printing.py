@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, PecliError
-from pecli.cli.inspect_report import brief
+from pecli.cli.inspect import brief
 from pecli.cli.list import full_text
 from pecli.cli.terminal.items import grid, size_text
 from pecli.cli.terminal.layout import lines_of
@@ -75,7 +75,7 @@ def test_a_precision_that_is_asked_for_holds_everywhere():
         ("inspect yarn --steps", ""),
         ("inspect t5:heads=2 --steps", "0.0000000"),
         ("apply rope:dim=2 --vector 1,0 --positions 1 --pairs half --steps", "0.5403023"),
-        ("compare rope:dim=2,len=2 rope:dim=2,len=2,start=1 --values", "0.4596977"),
+        ("compare rope:dim=2,len=2 rope:dim=2,len=2,start=1 --values --all", "0.4596977"),
         ("extrapolate rope:dim=4 --train-len 16 --test-len 32", "6.2831853"),
     ],
 )
@@ -186,7 +186,7 @@ def test_help_alone_answers_four_questions(pecli, tmp_path):
     formats = re.search(r"Files are (.*?)\.", " ".join(shown.split()))[1].replace(" or ", ", ").lower()
     assert formats.split(", ") == list(FORMATS)  # which file formats?
     examples = [line.split()[1:] for line in shown.split("Examples:\n")[1].splitlines()]
-    llama, cache, worked = (next(e for e in examples if word in e) for word in ("llama.npz", "cache.npy", "--steps"))
+    llama, cache, worked = (next(e for e in examples if word in e) for word in ("llama.npz", "cache.npy", "explain"))
     (tmp_path / "config.json").write_text(json.dumps({
         "model_type": "llama", "hidden_size": 512, "num_attention_heads": 4, "max_position_embeddings": 32,
         "rope_theta": 500000.0,

@@ -8,11 +8,11 @@ import pytest
     ("words", "says"),
     [
         ("compare", "needs two sources or more: files, recipes, or --all"),
-        ("compare --all rope", "name no sources beside it"),
+        ("compare a.npy", "compare needs two sources; only a.npy was given"),
         ("compare a.npy b.npy --cost", "is for encodings and recipes, and a file is none"),
         ("compare a.npy b.npy --stacks", "is for one config.json: name it alone"),
         ("compare a.npy b.npy --digits 99", "--digits 99 must be at most"),
-        ("compare a.npy b.npy --digits 3 --atol 1", "stands beside --digits: give one of them"),
+        ("compare a.npy b.npy --digits 3 --atol 1", "cannot go with --digits: give one of them"),
     ],
 )
 def test_words_that_do_not_go_together_are_refused(words, says, refuses, tmp_path):

@@ -153,7 +153,7 @@ def test_the_command_line_says_it(pecli, arguments, holds):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["list", "--why"], "name it"),
+        (["explain", "--why"], "explain needs SOURCE"),
         (["list", "rope", "--choose"], "unknown task"),
         (["compare", "rope", "alibi", "--for", "vision"], "pecli list --choose"),
     ],

@@ -142,7 +142,7 @@ def test_the_command_prints_it(pecli):
     ("words", "says"),
     [
         (["rope", "--code", "mlx"], "unknown framework 'mlx': known: numpy, torch, keras"),
-        (["--code", "torch"], "name it, as in pecli list rope"),
+        (["--code", "torch"], "explain needs SOURCE"),
         (["zzz", "--code", "torch"], "zzz"),
     ],
 )

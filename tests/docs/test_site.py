@@ -74,7 +74,7 @@ def test_all_commands_of_the_gallery_draw_what_stands_above_them(made, shown, tm
 def test_an_answer_is_prose_whose_signs_stay_signs(made):
     text = (made / "rope.md").read_text()
     assert "### Is the score \\<q, k\\> times a function of the distance?\n\nNo. " in text
-    assert "```sh\npecli inspect rope:dim=4 --steps\n```" in text
+    assert "```sh\npecli explain rope:dim=4\n```" in text
 
 
 def test_a_picture_has_no_columns_that_stand_still():

@@ -12,7 +12,8 @@ import pytest
 
 import pecli
 from pecli import PecliError, Recipe, Table
-from pecli.cli.inspect_report import text_of
+from pecli.cli.explain import example_view
+from pecli.cli.terminal.layout import lines_of
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
@@ -23,7 +24,8 @@ from tests.support.scalings import recipe_of
 
 
 def board(text, positions=None, length=None):
-    return text_of(work_through(Recipe.parse(text), positions and Positions.parse(positions), length))
+    example = work_through(Recipe.parse(text), positions and Positions.parse(positions), length)
+    return "\n".join(line for item in example_view(example, width=80) for line in lines_of(item, 80))
 
 
 def items(text, kind, **options):
@@ -165,7 +167,7 @@ def test_every_encoding_has_an_example_of_80_columns(name):
     example = work_through(Recipe.parse(CATALOGUE[name].example))
     assert example.steps
     json.dumps(example.as_dict())
-    text = text_of(example)
+    text = board(CATALOGUE[name].example)
     assert max(map(len, text.splitlines())) <= 80
     assert text.isascii() or "…" in text
 
@@ -211,8 +213,8 @@ def test_a_config_is_worked_as_its_recipe(pecli, tmp_path):
 
 
 def test_options_that_say_nothing_beside_an_example_are_refused(refuses):
-    refuses("inspect", "rope:dim=4", "--steps", "--properties", says=["properties", "--steps"])
-    refuses("inspect", "rope:dim=4", "--steps", "--rows", 3, says=["rows", "--steps"])
+    refuses("inspect", "rope:dim=4", "--steps", "--properties", says=["explain has no option --properties"])
+    refuses("inspect", "rope:dim=4", "--steps", "--rows", 3, says=["explain has no option --rows"])
     refuses("inspect", "rope:dim=4", "--steps", "--layer-type", "full_attention", says=["layer-type", "config"])
 
 

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from pecli import Table, open_table, write_table
-from pecli.cli.inspect import MODES, QUESTIONS
-from pecli.cli.inspect_options import LOOK, InspectOptions
+from pecli.cli.inspect import MEASURE, MEASURED, InspectOptions
 from pecli.cli.options import declared
 from pecli.inspect.statistics import inspect_table
 
 
 def test_every_option_of_what_to_look_for_is_known_to_the_checks_of_conflicts():
-    looked_for = {name for name, (_, option) in declared(InspectOptions).items() if option.panel == LOOK}
-    assert looked_for == {*QUESTIONS, *MODES, "channels"}  # channels has no effect without plot
+    assert {name for name, (_, option) in declared(InspectOptions).items() if option.panel == MEASURE} == {*MEASURED}
 
 
 def inspected(pecli, *arguments):
@@ -117,7 +115,7 @@ def test_a_file_is_verified_against_its_recipe(pecli, tmp_path):
     write_table(Table.parse("rope:dim=8,len=300,scaling=linear,factor=3"), tmp_path / "t.h5")
     result = pecli("inspect", "--verify", "t.h5")
     assert result.returncode == 0
-    assert "verified, 2,400 values" in result.stdout
+    assert "verified: 2,400 values" in result.stdout
     gc.collect()  # a process that ends closes the file; this one goes on
     with h5py.File(tmp_path / "t.h5", "r+") as file:
         file["cos"][200, 3] += np.float32(1e-6)
@@ -151,7 +149,7 @@ def test_more_positions_than_a_recipe_lists_are_verified_from_the_file(pecli, tm
 
 def test_the_recipe_of_an_npy_file_is_given_beside_it(pecli, refuses, tmp_path):
     write_table(Table.parse("sinusoidal:dim=8,len=50,dtype=float64"), tmp_path / "t.npy")
-    refuses("inspect", "--verify", "t.npy", says=["holds no recipe", "--recipe"])
+    refuses("inspect", "--verify", "t.npy", says=["holds no recipe", "pecli verify t.npy RECIPE"])
     assert pecli("inspect", "--verify", "t.npy", "--recipe", "sinusoidal:dim=8").returncode == 0
     wrong = pecli("inspect", "--verify", "t.npy", "--recipe", "sinusoidal:dim=8,base=500")
     assert wrong.returncode == 1
@@ -171,7 +169,7 @@ def parts(tmp_path):
 def test_a_folder_of_parts_is_verified_as_a_whole(pecli, parts):
     result = pecli("inspect", "--verify", parts)
     assert result.returncode == 0
-    assert "whole and verified, 4 of 4 parts" in result.stdout
+    assert "is whole and right, 4 of 4 parts" in result.stdout
 
 
 def test_gaps_overlaps_and_strangers_are_named(pecli, parts):
@@ -198,7 +196,7 @@ def test_a_wrong_value_in_a_part_is_found(pecli, parts):
         file["sin"][3, 1] = 0.5
     result = pecli("inspect", "--verify", parts)
     assert result.returncode == 1
-    assert "NOT VERIFIED" in result.stdout
+    assert "b2.h5 is not verified: 1 values differ" in result.stdout
 
 
 def test_parts_without_recipes_are_taken_in_the_order_of_their_numbers(pecli, tmp_path):
@@ -219,7 +217,7 @@ def test_what_cannot_be_looked_at_is_refused(refuses, tmp_path):
     refuses("inspect", "--verify", "empty", says=["folder", "without a table"])
     refuses("inspect", "t.npy", "--steps", says=["recipe"])
     refuses("inspect", "t.npy", "--len", "3", says=["len", "for recipes"])
-    refuses("inspect", "t.npy", "--recipe", "rope:dim=8", says=["recipe", "--verify"])
+    refuses("inspect", "t.npy", "--recipe", "rope:dim=8", says=["inspect has no option --recipe"])
     refuses("inspect", "rope:dim=8", "--verify", says=["for files"])
     refuses("inspect", "rop:dim=8", says=["unknown encoding 'rop': did you mean 'rope'?"])
 

@@ -122,7 +122,7 @@ def test_expectations_are_a_status(pecli):
     assert (done.returncode, json.loads(done.stdout)["holds"]) == (0, True)
     assert [one["name"] for one in json.loads(done.stdout)["expected"]] == ["unique", "bounded", "relative"]
     failed = pecli("inspect", "learned:dim=4,len=40", "--expect", "unique,relative")
-    assert (failed.returncode, failed.stdout.splitlines()[0]) == (1, "learned:dim=4,len=40: NOT as expected")
+    assert (failed.returncode, failed.stdout.splitlines()[0]) == (1, "not as expected: learned:dim=4,len=40")
     unknown = pecli("inspect", "pe.npy", "--expect", "unik")
     assert (unknown.returncode, "did you mean 'unique'?" in unknown.stderr) == (2, True)
 
@@ -135,7 +135,7 @@ def test_frequencies_of_a_recipe_are_listed(pecli):
     assert found["frequencies"][0]["turns"] == pytest.approx(100 / (2 * math.pi))
     shown = pecli("inspect", "rope:dim=64", "--frequencies").stdout.splitlines()
     assert len([line for line in shown if line.strip()[:1].isdigit()]) == 32
-    for recipe, said in (("alibi:heads=2", "alibi does not"), ("xpos:dim=8", "give --len N")):
+    for recipe, said in (("alibi:heads=2", "alibi has none"), ("xpos:dim=8", "give --len N")):
         refused = pecli("inspect", recipe, "--frequencies")
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
 
@@ -189,7 +189,7 @@ def test_a_table_without_rows_is_no_bug(refuses, tmp_path):
 
 @pytest.mark.parametrize("words", [["--expect", "finite"], ["--similarity", "cosine"], ["--frequencies"]])
 def test_what_is_not_drawn_is_refused(words, refuses):
-    refuses("inspect", "rope:dim=8", *words, "--plot", "x.svg", says=["--plot x.svg cannot stand with"])
+    refuses("inspect", "rope:dim=8", *words, "--plot", "x.svg", says=[f"plot has no option {words[0]}"])
 
 
 def test_frequencies_have_no_positions_and_no_type(refuses):

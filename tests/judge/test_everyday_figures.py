@@ -53,8 +53,9 @@ def test_rows_that_differ_are_counted_and_named(ask, rows):
     values = sinusoid(100, 32)
     values[list(rows)] += 5
     np.save("pe.npy", values)
-    said = f"row {rows[0]}" if len(rows) == 1 else "row"
-    ask("inspect", "pe.npy", "--identify").ends(0).says(said, f"{rows[0]}", f"{rows[-1]}").never("in 1 rows")
+    answer = ask("identify", "pe.npy").ends(0).never("in 1 rows")
+    if len(rows) == 1:  # more than one row in a hundred is more than "likely" leaves unexplained
+        answer.says(f"row {rows[0]}")
 
 
 POSITION_0 = {  # tables that no recipe gives, whose row of position 0 is zero

@@ -30,24 +30,35 @@ class ScreenTable:
         What stands above it.
     elide : bool
         Whether columns in the middle may give way to an ellipsis where the screen is narrow.
+    indent : str
+        Blanks before each line.
     """
 
     columns: Sequence[tuple[str, str]]
     rows: list[list[str]]
     title: str | None = None
     elide: bool = False
+    indent: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The first line of a report: bold, and green or red on a terminal if it is a yes or a no."""
+
+    text: str
+    good: bool | None = None
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A name and what is said of it, whose further lines stand below the first."""
+    """A name and its text, whose further lines stand below the first."""
 
     name: str
     text: str
     width: int = LABEL
 
 
-Item = str | Fact | ScreenTable
+Item = str | Verdict | Fact | ScreenTable
 """What a view returns a list of."""
 
 

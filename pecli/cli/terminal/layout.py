@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections.abc import Iterable, Sequence
+from itertools import groupby, zip_longest
 
-from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable
+from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Verdict
 from pecli.cli.terminal.output import WIDE, clean
+from pecli.errors import BadParameter, UnknownName
 
 GAP = "  "
 NARROW = 60  # columns from which the lines of a fact stand below its first word
 
 
-def lines_of(item: Item, width: int | None, *, bold: bool = False) -> list[str]:
-    """Return an item as lines; a width of None is that of no screen, where prose is left as it is."""
+def lines_of(item: Item, width: int | None, *, terminal: bool = False, colour: bool = False) -> list[str]:
+    """Return an item as lines; a width of None is that of no screen, where prose is left as it is.
+
+    On a terminal tables are rich ones.
+    """
     if isinstance(item, ScreenTable):
-        return _table(item, width or WIDE, bold)
+        return _table(item, width or WIDE, terminal, colour)
+    if isinstance(item, Verdict):
+        shade = {True: "1;32", False: "1;31", None: "1"}[item.good]
+        lines = wrapped(item.text, width, "", GAP)
+        return [f"\x1b[{shade}m{line}\x1b[0m" for line in lines] if colour else lines
     if isinstance(item, Fact):
         hang = item.width if width is None or width >= NARROW else 2
         first, *rest = item.text.splitlines() or [""]
@@ -26,7 +35,8 @@ def lines_of(item: Item, width: int | None, *, bold: bool = False) -> list[str]:
     found = []
     for line in item.split("\n"):
         lead = line[: len(line) - len(line.lstrip())]
-        found += wrapped(line[len(lead) :], width, lead, lead + GAP)
+        copied = line.startswith("$ ", len(lead))  # a command, to be pasted as one line
+        found += [clean(line)] if copied else wrapped(line[len(lead) :], width, lead, lead + GAP)
     return found
 
 
@@ -41,10 +51,11 @@ def wrapped(text: str, width: int | None, lead: str = "", hang: str = "") -> lis
     )  # fmt: skip
 
 
-def _table(table: ScreenTable, width: int, bold: bool) -> list[str]:
+def _table(table: ScreenTable, width: int, terminal: bool, colour: bool) -> list[str]:
     """Return a table; where it is too wide, columns in the middle give way, words wrap, or each row is a block."""
+    width -= len(table.indent)
     sides = [side for _, side in table.columns]
-    rows = [[clean(cell) for cell in row] for row in ([heading for heading, _ in table.columns], *table.rows)]
+    rows = _cells(table)
     title = ["", *wrapped(table.title, width)] if table.title else []
     if table.elide:
         kept = _fitting(rows, width)
@@ -52,11 +63,20 @@ def _table(table: ScreenTable, width: int, bold: bool) -> list[str]:
         rows = [["…" if place is None else row[place] for place in kept] for row in rows]
     widths = _widths(rows, sides, width)
     if widths is None:
-        return [*title, *_stacked(rows, width)]
-    head, *body = [_row(row, widths, sides) for row in rows]
-    rule = GAP.join("-" * width for width in widths)
-    marked = [f"\x1b[1m{line}\x1b[0m" if line else line for line in head] if bold else head
-    return [*title, *marked, rule, *(line for lines in body for line in lines)]
+        lines = _stacked(rows, width)
+    elif terminal:
+        from pecli.cli.terminal.richly import table_lines
+
+        lines = table_lines(rows, widths, sides, colour=colour)
+    else:
+        head, *body = [_row(row, widths, sides) for row in rows]
+        lines = [*head, GAP.join("-" * width for width in widths), *(line for lines in body for line in lines)]
+    return [*title, *(table.indent + line for line in lines)]
+
+
+def _cells(table: ScreenTable) -> list[list[str]]:
+    """Return the headings and the rows of a table, without control characters."""
+    return [[clean(cell) for cell in row] for row in ([heading for heading, _ in table.columns], *table.rows)]
 
 
 def _widths(rows: Sequence[Sequence[str]], sides: Sequence[str], width: int) -> list[int] | None:
@@ -122,3 +142,64 @@ def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int | None]:
 
 def _after(places: Sequence[int]) -> list[int]:
     return [place + 1 for place in places]
+
+
+TABLE_FORMATS = ("markdown", "latex", "csv", "json")
+"""Formats of a table that a command prints; json is what --json prints."""
+LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\dots{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}  # fmt: skip
+
+
+def known_format(word: str) -> str:
+    """Return the name of a format of tables; UnknownName where there is none."""
+    if word not in TABLE_FORMATS:
+        raise UnknownName("format", word, TABLE_FORMATS)
+    return word
+
+
+def exported(items: Iterable[Item], form: str) -> str:
+    """Return the tables among some items as text of a format.
+
+    Raises
+    ------
+    BadParameter
+        If none of the items is a table.
+    """
+    tables = [item for item in items if isinstance(item, ScreenTable)]
+    if not tables:
+        raise BadParameter("format", form, "is for tables, and this answer has none: leave it out")
+    if form == "csv":
+        groups = groupby(tables, key=lambda table: [heading for heading, _ in table.columns])
+        return "\n\n".join(_csv(list(group)) for _, group in groups)
+    return "\n\n".join(map(_markdown if form == "markdown" else _latex, tables))
+
+
+def _csv(tables: Sequence[ScreenTable]) -> str:
+    """Return tables of the same columns as one, whose first column is their titles if there are several."""
+    import csv
+    import io
+
+    several, paper = len(tables) > 1, io.StringIO()
+    made = csv.writer(paper, lineterminator="\n")
+    made.writerow([*(["table"] if several else []), *(heading for heading, _ in tables[0].columns)])
+    for table in tables:
+        for row in _cells(table)[1:]:
+            numbers = [cell.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+", cell) else cell for cell in row]
+            made.writerow([*([table.title or ""] if several else []), *numbers])
+    return paper.getvalue().rstrip("\n")
+
+
+def _markdown(table: ScreenTable) -> str:
+    head, *body = [[cell.replace("|", r"\|") for cell in row] for row in _cells(table)]
+    rule = ["---:" if side == RIGHT else "---" for _, side in table.columns]
+    lines = [f"| {' | '.join(row)} |" for row in (head, rule, *body)]
+    return "\n".join([*([clean(table.title), ""] if table.title else []), *lines])
+
+
+def _latex(table: ScreenTable) -> str:
+    head, *body = [" & ".join("".join(LATEX.get(c, c) for c in cell) for cell in row) + r" \\" for row in _cells(table)]
+    sides = "".join("r" if side == RIGHT else "l" for _, side in table.columns)
+    title = [f"% {clean(table.title)}"] if table.title else []
+    return "\n".join([*title, rf"\begin{{tabular}}{{{sides}}}", head, r"\hline", *body, r"\end{tabular}"])

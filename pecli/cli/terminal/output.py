@@ -16,7 +16,7 @@ from typing import Any
 from pecli.numbers.reader import shown
 
 MIN_COLUMNS, WIDE = 40, 80  # columns of a screen, and of prose
-ASCII = str.maketrans({"…": ".", "≥": ">"})  # where no more is shown
+ASCII = str.maketrans({"…": ".", "≥": ">", "─": "-"})  # where no more is shown
 
 
 def say(text: str) -> None:

@@ -1,28 +1,89 @@
-"""Showing: what a view returns, and progress of long work."""
+"""Printing of reports, and the progress of long work."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import Item
-from pecli.cli.terminal.layout import lines_of
-from pecli.cli.terminal.output import is_terminal, say, screen_width, wants_colour
+from pecli.cli.terminal.layout import exported, lines_of
+from pecli.cli.terminal.output import is_terminal, plain, print_json, prose_width, say, screen_width, wants_colour
+from pecli.errors import UnknownName
 
 if TYPE_CHECKING:
-    from pecli.cli.terminal.bar import Bar
+    from pecli.cli.terminal.richly import Bar
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 
 
-def show(*items: Item) -> None:
-    """Print lines, facts and tables, as wide as the screen."""
-    width, bold = screen_width(), wants_colour()
+def show(*items: Item, prose: bool = False) -> None:
+    """Print lines, facts and tables, as wide as the screen; prose no wider than is easily read."""
+    width, colour = prose_width() if prose else screen_width(), wants_colour()
+    terminal = colour or (is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb")
     for item in items:
-        say("\n".join(lines_of(item, width, bold=bold)))
+        say("\n".join(lines_of(item, width, terminal=terminal, colour=colour)))
+
+
+def answer(
+    options: Any,
+    result: Callable[[], Mapping[str, Any]],
+    view: Callable[[], Iterable[Item]],
+    *,
+    prose: bool = False,
+    verdict: bool = False,
+) -> None:
+    """Print an answer as its options ask: one value, a JSON object, its tables in a format, or a report.
+
+    Where the exit status is the `verdict`, --quiet leaves out the report.
+
+    Raises
+    ------
+    UnknownName, BadParameter
+        If there is no value of that name, or no table to be formatted.
+    """
+    key, form = getattr(options, "get", None), getattr(options, "format", None)
+    if key is not None:
+        say(value_of(result(), key))
+    elif options.json or form == "json":
+        print_json(result())
+    elif form is not None:
+        say(exported(view(), form))
+    elif not (verdict and options.quiet):
+        show(*view(), prose=prose)
+
+
+def value_of(result: Mapping[str, Any], key: str) -> str:
+    """Return one value of an answer as bare text: of shape and dtype, a line for each array if they differ.
+
+    Raises
+    ------
+    UnknownName
+        If it has none of that name.
+    """
+    arrays = result.get("arrays") or []
+    found = {
+        "shape": [(array["name"], "x".join(map(str, array["shape"]))) for array in arrays if "shape" in array],
+        "dtype": [(array["name"], array["dtype"]) for array in arrays if "dtype" in array],
+    }
+    if key not in result and found.get(key):
+        words = list(dict.fromkeys(word for _, word in found[key]))
+        return words[0] if len(words) == 1 else "\n".join(f"{name} {word}" for name, word in found[key])
+    if key not in result:
+        raise UnknownName("value", key, [*result, *(name for name, words in found.items() if words)])
+    value = plain(result[key])
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
+        return "\n".join(map(str, value))
+    if isinstance(value, str):
+        return value
+    import json
+
+    return json.dumps(value)
 
 
 @contextmanager
@@ -38,7 +99,7 @@ def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] |
         nonlocal sum_
         sum_ += done
         if not bar and time.monotonic() - started > PATIENCE:
-            from pecli.cli.terminal.bar import Bar
+            from pecli.cli.terminal.richly import Bar
 
             bar.append(Bar(total))
         if bar:

@@ -1,0 +1,222 @@
+"""``pecli explain ENCODING|RECIPE``: a worked example, questions and answers, or code for a framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pecli.cli.completion import source_words
+from pecli.cli.options import Option, Precision, TableChoice, TableFormat, refuse
+from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
+from pecli.cli.terminal.layout import lines_of
+from pecli.cli.terminal.output import prose_width, say
+from pecli.cli.terminal.screen import answer
+from pecli.encodings.shared.code import FRAMEWORKS
+from pecli.errors import BadParameter, UnknownName
+
+if TYPE_CHECKING:
+    from pecli.numbers.positions import Positions
+    from pecli.spec.board import Equation, Matrix, SmallTable, Step
+    from pecli.spec.declaration import Encoding
+    from pecli.teach.examples import Example
+
+MAX_POSITIONS = 4  # of a worked example that begins elsewhere than at 0
+INDENT = "  "
+ANSWERS = "Other answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions(TableChoice):
+    """The options of ``explain``."""
+
+    source: Annotated[
+        str, Option("An encoding, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    ]
+    word: Annotated[
+        str | None, Option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
+    ] = None
+    why: Annotated[bool, Option("Questions that people ask about the encoding, answered.", panel=ANSWERS)] = False
+    code: Annotated[
+        str | None,
+        Option(f"A short module that needs no pecli: {', '.join(FRAMEWORKS)}.", "FRAMEWORK", ANSWERS, FRAMEWORKS),
+    ] = None
+    precision: Precision = None
+    format: TableFormat = None
+    dtype: Annotated[str | None, Option("No effect on a worked example.", "TYPE", hidden=True)] = None
+
+
+def command(options: ExplainOptions) -> int:
+    """Work through an example of a recipe, answer questions about its encoding, or print code for it."""
+    if not options.why and options.word is not None:
+        raise BadParameter("WORD", options.word, "is for --why: give it too")
+    if options.code is not None:
+        refuse("is another answer than --code: ask for one after the other", options, "why")
+        return _code(options)
+    return _why(options) if options.why else _example(options)
+
+
+def _example(options: ExplainOptions) -> int:
+    """Work through an example of a recipe; of an encoding without parameters, of its declared example."""
+    from pecli.formats.paths import Kind, kind_of
+    from pecli.spec.catalogue import find
+    from pecli.tables.sources import read_source
+    from pecli.teach.examples import work_through
+
+    text = options.source
+    if kind_of(text) is Kind.RECIPE and ":" not in text:
+        text = find(text).example
+    source = read_source(text, **options.choice)
+    if source.recipe is None:
+        raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
+    refuse("has no effect on a worked example: leave it out", options, "dtype", "layout", "form")
+    given = {**source.given, **options.table}
+    rows = _length(given)
+    found = work_through(source.recipe, _chosen_positions(given, rows), rows)
+    result = {"source": source.text, **found.as_dict(), "recipe": str(source.recipe)}
+    answer(options, lambda: result, lambda: example_view(found, width=prose_width()), prose=True)
+    return 0
+
+
+def _length(given: Mapping[str, Any]) -> int | None:
+    from pecli.numbers.decimals import parse_count
+
+    length = given.get("length", given.get("len"))
+    return None if length is None else parse_count("len", length)
+
+
+def _chosen_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
+    """Return the positions to work out, where they are given: a list, or a start and a step."""
+    from pecli.numbers.decimals import parse_number, parse_position
+    from pecli.numbers.positions import Positions
+
+    if given.get("positions") is not None:
+        return Positions.parse(str(given["positions"]))
+    first, by = given.get("start"), given.get("step")
+    if first is None and by is None:
+        return None
+    start, step = parse_position("start", first or 0), parse_number("step", by or 1)
+    return Positions.arange(min(rows or MAX_POSITIONS, MAX_POSITIONS), start, step)
+
+
+def example_view(example: Example, *, formula: bool = True, width: int = 80) -> list[Item]:
+    """Return a worked example: its recipe, its formula, then its steps."""
+    items: list[Item] = [f"{example.title}: {example.recipe}"]
+    if formula:
+        items += ["\nFormula", *(f"{INDENT}{line}" for line in example.formula)]
+    return [*items, *(item for step in example.steps for item in _step(step, width))]
+
+
+def example_lines(example: Example, most: int | None, width: int) -> list[str]:
+    """Return a worked example without its formula as lines: as many steps as `most` lines hold, all for None."""
+    lines = lines_of(f"{example.title}: {example.recipe}", width)
+    for number, step in enumerate(example.steps):
+        block = [line for item in _step(step, width) for line in lines_of(item, width)]
+        if most is not None and len(lines) + len(block) > most:
+            if number == 0:  # of a long one, what there is room for
+                lines += [*block[: max(2, most - len(lines) - 1)], INDENT + ".."]
+            break
+        lines += block
+    return lines
+
+
+def _step(step: Step, width: int) -> list[Item]:
+    from pecli.spec.board import SmallTable
+
+    items: list[Item] = ["", step.title]
+    for number, item in enumerate(step.items):
+        if isinstance(item, str):
+            items += [INDENT + item]
+        else:
+            items += [""] if number else []
+            items += [_table(item) if isinstance(item, SmallTable) else "\n".join(_equation(item, width))]
+    return items
+
+
+def _table(table: SmallTable) -> ScreenTable:
+    """Return a table; one that counts something along its columns leaves out those in the middle if it must."""
+    from pecli.numbers.printing import DECIMALS, column
+    from pecli.spec.board import NOISE
+
+    digits = 6 if table.decimals is None else None
+    texts = [
+        column(items, table.decimals or DECIMALS, digits=digits, noise=NOISE)
+        for items in zip(*table.rows, strict=True)
+    ]  # fmt: skip
+    columns = [(heading, RIGHT if place else LEFT) for place, heading in enumerate(table.columns)]
+    counted = all(heading.replace(".", "").lstrip("-").isdigit() or heading == "…" for heading, _ in columns[1:])
+    rows = [list(row) for row in zip(*texts, strict=True)]
+    return ScreenTable(columns, rows, elide=counted, indent=INDENT)
+
+
+def _equation(equation: Equation, width: int) -> list[str]:
+    """Return matrices side by side, signs at the middle of their height; one below the other where too wide."""
+    height = 1 + max((len(t.rows) for t in equation.terms if not isinstance(t, str)), default=1)
+    blocks = [_sign(t, height) if isinstance(t, str) else _matrix(t, height) for t in equation.terms]
+    lines = [(INDENT + "  ".join(parts)).rstrip() for parts in zip(*blocks, strict=True)]
+    if max(map(len, lines)) <= width:
+        return lines
+    return [(INDENT + line).rstrip() for block in blocks for line in block if line.strip()]
+
+
+def _sign(text: str, height: int) -> list[str]:
+    return [text if row == (height + 1) // 2 else " " * len(text) for row in range(height)]
+
+
+def _matrix(matrix: Matrix, height: int) -> list[str]:
+    """Return the name and the rows of a matrix, padded to a height."""
+    from pecli.spec.board import entry
+
+    cells = [[entry(value) for value in row] for row in matrix.rows]
+    wide = max(len(cell) for row in cells for cell in row)
+    lines = [matrix.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
+    across = max(map(len, lines))
+    return [line.ljust(across) for line in lines] + [" " * across] * (height - len(lines))
+
+
+def _encoding(text: str) -> Encoding:
+    from pecli.spec.catalogue import find
+
+    return find(text.partition(":")[0])
+
+
+def _why(options: ExplainOptions) -> int:
+    """Print the questions about an encoding with their answers, and the command that shows each."""
+    from pecli.encodings.questions import questions
+
+    encoding, word = _encoding(options.source), options.word
+    found = questions(encoding)
+    if word is not None:
+        found = [one for one in found if word.lower() in f"{one.question} {one.answer}".lower()]
+        if not found:
+            rule = f"occurs in no answer about {encoding.name}: pecli explain {encoding.name} --why prints all of them"
+            raise BadParameter("WORD", word, rule)
+
+    def view() -> Iterator[str]:
+        yield f"{encoding.name}: why it is as it is"
+        for one in found:
+            yield from ("", one.question, INDENT + one.answer.replace("\n", " "))
+            if one.see:
+                yield f"{INDENT}$ pecli {one.see}"
+
+    answer(options, lambda: {"name": encoding.name, "reasons": [asdict(one) for one in found]}, view, prose=True)
+    return 0
+
+
+def _code(options: ExplainOptions) -> int:
+    """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
+    from pecli.encodings.shared.code import loading
+    from pecli.spec.recipe import Recipe
+
+    text, framework = options.source, options.code or ""
+    if framework not in FRAMEWORKS:
+        raise UnknownName("framework", framework, FRAMEWORKS)
+    encoding = _encoding(text)
+    recipe = Recipe.parse(text if ":" in text else encoding.example)
+    made = encoding.hook("code")(recipe, framework) if encoding.declares("code") else None
+    code = (made or loading(recipe, framework)).rstrip("\n")
+    if options.json:
+        answer(options, lambda: {"recipe": str(recipe), "framework": framework, "code": code}, list)
+    else:
+        say(code)
+    return 0

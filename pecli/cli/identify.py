@@ -1,0 +1,94 @@
+"""``pecli identify FILE``: the recipe that gives a table's values, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pecli.cli.completion import source_words
+from pecli.cli.options import SCREEN, Get, Option, TableChoice, refuse_table
+from pecli.cli.terminal.items import Fact, Item, Verdict
+from pecli.cli.terminal.screen import answer
+from pecli.numbers.printing import figure
+
+if TYPE_CHECKING:
+    from pecli.judge.description import Identification
+    from pecli.tables.sources import NamedSource
+
+MAX_NOTES = 6  # lines of a short report that notes take
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentifyOptions(TableChoice):
+    """The options of ``identify``."""
+
+    source: Annotated[
+        str, Option("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
+    ]
+    all: Annotated[bool, Option("Every note, the statistics and the first values too.", panel=SCREEN)] = False
+    get: Get = None
+
+
+def command(options: IdentifyOptions) -> int:
+    """Find the recipe that gives the values of a table."""
+    from pecli.cli.inspect import inspection_view, open_table_of
+    from pecli.inspect.statistics import inspect_table, preview
+    from pecli.judge.identify import identify
+    from pecli.tables.alignment import take_type
+    from pecli.tables.sources import read_source
+
+    source = read_source(options.source, **options.choice)
+    if not source.is_recipe:
+        refuse_table((name, text) for name, text in options.table.items() if name != "positions")
+    table = open_table_of(source, options.table)
+    take_type(table, "float32")
+    found = identify(table, _positions(source, options))
+
+    def result() -> dict[str, Any]:
+        arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]
+        return {"source": source.text, "verdict": found.confidence, "arrays": arrays, **found.as_dict()}
+
+    def view() -> list[Item]:
+        items = identity_view(found, every=options.all)
+        if options.all:
+            items += ["", *inspection_view(inspect_table(source.text, table), preview(table, rows=8, columns=8))]
+        return items
+
+    answer(options, result, view)
+    return 0
+
+
+def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
+    """Return what a table is, how closely and how surely; the recipe, or "unknown", is the first line."""
+    notes = list(found.notes)
+    if not every and len(notes) > MAX_NOTES:
+        notes[MAX_NOTES - 1 :] = [f"and {len(notes) - MAX_NOTES + 1} more notes, with --all"]
+    if found.recipe is None:
+        verdict = Verdict("unknown: the values match no known encoding", False)
+        return [verdict, *(Fact("measured", text) for text in found.measured), *(f"  {note}" for note in notes)]
+    if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
+        why = "the pattern of trained values" if found.equal is None else f"{_share(found.equal)} equal"
+        if found.residual and not math.isinf(found.residual):  # NaN has no difference, and a note says where it is
+            why += f", differences up to {figure(found.residual, 3)}"
+    else:
+        why = f"{found.arithmetic} arithmetic"
+    items: list[Item] = [Verdict(f"{found.recipe} ({found.confidence}: {why})", True)]
+    if found.equal == 1 and found.arithmetic != "exact":
+        items.append(Fact("arithmetic", found.arithmetic))
+    return [*items, *(f"  {note}" for note in notes), *(Fact("the same as", alias) for alias in found.aliases)]
+
+
+def _share(equal: float) -> str:
+    """Return the share of equal values; "all" only where it is all of them, however few differ."""
+    return "all values" if equal == 1 else f"{min(equal, 0.999999):.4%} of the values"
+
+
+def _positions(source: NamedSource, options: IdentifyOptions) -> Any:
+    """Return the positions that the command gives to the rows of a file."""
+    if source.is_recipe or options.positions is None:
+        return None
+    from pecli.numbers.positions import Positions
+
+    given = Positions.parse(options.positions)
+    return given.numbers(0, given.count)

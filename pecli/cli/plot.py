@@ -1,0 +1,99 @@
+"""``pecli plot SOURCE [-o FILE]``: pictures in the terminal, SVG and PNG files, and pages to play with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from pecli.cli.completion import source_words
+from pecli.cli.options import OUTPUT, NoClobber, Option, TableChoice, refuse
+from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
+from pecli.numbers.decimals import parse_integer
+from pecli.numbers.reader import shown
+from pecli.spec.facts import PICTURES
+
+if TYPE_CHECKING:
+    from pecli.plots.charts import Chart
+
+PICTURE = "Picture"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlotOptions(TableChoice):
+    """The options of ``plot``."""
+
+    source: Annotated[str, Option("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)]
+    output: Annotated[
+        str,
+        Option(
+            "File to draw: .svg, .png, or .html to play with (default -: the terminal).", "FILE", OUTPUT,
+            names=("--output", "-o"),
+        ),
+    ] = "-"  # fmt: skip
+    picture: Annotated[
+        str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", PICTURE, PICTURES)
+    ] = None
+    channels: Annotated[str | None, Option("Columns of the picture waves: 0,1,8,9.", "LIST", PICTURE)] = None
+    no_clobber: NoClobber = False
+
+
+def command(options: PlotOptions) -> int:
+    """Draw a table."""
+    from pecli.cli.inspect import open_table_of
+    from pecli.cli.options import refuse_table
+    from pecli.errors import BadParameter
+    from pecli.plots.charts import check_words
+    from pecli.plots.images import check_picture, is_page
+    from pecli.plots.page import page_of
+    from pecli.plots.tables import charts_of_table
+    from pecli.tables.sources import read_source
+
+    words = options.picture.split("+") if options.picture else []
+    check_picture(options.output, page=True)
+    check_words(words, PICTURES)
+    page = is_page(options.output)
+    if page:
+        refuse("is for pictures: a page shows the values and their pairs", options, "picture", "channels")
+    if options.json and options.output == "-":
+        raise BadParameter("output", "-", "is where --json prints: name a file, .svg or .png")
+    source, name = read_source(options.source, **options.choice), shown(options.source)
+    if not source.is_recipe:
+        refuse_table(options.table.items())
+    table = open_table_of(source, options.table)
+    columns = [
+        parse_integer("channels", part) for part in (options.channels or "").replace("+", ",").split(",") if part
+    ]
+    charts = page_of(table, name) if page else charts_of_table(table, name, words, columns)
+    quiet = options.quiet or options.json
+    show_charts(charts, options.output, clobber=not options.no_clobber, quiet=quiet)
+    if options.json:
+        titles = [] if isinstance(charts, str) else [chart.title for chart in charts]
+        print_json({"source": name, "path": options.output, "pictures": titles})
+    return 0
+
+
+def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = True, quiet: bool = False) -> None:
+    """Draw charts in the terminal ("-"), or write them, or a ready page, to a file, whole or not at all.
+
+    Raises
+    ------
+    UnknownName, MissingPackage, WriteFailed, WouldOverwrite
+        If the picture cannot be made or written.
+    """
+    from pecli.formats.io.atomic import open_output
+    from pecli.plots.images import draw, picture_bytes
+    from pecli.process import unwinding
+
+    if path == "-" and not isinstance(charts, str):
+        unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+        depth = "true" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256"
+        say(draw(charts, min(screen_width() or 80, 120), colour=depth if wants_colour() else "none", unicode=unicode))
+        return
+    data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
+    with unwinding(), open_output(path, clobber=clobber) as output:
+        output.write(data)
+    if not quiet:
+        tell(clean(f"drew {path}"))

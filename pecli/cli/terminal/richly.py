@@ -1,0 +1,62 @@
+"""Everything drawn with rich: progress bars, and result tables on a terminal; no other module imports it."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from pecli.cli.terminal.items import size_text
+
+
+class Bar:
+    """A progress bar on standard error."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._progress = Progress(
+            BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(),
+            console=Console(file=sys.stderr), transient=True,
+        )  # fmt: skip
+        self._task = self._progress.add_task(self._text(0), total=total)
+        self._progress.start()
+
+    def update(self, done: int) -> None:
+        """Show this many bytes as done."""
+        self._progress.update(self._task, completed=done, description=self._text(done))
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self._progress.stop()
+
+    def _text(self, done: int) -> str:
+        return f"{size_text(done)} of {size_text(self._total)}"
+
+
+def table_lines(
+    rows: Sequence[Sequence[str]], widths: Sequence[int], sides: Sequence[str], *, colour: bool
+) -> list[str]:
+    """Return a table, its headings first, as lines of a terminal; cells are data, never markup.
+
+    The widths hold every word and number whole, so that rich wraps between words and cuts nothing.
+    """
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold cyan")
+    for heading, width, side in zip(rows[0], widths, sides, strict=True):
+        made.add_column(
+            Text(heading), justify="right" if side == "right" else "left", width=max(1, width), overflow="fold"
+        )
+    for row in rows[1:]:
+        made.add_row(*map(Text, row))
+    paper = io.StringIO()
+    room = sum(widths) + 3 * len(widths)
+    Console(
+        file=paper, width=room, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None,
+        legacy_windows=False,
+    ).print(made)  # fmt: skip
+    return [line.rstrip() for line in paper.getvalue().splitlines()]

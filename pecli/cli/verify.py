@@ -1,0 +1,138 @@
+"""``pecli verify FILE... [RECIPE]``: every value of a file, recomputed from its recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pecli.cli.compare import difference_view
+from pecli.cli.completion import source_words
+from pecli.cli.inspect import short_recipe
+from pecli.cli.options import SCREEN, Get, LayerType, Option, Silent, SourceOptions, Stack, refuse_table
+from pecli.cli.terminal.items import Fact, Item, Verdict
+from pecli.cli.terminal.screen import answer, progress_for
+from pecli.errors import BadParameter
+from pecli.formats.paths import Kind, kind_of
+
+if TYPE_CHECKING:
+    from pecli.inspect.verification import Folder, Verified
+
+MAX_PARTS = 8  # of a folder, that a short report lists
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyOptions(SourceOptions):
+    """The options of ``verify``."""
+
+    sources: Annotated[
+        tuple[str, ...],
+        Option(
+            "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]",
+            argument=True, complete=source_words,
+        ),
+    ]  # fmt: skip
+    recipe: Annotated[str | None, Option("The recipe, as an option.", "RECIPE", hidden=True)] = None
+    all: Annotated[bool, Option("Every part, place and statistic of what differs.", panel=SCREEN)] = False
+    get: Get = None
+    layer_type: LayerType = None
+    stack: Stack = None
+    quiet: Silent = False
+
+
+def command(options: VerifyOptions) -> int:
+    """Verify one file after the other; return 0 if every value of each is right, else 1."""
+    from pecli.tables.parts import is_dataset
+
+    files, recipe = _files(options)
+    choice = {name: word for name in ("layer_type", "stack") if (word := getattr(options, name)) is not None}
+    if any(kind_of(text) is Kind.FOLDER for text in files):
+        refuse_table(choice.items(), "is not for a folder of parts, whose recipes are in its files")
+    good, answers, items = True, list[dict[str, Any]](), list[Item]()
+    for text in files:
+        folder = kind_of(text) is Kind.FOLDER and not is_dataset(text)
+        result, seen = (_folder if folder else _file)(text, recipe, choice, options)
+        good = good and result["verified"]
+        answers.append(result)
+        items += seen
+    verdict = "verified" if good else "different"
+    result = {"verdict": verdict, "verified": good, "sources": answers}
+    if len(answers) == 1:
+        result = {"verdict": verdict, **answers[0]}
+    answer(options, lambda: result, lambda: items, verdict=True)
+    return 0 if good else 1
+
+
+def _files(options: VerifyOptions) -> tuple[Sequence[str], str | None]:
+    """Return the files and the recipe that was given for them."""
+    *files, last = options.sources
+    if files and kind_of(last) in (Kind.RECIPE, Kind.CONFIG):
+        if options.recipe is not None:
+            raise BadParameter("recipe", options.recipe, f"is given twice: {last} is one too")
+        return files, last
+    for text in options.sources:
+        if kind_of(text) in (Kind.RECIPE, Kind.CONFIG):
+            rule = "is a recipe: verify is for files, against the recipe that they hold or that follows them"
+            raise BadParameter("SOURCE", text, rule)
+    return options.sources, options.recipe
+
+
+def _file(
+    text: str, recipe: str | None, choice: dict[str, str], options: VerifyOptions
+) -> tuple[dict[str, Any], list[Item]]:
+    from pecli.inspect.verification import verify
+    from pecli.tables.sources import open_source, read_source
+
+    if choice and (recipe is None or kind_of(recipe) is not Kind.CONFIG):
+        read_source(text, **choice)  # which says why it has no effect
+    table = open_source(text)
+    total = 2 * sum(array.bytes for array in table.arrays)
+    with progress_for(total, quiet=options.quiet or options.json) as advance:
+        found = verify(table, text, recipe, advance, **choice)
+    return {"source": text, **found.as_dict()}, verified_view(found, every=options.all)
+
+
+def _folder(
+    path: str, recipe: str | None, _: dict[str, str], options: VerifyOptions
+) -> tuple[dict[str, Any], list[Item]]:
+    from pecli.inspect.verification import verify_folder
+
+    found = verify_folder(path, recipe)
+    facts = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
+    parts = [part.as_dict() for part in found.parts]
+    return {**facts, "findings": found.findings, "parts": parts}, folder_view(found, every=options.all)
+
+
+def verified_view(found: Verified, *, every: bool = False) -> list[Item]:
+    """Return whether a file holds what its recipe gives, why not, and where."""
+    if found.problem or found.comparison is None:
+        return [Verdict(f"not verified: {found.path}: {found.problem}", False)]
+    recipe = Fact("recipe", short_recipe(found.recipe or ""))
+    if found.good:
+        count = found.comparison.total.compared
+        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), recipe]
+    items = difference_view(found.comparison, ("file", "recipe"), every=every)
+    return [*items[:1], Fact("file", found.path), recipe, *items[1:]]
+
+
+def folder_view(found: Folder, *, every: bool = False) -> list[Item]:
+    """Return whether the parts in a folder make up one table."""
+    total = f"{len(found.parts)} of {found.count} parts" if found.count else f"{len(found.parts)} files"
+    verdict = f"verified: {found.path} is whole and right" if found.good else f"different: {found.path} is not whole"
+    if not found.good and not found.findings:
+        verdict = f"different: {found.path} is whole and not right"
+    items: list[Item] = [Verdict(f"{verdict}, {total}", found.good)]
+    items += [f"  {text}" for text in found.findings]
+    wrong = [f"  {part.path} is not verified: {_problem(part)}" for part in found.parts if not part.good]
+    items += wrong if every else wrong[:MAX_PARTS]
+    if len(wrong) > MAX_PARTS and not every:
+        items.append(f"  and {len(wrong) - MAX_PARTS} more parts, with --all")
+    if every:
+        items += [f"  {part.path} is verified" for part in found.parts if part.good]
+    return [*items, Fact("recipe", short_recipe(found.recipe))] if found.recipe else items
+
+
+def _problem(part: Verified) -> str:
+    if part.problem or part.comparison is None:
+        return part.problem or "it was not compared"
+    return f"{part.comparison.total.beyond:,} values differ"
