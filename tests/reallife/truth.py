@@ -134,7 +134,7 @@ def share_held(subject: Any, recipe: str) -> float | None:
         if array.shape != table.shape or not np.isfinite(array).all():
             return None
         keys = keys_of(recipe)[1]
-        largest = abs(float(keys.get("start", 0))) + abs(float(keys.get("step", 1))) * len(table)
+        largest = abs(float(keys.get("start", 0))) + max(1.0, abs(float(keys.get("step", 1)))) * len(table)
         allowed = (_grain(array) + 2.0**-22 * (1 + largest)) * max(1.0, float(np.abs(table).max()))
         good += int(np.count_nonzero(np.abs(array - table) <= allowed))
         total += array.size
