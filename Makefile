@@ -105,7 +105,7 @@ reallife: .venv/.dev ## Take the tables that libraries make anew, and score what
 	$(VENV_PYTHON) -m tests.reallife.score
 
 exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
-	$(VENV_PYTHON) -m pytest -m exhaustive
+	$(VENV_PYTHON) -m pytest -m exhaustive -n auto --maxprocesses 4 --dist worksteal
 
 SEED ?= 1
 COUNT ?= 3000
