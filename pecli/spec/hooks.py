@@ -1,8 +1,9 @@
-"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, and changes by mistake.
+"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, mistakes, lesson steps.
 
 A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
 a recipe, gives an `Effect` with what there is beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
-A `Change` is something that people get instead of what was meant, as it can be done to the expected table.
+A `Change` is something that people get instead of what was meant, as it can be done to the expected table.  A lesson is
+made of `Step`: lines of text, small tables and matrices, whose numbers are written as this module says.
 """
 
 from __future__ import annotations
