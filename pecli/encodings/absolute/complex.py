@@ -10,6 +10,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Band, Waves
@@ -46,8 +47,6 @@ def complex_numbers(
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out a number of size 1 for each pair, and that a shift is one product."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     keys = exercise.recipe.keys()
     found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
     at = exercise.at((1, 2))

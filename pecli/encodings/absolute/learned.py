@@ -11,6 +11,7 @@ from pecli.encodings.shared.deferred import Floats, dd, engine, lessons, np, see
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
 from pecli.errors import BadParameter
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Reach, SmallTable, Step
 from pecli.spec.plans import Domain, Values
@@ -138,8 +139,6 @@ TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Show rows of a trained table at its start, one added to a token, and how many values are trained."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     exercise = exercise.resolved(exercise.length or 8)
     values = exercise.recipe.values
     dim, offset = values["dim"], values["rows_offset"]

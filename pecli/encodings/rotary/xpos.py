@@ -15,6 +15,7 @@ from pecli.encodings.shared.deferred import Float32, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Band, Companion, Waves
@@ -113,8 +114,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations, and the scale that grows for queries and falls for keys."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     rows = 1 + max(3, *(int(p) for p in exercise.at((3,))))
     solved = exercise.resolved(max(exercise.length or 0, rows))
     keys, half = solved.recipe.keys(), solved.values["dim"] // 2

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pecli.encodings.shared.deferred import Float32, Floats, Integers, Real, dd, np, rounding
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT as _DIGITS
-from pecli.numbers.decimals import power
+from pecli.numbers.decimals import join_list, number_text, power
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Domain
@@ -38,8 +38,6 @@ def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[
 
 def listed(values: Sequence[Decimal]) -> str:
     """Return one number for each head as a recipe has them: once where all are the same."""
-    from pecli.numbers.decimals import join_list, number_text
-
     return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Floats, np, seeded
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.reader import open_numbers
+from pecli.numbers.reader import StoredArray, only_array, open_numbers
 from pecli.spec.declaration import Param
 from pecli.spec.parameter import When
 from pecli.spec.plans import Fixed, Role, nothing
-
-if TYPE_CHECKING:
-    from pecli.numbers.reader import StoredArray
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
 DRAWN: When = ("weights", (None,))
@@ -180,8 +177,6 @@ class WeightFile:
 
     def one(self, *endings: str) -> StoredArray:
         """Return the array whose name ends so; see :func:`pecli.numbers.reader.only_array`."""
-        from pecli.numbers.reader import only_array
-
         return only_array(self.arrays, self.path, *endings)
 
     def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:

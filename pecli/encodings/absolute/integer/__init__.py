@@ -13,6 +13,7 @@ from pecli.encodings.shared.deferred import dd, lessons
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Change, Step, instead, short, three
 from pecli.spec.plans import Values
@@ -68,8 +69,6 @@ def integer(
 
 def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
     """Work out p / (L - 1)."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     exercise = exercise.resolved(exercise.length or 10)
     values = exercise.recipe.values
     last = None if values["max_len"] is None else values["max_len"] - 1

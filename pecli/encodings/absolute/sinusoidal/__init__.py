@@ -19,6 +19,7 @@ from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, 
 from pecli.spec.hooks import (
     Equation,
     Matrix,
+    Rescaling,
     SmallTable,
     Step,
     joined,
@@ -33,7 +34,6 @@ from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.rotary.rope.scalings import Scaling
-    from pecli.spec.hooks import Rescaling
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 Odd = Literal["error", "truncate", "pad", "round-up"]
@@ -179,7 +179,6 @@ _SHORT = Context(prec=17)
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     """Return the scalings of a sinusoid with these keys; time scales have none."""
     from pecli.encodings.rotary.rope.scalings import SCALINGS
-    from pecli.spec.hooks import Rescaling
 
     if "max-timescale" in keys:
         return {}

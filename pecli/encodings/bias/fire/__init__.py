@@ -16,6 +16,7 @@ from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import Item, Step, exact_text, short
 from pecli.spec.plans import Bias, Domain, Fixed, nothing
@@ -280,8 +281,6 @@ def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the shares of one query's distances, and the network's line through them."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     at = exercise.places()
     arrays = exercise.arrays(at)
     values = exercise.recipe.values
@@ -308,8 +307,6 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 def _network(exercise: lessons.Exercise, at: list[Fraction]) -> list[Step]:
     """Return what the network makes of x in head 0: a line between the bends of its units."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     arrays = exercise.arrays(at)
     if "bias" not in arrays:
         return []

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import dd, lessons, np
+from pecli.numbers.printing import figure
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Domain, Values
@@ -76,8 +77,6 @@ def query_scale(
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the factor at positions where it changes."""
-    from pecli.numbers.printing import figure
-
     values = exercise.recipe.values
     kind, length = values["kind"], values["length"]
     beta = short(float(values["beta"]))

@@ -22,6 +22,7 @@ from pecli.encodings.shared.weights import (
     vectors,
 )
 from pecli.errors import BadParameter
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import PLAIN, Effect, Item, Reach, Step, Term, joined, three
 from pecli.spec.plans import Frame, Relative
@@ -208,8 +209,6 @@ def bucket_rule(
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out buckets, the vectors that belong to them, and the three products of a score."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     values = exercise.recipe.values
     buckets, reach = values["buckets"], values["max_distance"]
     middle, half = buckets // 2, buckets or reach
@@ -255,8 +254,6 @@ def _scores(
     at: Sequence[Fraction], arrays: Mapping[str, NDArray[Any]], half: int, shift: int, effect: Effect
 ) -> list[Step]:
     """Return the vectors, and the score of the second position's query with the first one's key."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     vector = arrays["vector"]
     row = min(max(int(arrays["index"][min(1, len(at) - 1), 0]) + shift, 0), len(vector) - 1)
     shown = range(max(row - 2, 0), min(row + 3, len(vector)))

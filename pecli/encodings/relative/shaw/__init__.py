@@ -21,6 +21,7 @@ from pecli.encodings.shared.weights import (
     glorot,
     vectors,
 )
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Item, Step, Term, joined, other_choices
 from pecli.spec.plans import Domain, Frame, Relative
@@ -128,8 +129,6 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out which vector a query and a key meet, and what it adds to their score."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     at = exercise.places(exercise.length or 6)
     arrays = exercise.arrays(at)
     vector, index = arrays["vector"], arrays["index"]
