@@ -17,12 +17,11 @@ import pecli
 from pecli import CATALOGUE, Recipe, Table
 from pecli.cli.explain import example_lines
 from pecli.cli.generate import option_help
-from pecli.encodings.questions import questions
 from pecli.errors import PecliError
 from pecli.plots.images import Picture
 from pecli.plots.page import page_of
-from pecli.spec.declaration import Encoding, Family
-from pecli.spec.facts import PICTURES
+from pecli.spec.catalogue import questions
+from pecli.spec.declaration import PICTURES, Encoding, Family
 from pecli.teach.examples import work_through
 
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them

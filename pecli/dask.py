@@ -21,7 +21,7 @@ from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Shard, Spread, WriteOptions
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url
-from pecli.spec.plugins import declared_in, load_file
+from pecli.spec.catalogue import declared_in, load_file
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.table import Table

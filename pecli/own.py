@@ -10,8 +10,6 @@ from pecli.numbers.decimals import CONTEXT as CONTEXT
 from pecli.numbers.decimals import TAU as TAU
 from pecli.numbers.decimals import geometric as geometric
 from pecli.numbers.decimals import power as power
-from pecli.spec.board import SmallTable as SmallTable
-from pecli.spec.board import Step as Step
 from pecli.spec.declaration import GIVEN as GIVEN
 from pecli.spec.declaration import Facts as Facts
 from pecli.spec.declaration import Family as Family
@@ -20,6 +18,8 @@ from pecli.spec.declaration import Preset as Preset
 from pecli.spec.declaration import Source as Source
 from pecli.spec.declaration import encoding as encoding
 from pecli.spec.hooks import Reach as Reach
+from pecli.spec.hooks import SmallTable as SmallTable
+from pecli.spec.hooks import Step as Step
 from pecli.spec.plans import Band as Band
 from pecli.spec.plans import Bias as Bias
 from pecli.spec.plans import Domain as Domain

@@ -17,8 +17,8 @@ from pecli.errors import BadParameter, UnknownName
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
-    from pecli.spec.board import Equation, Matrix, SmallTable, Step
     from pecli.spec.declaration import Encoding
+    from pecli.spec.hooks import Equation, Matrix, SmallTable, Step
     from pecli.teach.examples import Example
 
 MAX_POSITIONS = 4  # of a worked example that begins elsewhere than at 0
@@ -121,7 +121,7 @@ def example_lines(example: Example, most: int | None, width: int) -> list[str]:
 
 
 def _step(step: Step, width: int) -> list[Item]:
-    from pecli.spec.board import SmallTable
+    from pecli.spec.hooks import SmallTable
 
     items: list[Item] = ["", step.title]
     for number, item in enumerate(step.items):
@@ -136,7 +136,7 @@ def _step(step: Step, width: int) -> list[Item]:
 def _table(table: SmallTable) -> ScreenTable:
     """Return a table; one that counts something along its columns leaves out those in the middle if it must."""
     from pecli.numbers.printing import DECIMALS, column
-    from pecli.spec.board import NOISE
+    from pecli.spec.hooks import NOISE
 
     digits = 6 if table.decimals is None else None
     texts = [
@@ -165,7 +165,7 @@ def _sign(text: str, height: int) -> list[str]:
 
 def _matrix(matrix: Matrix, height: int) -> list[str]:
     """Return the name and the rows of a matrix, padded to a height."""
-    from pecli.spec.board import entry
+    from pecli.spec.hooks import entry
 
     cells = [[entry(value) for value in row] for row in matrix.rows]
     wide = max(len(cell) for row in cells for cell in row)
@@ -182,7 +182,7 @@ def _encoding(text: str) -> Encoding:
 
 def _why(options: ExplainOptions) -> int:
     """Print the questions about an encoding with their answers, and the command that shows each."""
-    from pecli.encodings.questions import questions
+    from pecli.spec.catalogue import questions
 
     encoding, word = _encoding(options.source), options.word
     found = questions(encoding)

@@ -38,7 +38,7 @@ from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.reader import shown
-from pecli.spec.facts import REACHES
+from pecli.spec.declaration import REACHES
 
 if TYPE_CHECKING:
     from pecli.extrapolate.report import Subject

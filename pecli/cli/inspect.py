@@ -37,9 +37,9 @@ from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
 from pecli.models.stacks import STACKS
 from pecli.numbers.printing import between, figure
-from pecli.spec.board import exact_text
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.facts import EXPECTATIONS
+from pecli.spec.declaration import EXPECTATIONS
+from pecli.spec.hooks import exact_text
 from pecli.spec.recipe import join_recipe, split_recipe
 
 if TYPE_CHECKING:

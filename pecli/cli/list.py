@@ -118,6 +118,8 @@ def as_dict(encoding: Encoding) -> dict[str, object]:
         "users": encoding.users,
         "example": encoding.example,
         "facts": asdict(encoding.facts),
+        "unrecognised": encoding.unrecognised or None,
+        "unrecognised_with": dict(encoding.unrecognised_with),
         "guidance": asdict(encoding.guidance) if encoding.guidance else None,
         "parameters": [
             {
@@ -148,6 +150,9 @@ def full_text(encoding: Encoding, *, everything: bool = False) -> str:
     if encoding.guidance:
         tail += ["Use it", *_prose(encoding.guidance.when), "Not", *_prose(encoding.guidance.unless)]
     facts = (f"{name.replace('_', ' ')} {_word(value)}" for name, value in asdict(encoding.facts).items())
+    unknown = [encoding.unrecognised] if encoding.unrecognised else []
+    unknown += [f"{choice}, {reason}" for choice, reason in encoding.unrecognised_with.items()]
+    tail += [line for reason in unknown for line in _prose(f"Not recognised from values: {reason}", "")]
     tail += ["Facts", *_prose(", ".join(facts)), "", "Options"]
     for p in encoding.options:
         if everything or p.required:
@@ -156,8 +161,8 @@ def full_text(encoding: Encoding, *, everything: bool = False) -> str:
     if others and not everything:
         lead = "and " if len(others) < len(encoding.options) else ""
         tail += _prose(f"{lead}{', '.join(others)}: pecli list {encoding.name} --all")
-    room = None if everything else MAX_LINES - len(head) - len(tail) - 4
     command = wrapped(f"all of it: pecli explain {quote(encoding.example)}", width, "  ", "    ")
+    room = None if everything else MAX_LINES - len(head) - len(tail) - len(command) - 2
     shown = ["", "Example", *_example(encoding, room), *command]
     return "\n".join([*head, *shown, *tail])
 

@@ -13,7 +13,7 @@ from pecli.cli.options import OUTPUT, NoClobber, Option, TableChoice, refuse
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
-from pecli.spec.facts import PICTURES
+from pecli.spec.declaration import PICTURES
 
 if TYPE_CHECKING:
     from pecli.plots.charts import Chart

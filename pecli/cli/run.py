@@ -69,7 +69,7 @@ def _without_plugins(words: list[str]) -> list[str]:
         path = path if equals else next(rest, "")
         if not path:
             raise BadRecipe("--plugin needs a file: --plugin my_encoding.py")
-        from pecli.spec.plugins import load_file
+        from pecli.spec.catalogue import load_file
 
         load_file(path)
     return left
@@ -100,7 +100,7 @@ def _told(error: BaseException, arguments: Sequence[str]) -> int:
         return TROUBLE
     if not isinstance(error, Exception):
         raise error
-    from pecli.spec.plugins import fault_of, file_of
+    from pecli.spec.catalogue import fault_of, file_of
 
     if own := file_of(error):
         tell(_brief(f"pecli: {own}: {fault_of(error)}"))

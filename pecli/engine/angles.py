@@ -35,7 +35,7 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,15 +59,10 @@ def _arctan_inverse(x: int, one: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def _pi_times(one: int) -> int:
-    """Pi times ``one`` to the integer below, by Machin's formula with 64 spare bits."""
-    wide = one << 64
-    return (16 * _arctan_inverse(5, wide) - 4 * _arctan_inverse(239, wide)) >> 64
-
-
 def pi_bits(bits: int) -> int:
-    """Pi times 2^bits, rounded down."""
-    return _pi_times(1 << bits)
+    """Pi times 2^bits, rounded down: Machin's formula with 64 spare bits."""
+    one = 1 << (bits + 64)
+    return (16 * _arctan_inverse(5, one) - 4 * _arctan_inverse(239, one)) >> 64
 
 
 def inverse_turn(bits: int) -> int:
@@ -209,16 +204,11 @@ def circle_point(phase: int, bits: int) -> tuple[int, int]:
     """Compute cosine and sine of ``phase`` 2^-bits turns, times 2^bits, within `ERROR_UNITS`."""
     shift = bits - TABLE_BITS
     near = (phase + (1 << (shift - 1))) >> shift
-    angle = ((phase - (near << shift)) * _two_pi(bits)) >> bits
+    angle = ((phase - (near << shift)) * (pi_bits(bits) << 1)) >> bits
     square = (angle * angle) >> bits
     sine, cosine = _series(angle, square, bits)
     c, s = circle_table(bits)[near & 255]
     return (c * cosine - s * sine) >> bits, (s * cosine + c * sine) >> bits
-
-
-@lru_cache(maxsize=32)
-def _two_pi(bits: int) -> int:
-    return pi_bits(bits) << 1
 
 
 def _series(angle: int, square: int, bits: int) -> tuple[int, int]:
@@ -438,7 +428,7 @@ def two_pi() -> DoubleDouble:
     return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
 
 
-class Rest(NamedTuple):
+class Remainder(NamedTuple):
     """What `reduce` leaves: the table's index, the rest's limbs (lowest first) and its sign."""
 
     places: NDArray[np.int64]
@@ -446,7 +436,7 @@ class Rest(NamedTuple):
     sign: Floats
 
 
-def reduce(phase: list[Words]) -> Rest:
+def reduce(phase: list[Words]) -> Remainder:
     """Split phases into the nearest 1/256 turn and the rest; the limbs are overwritten.
 
     A negative rest is complemented limb by limb, which leaves it one unit of the last place too
@@ -461,13 +451,13 @@ def reduce(phase: list[Words]) -> Rest:
     for limb in phase[:-1]:
         limb ^= mask
     index &= 255
-    return Rest(index, phase, (2 * negative + 1).astype(np.float64))
+    return Remainder(index, phase, (2 * negative + 1).astype(np.float64))
 
 
-def _in_turns(limb: Words, place: int, places: int) -> Floats:
-    """Give a limb's worth, exactly."""
-    worth: Floats = np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place)))
-    return worth
+def _limb_turns(limb: Words, place: int, places: int) -> Floats:
+    """Give what a limb stands for in turns, exactly."""
+    turns: Floats = np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place)))
+    return turns
 
 
 class Point(NamedTuple):
@@ -479,12 +469,12 @@ class Point(NamedTuple):
     sine_tail: Floats | None = None
 
 
-def single_point(rest: Rest, tails: bool = False) -> Point:
+def single_point(rest: Remainder, tails: bool = False) -> Point:
     """Cosine and sine, each within `SINGLE_ERROR` of itself, or with tails within `TAILED_ERROR`."""
     places = len(rest.limbs)
-    angle = _in_turns(rest.limbs[0], 0, places)
+    angle = _limb_turns(rest.limbs[0], 0, places)
     for place in range(1, places):
-        angle += _in_turns(rest.limbs[place], place, places)
+        angle += _limb_turns(rest.limbs[place], place, places)
     angle *= rest.sign
     angle *= float(two_pi().hi)
     square = angle * angle
@@ -516,14 +506,14 @@ def single_point(rest: Rest, tails: bool = False) -> Point:
     return Point(cosine, sine, lost, missed)
 
 
-def doubled_point(rest: Rest) -> tuple[DoubleDouble, DoubleDouble]:
+def doubled_point(rest: Remainder) -> tuple[DoubleDouble, DoubleDouble]:
     """Cosine and sine, doubled, each within `DOUBLED_ERROR` of itself and the phase's own error."""
     places = len(rest.limbs)
-    hi = _in_turns(rest.limbs[0], 0, places)
+    hi = _limb_turns(rest.limbs[0], 0, places)
     lo = np.zeros_like(hi)
     for place in range(1, places):
         # a limb is zero or at least the sum of those below it
-        hi, error = quick_two_sum(_in_turns(rest.limbs[place], place, places), hi)
+        hi, error = quick_two_sum(_limb_turns(rest.limbs[place], place, places), hi)
         lo += error
     hi, lo = quick_two_sum(hi, lo)
     angle = multiply(DoubleDouble(hi * rest.sign, lo * rest.sign), two_pi())
@@ -560,9 +550,4 @@ def _even_series(square: DoubleDouble, coefficients: tuple[list[DoubleDouble], l
         inner += c
     inner *= square.hi
     inner += second.lo
-    hi, lo = quick_two_sum(np.broadcast_to(second.hi, inner.shape), inner)
-    return add(_spread(first, inner.shape), multiply(square, DoubleDouble(hi, lo)))
-
-
-def _spread(number: DoubleDouble, shape: tuple[Any, ...]) -> DoubleDouble:
-    return DoubleDouble(np.broadcast_to(number.hi, shape), np.broadcast_to(number.lo, shape))
+    return add(first, multiply(square, DoubleDouble(*quick_two_sum(second.hi, inner))))

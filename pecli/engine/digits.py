@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
-from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
+from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type
 from pecli.engine.rotation_tables import Complex, Rows, join, turn
 from pecli.engine.runs import CUT, NEAR_ZERO, SMALL, SMALLEST, short_buffers
 from pecli.engine.threads import Scratch
@@ -48,7 +48,7 @@ cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose the facto
 
 WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
-TABLE, LARGE = 1 << 16, 1 << 19
+TABLE_PAIRS, MAX_TABLE_PAIRS = 1 << 16, 1 << 19
 """Pairs of a table: a MiB of complex128, which stays in the caches; 8 MiB where columns are many.
 
 Three small factors take less time than two large ones, and five would have too few bits: see `table_bits`.
@@ -57,18 +57,18 @@ Three small factors take less time than two large ones, and five would have too 
 CALL = 1 << 16
 """Pairs that are multiplied at once: two arrays of a MiB."""
 
-WORTH = 8
+MIN_ROWS_PER_TABLE_ROW = 8
 """How many times as many rows as a table has lists must ask for before tables are made: twice what four cost."""
 
 
 def table_bits(freqs: FrequencySet) -> int:
-    """Return the logarithm of the rows of a table: 8 at least, for multiples to 2^32, where `LARGE` allows it."""
-    usual, most = ((pairs // freqs.count).bit_length() - 1 for pairs in (TABLE, LARGE))
+    """Return the logarithm of the rows of a table: 8 at least, for multiples to 2^32, if `MAX_TABLE_PAIRS` allows."""
+    usual, most = ((pairs // freqs.count).bit_length() - 1 for pairs in (TABLE_PAIRS, MAX_TABLE_PAIRS))
     return max(min(usual, 12), min(most, 8), 4)
 
 
 class DigitTables:
-    """The factors of rows for digits, of one wheel.
+    """The factors of rows for digits, of one set of frequencies.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class DigitTables:
 
 
 def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
-    """Whether the tables of a wheel can serve a list of multiples."""
+    """Whether the tables of some frequencies can serve a list of multiples."""
     if dtype == "float64" or not ordinary(float(freqs.magnitude.hi), dtype) or int(multiples.min()) < 0:
         return False
     return int(multiples.max()).bit_length() <= MAX_DIGITS * table_bits(freqs)
@@ -122,7 +122,7 @@ def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
         return False
     with freqs.lock:
         freqs.listed += len(multiples)
-        if freqs.digits is None and freqs.listed >= WORTH << table_bits(freqs):
+        if freqs.digits is None and freqs.listed >= MIN_ROWS_PER_TABLE_ROW << table_bits(freqs):
             freqs.digits = DigitTables(freqs)
         return freqs.digits is not None
 
@@ -206,6 +206,4 @@ class DigitRun:
         if self.slow.any():
             relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
             error = np.where(self.slow[columns][:, None], relative, error)
-        values = decide(self.freqs, self.multiples[rows], columns, value, error, self.dtype)
-        put(self.layout, "cos", rows, columns, values[:, 0])
-        put(self.layout, "sin", rows, columns, values[:, 1])
+        decide(self.freqs, self.multiples[rows], self.layout, rows, columns, value, error, self.dtype)

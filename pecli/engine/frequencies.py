@@ -21,7 +21,7 @@ from pecli.engine.angles import (
     FIRST,
     LIMB,
     Exact,
-    Rest,
+    Remainder,
     check_frequencies,
     doubled_point,
     fixed_turns,
@@ -99,7 +99,7 @@ class FrequencySet:
         self.lock = threading.RLock()
         self.ladders: dict[tuple[object, ...], object] = {}
         self.rows_requested: dict[tuple[object, ...], int] = {}
-        """Rows asked for so far, of runs that have no ladder yet."""
+        """Rows asked for so far, of runs that have no rotation table yet."""
         self.digits: object = None
         """What lists are multiplied together from, for `pecli.engine.digits`, once they are long enough."""
         self.listed = 0
@@ -115,7 +115,7 @@ class FrequencySet:
 
     def _rest(
         self, multiples: Integers, columns: Integers | None, bits: int
-    ) -> tuple[Rest, NDArray[np.uint64], Floats | None]:
+    ) -> tuple[Remainder, NDArray[np.uint64], Floats | None]:
         """Phases of all columns at each multiple, or of one column at each; their top limbs; sines' signs."""
         size = np.abs(multiples).view(np.uint64)
         sign = np.where(multiples < 0, -1.0, 1.0) if multiples.min(initial=0) < 0 else None
@@ -205,8 +205,7 @@ class FrequencySet:
             return self._settle_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
-        magnitude = DoubleDouble(*(np.broadcast_to(x, point.hi.shape) for x in (self.magnitude.hi, self.magnitude.lo)))
-        value = multiply(point, magnitude)
+        value = multiply(point, self.magnitude)
         error = np.abs(value.hi) * (DOUBLED_ERROR * 2)
         error += self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
         above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])

@@ -27,7 +27,7 @@ from pecli.engine.angles import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.engine.frequencies import FrequencySet, Part
 from pecli.engine.threads import Scratch
 from pecli.errors import BadParameter
-from pecli.numbers.double_double import DoubleDouble, multiply
+from pecli.numbers.double_double import multiply
 from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow
 
@@ -175,25 +175,19 @@ def ordinary(magnitude: float, dtype: str) -> bool:
 
 
 def decide(
-    freqs: FrequencySet, multiples: Indices, columns: Indices, value: Complex, error: Floats | float, dtype: str
-) -> NDArray[Any]:
-    """Round candidates by their absolute error bounds; where that fails, settle them exactly.
-
-    The second stage.
+    freqs: FrequencySet, multiples: Indices, layout: PairLayout, rows: Indices, columns: Indices, value: Complex,
+    error: Floats | float, dtype: str,
+) -> None:  # fmt: skip
+    """Round candidates by their absolute error bounds, exactly where that fails, and store them: the second stage.
 
     Parameters
     ----------
-    multiples, columns : ndarray of int64
-        The pairs, (n,).
+    multiples, rows, columns : ndarray of int64
+        The pairs, (n,), and the rows of the outputs where they belong.
     value : ndarray of complex128
         Candidates of cos + i sin, (n,).
     error : ndarray of float64 or float
         Their bounds, for each part; broadcasts to (n, 2).
-
-    Returns
-    -------
-    ndarray
-        Stored cosines and sines, (n, 2).
     """
     parts = value.view(np.float64).reshape(-1, 2)
     above, below = narrow(parts + error, None, dtype), narrow(parts - error, None, dtype)
@@ -205,7 +199,8 @@ def decide(
             if left.size:
                 exact = freqs.settle(multiples[left], columns[left], part, dtype)
                 above[left, i] = narrow(exact, None, dtype)
-    return above
+    put(layout, "cos", rows, columns, above[:, 0])
+    put(layout, "sin", rows, columns, above[:, 1])
 
 
 def put(layout: PairLayout, part: str, rows: Indices, columns: Indices, values: NDArray[Any]) -> None:
@@ -375,9 +370,7 @@ def _narrow(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype:
     absolute = freqs.phase_error(chosen, bits) * abs(magnitude)
     value = points[rows, columns]
     error = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE + absolute[:, None]
-    values = decide(freqs, chosen, columns, value, error, dtype)
-    put(layout, "cos", rows, columns, values[:, 0])
-    put(layout, "sin", rows, columns, values[:, 1])
+    decide(freqs, chosen, layout, rows, columns, value, error, dtype)
 
 
 def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
@@ -401,9 +394,7 @@ def _wide(freqs: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
     for part, number in zip(("cos", "sin"), point, strict=True):
         if not any(kind == part for kind, _ in layout.views()):
             continue
-        shape = number.hi.shape
-        factor = DoubleDouble(np.broadcast_to(freqs.magnitude.hi, shape), np.broadcast_to(freqs.magnitude.lo, shape))
-        value = number if freqs.exact.factor == 1 else multiply(number, factor)
+        value = number if freqs.exact.factor == 1 else multiply(number, freqs.magnitude)
         error = np.abs(value.hi) * (DOUBLED_ERROR * 2) + absolute
         above, below = value.hi + (value.lo + error), value.hi + (value.lo - error)
         rows, columns = np.nonzero(above != below)

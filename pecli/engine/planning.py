@@ -46,10 +46,10 @@ CALL = 1 << 16
 """Pairs per call for such a table."""
 
 MIN_REQUESTS = 160
-"""Rows, in all calls, from which on the making of a ladder pays."""
+"""Rows, in all calls, from which on the making of a rotation table pays."""
 
 MIN_RUN_ROWS = 24
-"""Rows from which on a ladder that stands is used."""
+"""Rows from which on a rotation table that stands is used."""
 
 
 class RowRun(NamedTuple):
@@ -80,15 +80,15 @@ def tasks(
     plain = dtype == "float64" or ordinary(float(freqs.magnitude.hi), dtype)
     found: list[Task] = []
     for run in _runs(multiples, layout):
-        if plain and _worth(freqs, run, dtype):
+        if plain and _uses_table(freqs, run, dtype):
             found += _long_tasks(freqs, run, dtype, threads, block)
         else:
             found += _short_tasks(freqs, run.multiples(), run.layout, dtype, block)
     return found
 
 
-def _worth(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
-    """Whether a ladder serves the run, now or with what it has served in earlier calls."""
+def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
+    """Whether a rotation table serves the run, now or with what it has served in earlier calls."""
     key = (run.offset, run.step, dtype == "float64")
     count = run.last - run.first
     with freqs.lock:
@@ -192,7 +192,7 @@ def fill(
     freqs : FrequencySet
         The frequencies.
     multiples : range or ndarray of int64
-        Of the wheel's unit, below 2^63 in size; one per row, in any order.
+        Of the unit of the frequencies, below 2^63 in size; one per row, in any order.
     outputs : sequence of (part, view)
         A view has shape (len(multiples), k) and any strides, takes the first k frequencies, and
         holds the storage type of ``dtype``.  "angle" is position times frequency in radians, not

@@ -8,7 +8,7 @@ nothing.  What else there is enters with weight 2^-26.
 
 The rows that a long run of multiples is multiplied together from.
 
-A ladder serves the multiples offset + step n, n >= 0.  With n = B (S q + d) + r, a row is
+A rotation table serves the multiples offset + step n, n >= 0.  With n = B (S q + d) + r, a row is
 C_q D_d W_r: W of r = 0..B-1 and D of d = 0..S-1 are made once, C in groups as needed, and the
 anchors A = C D serve B rows each.  All multiples count upwards from the offset, so no angle is the
 difference of two larger ones: as long as a whole angle stays below an eighth of a turn, sums of
@@ -20,9 +20,9 @@ StepRotations in groups, with what the runs derive of them: computed once, used 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,13 +83,9 @@ class Rows(NamedTuple):
 
     def scaled(self, factor: DoubleDouble) -> Rows:
         """Multiply by a real number."""
-        real, imag = (_times(hi, lo, factor) for hi, lo in ((self.hi.real, self.lo.real), (self.hi.imag, self.lo.imag)))
+        parts = (self.hi.real, self.lo.real), (self.hi.imag, self.lo.imag)
+        real, imag = (multiply(DoubleDouble(*quick_two_sum(hi, lo)), factor) for hi, lo in parts)
         return Rows(join(real.hi, imag.hi), join(real.lo, imag.lo))
-
-
-def _times(hi: NDArray[np.float64], lo: NDArray[np.float64], factor: DoubleDouble) -> DoubleDouble:
-    spread = DoubleDouble(np.broadcast_to(factor.hi, hi.shape), np.broadcast_to(factor.lo, hi.shape))
-    return multiply(DoubleDouble(*quick_two_sum(hi, lo)), spread)
 
 
 def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
@@ -117,10 +113,10 @@ def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
     return a.coarse * b.coarse, rest
 
 
-def rounded(main: Complex, rest: Complex) -> Complex:
+def rounded(main: Complex, rest: Complex) -> tuple[Complex]:
     """Add main + rest into one complex128."""
     main += rest
-    return main
+    return (main,)
 
 
 def doubled(main: Complex, rest: Complex) -> Rows:
@@ -129,9 +125,29 @@ def doubled(main: Complex, rest: Complex) -> Rows:
     return Rows(hi.view(np.complex128), lo.view(np.complex128))
 
 
+Parts = Callable[[Complex, Complex], Sequence[Complex]]
+"""Of main and rest, the arrays that are kept of them."""
+
+
+def halves(exponent: int) -> Parts:
+    """Return what splits main + rest, for parts of at most 2^exponent."""
+    return lambda main, rest: doubled(main, rest).split(exponent)
+
+
 Quarters = NDArray[np.uint16]
 Symmetry = tuple[bool, bool]  # conjugate, and times i
 T = TypeVar("T")
+
+
+def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int | None = None) -> T:
+    """Find what is kept under a key, or make it; of `most` the oldest goes first.  The caller holds the lock."""
+    if key not in kept:
+        while most is not None and len(kept) >= most:
+            del kept[next(iter(kept))]
+        kept[key] = make()
+    found: T = kept[key]
+    return found
+
 
 SPAN = 1 << 15
 """Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
@@ -172,7 +188,7 @@ class Made(NamedTuple):
 
 
 class RotationTable:
-    """Factors of the rows offset + step n of one wheel.
+    """Factors of the rows offset + step n of one set of frequencies.
 
     Parameters
     ----------
@@ -218,55 +234,44 @@ class RotationTable:
         cosine, sine = self.freqs.doubled_rows(given, precision=84)
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
-    def _once(self, key: object, make: Callable[[], T]) -> T:
-        with self.freqs.lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return cast(T, self._made[key])
-
     def offsets(self, conjugate: bool) -> Complex:
         """Make W or its conjugates, rounded."""
-        return self._once(("offsets", conjugate), lambda: _gather(self._outer(), (conjugate, False), self.block, self))
+        with self.freqs.lock:
+            (found,) = remember(self._made, ("offsets", conjugate), lambda: self._offsets(conjugate, rounded))
+            return found
 
     def offset_split(self, conjugate: bool) -> Split:
         """Make W or its conjugates, split."""
-        return self._once(
-            ("split", conjugate), lambda: _gather_split(self._outer(), 0, (conjugate, False), self.block, self)
-        )
+        with self.freqs.lock:
+            return Split(*remember(self._made, ("split", conjugate), lambda: self._offsets(conjugate, halves(0))))
+
+    def _offsets(self, conjugate: bool, parts: Parts) -> list[Complex]:
+        products = _products(self._high.rows.split(), self._low.rows.split())
+        return _gather(products, parts, (conjugate, False), self.block, self)
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""
-
-        def make() -> Quarters:
-            assert self._high.quarters is not None
-            assert self._low.quarters is not None
-            return (self._high.quarters[:, None] + self._low.quarters[None]).reshape(self.block, -1)
-
-        return self._once("quarters", make)
-
-    def _outer(self) -> Iterator[tuple[Complex, Complex]]:
-        return _products(self._high.rows.split(), self._low.rows.split())
+        with self.freqs.lock:
+            return remember(self._made, "quarters", lambda: _sums(self._high.quarters, self._low.quarters))
 
     def anchors(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Complex:
         """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
         Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
         """
-        return _gather(self._anchor_products(first, last), mirrored, last - first, owner)
+        return _gather(self._anchor_products(first, last), rounded, mirrored, last - first, owner)[0]
 
     def anchor_split(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Split:
         """Make the same, split."""
-        return _gather_split(self._anchor_products(first, last), self.exponent, mirrored, last - first, owner)
+        parts = halves(self.exponent)
+        return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first, owner))
 
     def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
 
     def anchor_quarters(self, first: int, last: int) -> Quarters:
         """Add up four times the phases of A, each of two roundings down."""
-        coarse, strides = self._coarse(first, last).quarters, self._stride_quarters
-        assert coarse is not None
-        assert strides is not None
-        return (coarse[:, None] + strides[None]).reshape(-1, self.freqs.count)
+        return _sums(self._coarse(first, last).quarters, self._stride_quarters)
 
     def _coarse(self, first: int, last: int) -> Made:
         """Pick the C rows of these anchors."""
@@ -274,17 +279,20 @@ class RotationTable:
         return self._group(group).pick(slice(place, place + (last - first) // STRIDES))
 
     def _group(self, group: int) -> Made:
+        def make() -> Made:
+            span = self.block * STRIDES
+            found = self._make([span * (group * GROUP + i) for i in range(GROUP)], self.offset)
+            return found if self.factor is None else Made(found.rows.scaled(self.factor), found.quarters)
+
         with self.freqs.lock:
-            found = self._groups.get(group)
-            if found is None:
-                span = self.block * STRIDES
-                found = self._make([span * (group * GROUP + i) for i in range(GROUP)], self.offset)
-                if self.factor is not None:
-                    found = Made(found.rows.scaled(self.factor), found.quarters)
-                while len(self._groups) >= max(2, KEPT_ROWS // (GROUP * self.freqs.count)):
-                    del self._groups[next(iter(self._groups))]
-                self._groups[group] = found
-            return found
+            return remember(self._groups, group, make, max(2, KEPT_ROWS // (GROUP * self.freqs.count)))
+
+
+def _sums(first: Quarters | None, second: Quarters | None) -> Quarters:
+    """Add the quarters of each row of the one and each of the other, in that order."""
+    assert first is not None
+    assert second is not None
+    return (first[:, None] + second[None]).reshape(-1, first.shape[1])
 
 
 def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
@@ -300,39 +308,26 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
             yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
 
 
-def _gather(pieces: Iterator[tuple[Complex, Complex]], mirrored: Symmetry, rows: int, owner: object) -> Complex:
-    """Put products together, rounded and turned."""
-    whole, at = None, 0
-    for main, rest in pieces:
-        z = rounded(main, rest)
-        if whole is None:
-            whole = POOL.lend(owner, (rows, z.shape[1]), np.complex128)
-        turn(z, *mirrored, whole[at : at + len(z)])
-        at += len(z)
-    assert whole is not None
-    return whole
-
-
-def _gather_split(
-    pieces: Iterator[tuple[Complex, Complex]], exponent: int, mirrored: Symmetry, rows: int, owner: object
-) -> Split:
-    """Put products together, split and turned."""
+def _gather(
+    pieces: Iterator[tuple[Complex, Complex]], parts: Parts, mirrored: Symmetry, rows: int, owner: object
+) -> list[Complex]:
+    """Put products together: what `parts` makes of each, conjugated and multiplied by i as `mirrored` says."""
     whole: list[Complex] = []
     at = 0
     for main, rest in pieces:
-        split = doubled(main, rest).split(exponent)
-        whole = whole or [POOL.lend(owner, (rows, main.shape[1]), np.complex128) for _ in range(3)]
-        for z, out in zip((split.coarse, split.rest, split.whole), whole, strict=True):
+        made = parts(main, rest)
+        whole = whole or [POOL.lend(owner, (rows, main.shape[1]), np.complex128) for _ in made]
+        for z, out in zip(made, whole, strict=True):
             turn(z, *mirrored, out[at : at + len(z)])
         at += len(main)
-    return Split(*whole)
+    return whole
 
 
 SERVED = 1 << 21
 """Pairs that a group of anchors serves."""
 
 KEPT = 4
-"""Groups that a ladder keeps: some MiB in all."""
+"""Groups that a rotation table keeps: some MiB in all."""
 
 KEPT_LADDERS = 2
 
@@ -357,25 +352,19 @@ class StepRotations:
         self.slow = ladder.freqs.turns_per_step * (ladder.offset + ladder.step * last) <= 0.125
         """Columns whose angle stays below an eighth of a turn."""
         self._lock = threading.Lock()
-        self._turned: dict[tuple[bool, bool], Complex] = {}
-        self._splits: dict[tuple[bool, bool], Split] = {}
-        self._near: dict[str, tuple[Quarters, Quarters]] = {}
+        self._made: dict[object, object] = {}
 
     def mirrored(self, conjugate: bool, swapped: bool) -> Complex:
         """Give the anchors, rounded: as they are, as conjugates, either times i."""
-        key = conjugate, swapped
+        key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            if key not in self._turned:
-                self._turned[key] = self.ladder.anchors(self.base, self.base + self.count, key, self)
-            return self._turned[key]
+            return remember(self._made, ("rounded", key), lambda: self.ladder.anchors(first, last, key, self))
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
         """Give the same, split."""
-        key = conjugate, swapped
+        key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            if key not in self._splits:
-                self._splits[key] = self.ladder.anchor_split(self.base, self.base + self.count, key, self)
-            return self._splits[key]
+            return remember(self._made, ("split", key), lambda: self.ladder.anchor_split(first, last, key, self))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
         """Give four times the phases of anchors, moved up by ``margin``, and of offsets.
@@ -385,17 +374,18 @@ class StepRotations:
         from any integer.
         """
         with self._lock:
-            if dtype not in self._near:
-                freqs = self.ladder.freqs
-                size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * self.smallest)
-                exempt = (self.slow & (size >= smallest_normal)) | (freqs.turns_per_step == 0)
-                left = self.ladder.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
-                right = self.ladder.offset_quarters()
-                if exempt.any():
-                    right = right.copy()
-                    left[:, exempt], right[:, exempt] = 0x8000, 0
-                self._near[dtype] = left, right
-            return self._near[dtype]
+            return remember(self._made, ("near", dtype), lambda: self._near(smallest_normal, margin))
+
+    def _near(self, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
+        freqs = self.ladder.freqs
+        size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * self.smallest)
+        exempt = (self.slow & (size >= smallest_normal)) | (freqs.turns_per_step == 0)
+        left = self.ladder.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
+        right = self.ladder.offset_quarters()
+        if exempt.any():
+            right = right.copy()
+            left[:, exempt], right[:, exempt] = 0x8000, 0
+        return left, right
 
 
 def group_size(ladder: RotationTable) -> int:
@@ -407,22 +397,14 @@ def group_size(ladder: RotationTable) -> int:
 def anchors_at(ladder: RotationTable, index: int) -> StepRotations:
     """Find or make a group; the last few are kept."""
     with ladder.freqs.lock:
-        found = ladder.kept.get(index)
-        if not isinstance(found, StepRotations):
-            while len(ladder.kept) >= KEPT:
-                del ladder.kept[next(iter(ladder.kept))]
-            found = ladder.kept[index] = StepRotations(ladder, index)
-        return found
+        return remember(ladder.kept, index, lambda: StepRotations(ladder, index), KEPT)
 
 
 def ladder_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
-    """Find or make the wheel's ladder for such multiples; the last few are kept."""
-    key = (offset, step, wide)
+    """Find or make the table of these frequencies for such multiples; the last few are kept."""
+
+    def make() -> RotationTable:
+        return RotationTable(freqs, offset, step, wide, bias, rows)
+
     with freqs.lock:
-        found = freqs.ladders.get(key)
-        if not isinstance(found, RotationTable):
-            found = RotationTable(freqs, offset, step, wide, bias, rows)
-            while len(freqs.ladders) >= KEPT_LADDERS:
-                del freqs.ladders[next(iter(freqs.ladders))]
-            freqs.ladders[key] = found
-        return found
+        return remember(freqs.ladders, (offset, step, wide), make, KEPT_LADDERS)

@@ -1,17 +1,17 @@
 """Long runs of rows: products of a rotation table's rows, rounded and tested, in narrow types and in float64.
 
-How a stretch of a ladder's rows is cut into blocks, and a block's outer product.
+How a stretch of a rotation table's rows is cut into blocks, and a block's outer product.
 
-Long runs of a narrow type: products of a ladder's rows, rounded and tested.
+Long runs of a narrow type: products of a rotation table's rows, rounded and tested.
 
 Error of a candidate, with u = 2^-53, relative to its modulus in the complex plane (the magnitude).
-The rows that a ladder is made of err by 2^-56.5 in each part, so by 2^-56 in the plane; a value has
+The rows that a rotation table is made of err by 2^-56.5 in each part, so by 2^-56 in the plane; a value has
 four of them: u/2.  Their first products are carried as hi + lo, to 2^-76, and each rounded to one
 complex128: u for the anchor, u for the offset.  The last product errs by sqrt(5) u (Brent,
 Percival and Zimmermann 2007; with fused multiply-add by 2u).  Together 4.8 u; the second stage takes
 the bias away, which costs two roundings more: 6.8 u < 2^-50.
 
-Long runs of float64: products of a ladder's rows carried as main + rest, rounded and tested.
+Long runs of float64: products of a rotation table's rows carried as main + rest, rounded and tested.
 
 The sum main + rest is formed twice, with the rest moved by the error bound either way; where the
 two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand) it is
@@ -128,7 +128,7 @@ PLANE = 2.0**-50
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.
 
-A ladder's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
+A rotation table's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
 cancels; a coarse half is at most twice its part, so the product adds less than 10 u, rounding
 another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a cos b - sin a sin b
 may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
@@ -224,15 +224,13 @@ class NarrowRun:
         if self.anchors.slow.any():
             relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
             error = np.where(self.anchors.slow[columns][:, None], relative, error)
-        values = decide(self.freqs, multiples, columns, value, error, self.dtype)
-        put(self.layout, "cos", rows, columns, values[:, 0])
-        put(self.layout, "sin", rows, columns, values[:, 1])
+        decide(self.freqs, multiples, self.layout, rows, columns, value, error, self.dtype)
 
 
 ERROR = 2.0**-74
 """Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
 
-A ladder's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
+A rotation table's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
 STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
 another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
 """

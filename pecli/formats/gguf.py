@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -70,7 +70,7 @@ def _rotary(table: Tabular, keys: Any) -> Iterator[tuple[str, str | int | float]
     recipe = _recipe(table)
     if recipe is None or "base" not in recipe.values or not isinstance(recipe.plan, Waves):
         return
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     yield keys.DIMENSION_COUNT, 2 * recipe.plan.width
     yield keys.FREQ_BASE, float(values["base"])
     scaling = values.get("scaling")
@@ -94,7 +94,7 @@ def _factors(table: Tabular) -> np.ndarray[Any, Any] | None:
     recipe = _recipe(table)
     if recipe is None or recipe.values.get("scaling", "none") in ("none", *IN_KEYS):
         return None
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     plain = {key: values[key] for key in ("dim", "rotary_dim", "partial", "base")}
     given = {key.replace("_", "-"): str(value) for key, value in plain.items() if value is not None}
     plans = Recipe.bind(recipe.encoding.name, **given).plan, recipe.plan

@@ -15,7 +15,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
 from pecli.inspect.properties import MAX_NEIGHBOUR_RATIO, Property
 from pecli.inspect.rows import RowReader, ShiftStep, step_of
-from pecli.spec.facts import EXPECTATIONS
+from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.views import view_of
 

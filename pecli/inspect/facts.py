@@ -17,8 +17,7 @@ from pecli.inspect.pairs import reading_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import between, figure
-from pecli.spec.declaration import Encoding, Family
-from pecli.spec.facts import Work
+from pecli.spec.declaration import Encoding, Family, Work
 from pecli.spec.plans import Bias, Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table, rows_of

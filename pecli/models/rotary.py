@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pecli.encodings.rotary.rope.scaling import RopeType
-from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
+from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, RopeType
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import PecliError, UnknownName
 from pecli.models.config import LARGEST, Keys, Notes, Number, nearly, number, shown
@@ -19,7 +18,7 @@ from pecli.numbers.decimals import join_list, number_text
 
 @dataclass(eq=False, repr=False)
 class Rope:
-    """One kind of layer on its way to a recipe: a `Reader` of `pecli.encodings.rotary.rope.scaling`."""
+    """One kind of layer on its way to a recipe: a `Reader` of `pecli.encodings.rotary.rope.scalings`."""
 
     keys: Keys
     family: ModelFamily

@@ -114,16 +114,18 @@ class Positions:
     @cached_property
     def lowest(self) -> Fraction:
         """The smallest position."""
-        if self.start is not None and self.step is not None:
-            return min(self.start, self.start + self.step * (self.count - 1))
-        return min(_end(s, min) for s in self._segments)
+        return self._extreme(min)
 
     @cached_property
     def highest(self) -> Fraction:
         """The largest position."""
+        return self._extreme(max)
+
+    def _extreme(self, of: Callable[[Any], Any]) -> Fraction:
+        """Return the smallest or the largest position."""
         if self.start is not None and self.step is not None:
-            return max(self.start, self.start + self.step * (self.count - 1))
-        return max(_end(s, max) for s in self._segments)
+            return Fraction(of((self.start, self.start + self.step * (self.count - 1))))
+        return Fraction(of([_end(s, of) for s in self._segments]))
 
     @cached_property
     def integral(self) -> bool:

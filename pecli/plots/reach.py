@@ -9,7 +9,7 @@ from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
 from pecli.plots.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
-from pecli.spec.facts import REACHES
+from pecli.spec.declaration import REACHES
 
 DISTANCE = "distance (positions)"
 Made = Sequence[tuple[str, WaveReach]]  # each by its name

@@ -28,7 +28,7 @@ from pecli.plots.charts import (
     chosen,
     some_of,
 )
-from pecli.spec.facts import PICTURES
+from pecli.spec.declaration import PICTURES
 from pecli.spec.plans import Bias
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table

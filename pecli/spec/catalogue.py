@@ -1,14 +1,20 @@
-"""Catalogue: every encoding by its name, imported from ``pecli.encodings`` when it is first asked for."""
+"""The catalogue: every encoding by its name, imported when it is first asked for, plug-ins, and questions about it.
+
+Plug-ins are read from files that the user names, or from installed packages, never from elsewhere.
+"""
 
 from __future__ import annotations
 
 import os
 import pkgutil
+import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 
-from pecli.errors import UnknownName, nearest
+from pecli.errors import BadFile, UnknownName, nearest
 from pecli.spec.declaration import REGISTRY, Encoding, Family
 
 OTHER_NAMES = {
@@ -32,11 +38,9 @@ class Catalogue(Mapping[str, Encoding]):
                 if find_spec(module) is not None:
                     import_module(module)
                     return REGISTRY[name]
-            from pecli.spec import plugins
-
-            plugins.load_named()
+            load_named()
             if name not in REGISTRY:
-                plugins.load_installed(name)
+                load_installed(name)
         return REGISTRY[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -45,9 +49,7 @@ class Catalogue(Mapping[str, Encoding]):
             for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
         if os.environ.get("PECLI_PLUGIN"):
-            from pecli.spec import plugins
-
-            plugins.load_named()
+            load_named()
         families = list(Family)
         return iter(sorted(REGISTRY, key=lambda n: (families.index(REGISTRY[n].family), REGISTRY[n].place, n)))
 
@@ -95,3 +97,145 @@ def _meant(word: str) -> str | None:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
+
+
+VARIABLE = "PECLI_PLUGIN"
+GROUP = "pecli.encodings"
+_plugins: dict[str, str] = {}  # files, by the name of their module
+
+
+def load_named() -> None:
+    """Read the files that the environment variable names.
+
+    Raises
+    ------
+    BadFile
+        As :func:`load_file`.
+    """
+    for path in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        load_file(path)
+
+
+def load_file(path: str) -> None:
+    """Read the declarations in a file, once.
+
+    Raises
+    ------
+    BadFile
+        If it cannot be read, declares nothing, or is wrong: with the line, in one sentence.
+    """
+    file = Path(path)
+    if str(file.resolve()) in _plugins.values():
+        return
+    if not file.is_file():
+        raise BadFile(path, "is no file: name one of Python that declares an encoding")
+    name = f"pecli_plugin_{len(_plugins)}_{file.stem}"
+    spec = spec_from_file_location(name, file.resolve())
+    if spec is None or spec.loader is None:
+        raise BadFile(path, "is no file of Python: its name must end in .py")
+    before = set(REGISTRY)
+    _plugins[name] = str(file.resolve())
+    module = sys.modules[name] = module_from_spec(spec)
+    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is left beside a file that was named
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        for new in set(REGISTRY) - before:
+            del REGISTRY[new]
+        raise BadFile(path, fault_of(error) or f"{type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = caching
+    for new in sorted(set(REGISTRY) - before):
+        line = f"line {REGISTRY[new].function.__code__.co_firstlineno}"
+        if not _is_free(new):
+            del REGISTRY[new]
+            raise BadFile(path, f"{line}: {new} is an encoding of pecli: choose another name")
+        try:
+            _ = REGISTRY[new].parameters  # they are read when first asked for
+        except Exception as error:
+            del REGISTRY[new]
+            raise BadFile(path, f"{line}: {error}") from error
+    if set(REGISTRY) == before:
+        raise BadFile(path, "declares no encoding: decorate a function with pecli.own.encoding")
+
+
+def _is_free(name: str) -> bool:
+    """Whether no module of the catalogue has this name; it may not have been imported yet."""
+    catalogue = Path(__file__).parents[1] / "encodings"
+    word = name.replace("-", "_")
+    return not any([*catalogue.glob(f"*/{word}.py"), *catalogue.glob(f"*/{word}/__init__.py")])
+
+
+def load_installed(name: str) -> None:
+    """Import the module of an installed package whose entry point has this name; nothing where there is none."""
+    from importlib.metadata import entry_points
+
+    for found in entry_points(group=GROUP, name=name):
+        found.load()
+
+
+def declared_in(name: str) -> str | None:
+    """Return the file, of those that the user named, that declares an encoding; None for any other encoding."""
+    encoding = REGISTRY.get(name)
+    path = None if encoding is None else encoding.function.__code__.co_filename
+    return path if path in _plugins.values() else None
+
+
+def fault_of(error: BaseException) -> str:
+    """Return where an error arose in a file of the user's and what it is; nothing if it did not."""
+    if isinstance(error, SyntaxError) and error.filename in _plugins.values():
+        return f"line {error.lineno}: {error.msg}"
+    place = _place(error)
+    return f"line {place[1]}: {type(error).__name__}: {error}" if place else ""
+
+
+def file_of(error: BaseException) -> str:
+    """Return the user's file in which an error arose; nothing if in none."""
+    place = _place(error)
+    return place[0] if place else ""
+
+
+def _place(error: BaseException) -> tuple[str, int] | None:
+    """Return the innermost line of the user's files that an error passed, and its file."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if (path := trace.tb_frame.f_code.co_filename) in _plugins.values():
+            found = path, trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that people ask of an encoding, and its answer.
+
+    Parameters
+    ----------
+    question, answer : str
+        One sentence, and a few.
+    see : str
+        A command that shows it, without the program's name; "" for none.
+    """
+
+    question: str
+    answer: str
+    see: str = ""
+
+
+def questions(encoding: Encoding) -> list[Question]:
+    """Return the questions about an encoding: its own, those that it shares, then those about its whole family."""
+    found = []
+    for folder in FOLDERS:
+        text = (pkgutil.get_data("pecli.encodings", f"{folder}/questions.md") or b"").decode()
+        for section in text.split("\n## ")[1:]:
+            heading, *asked = section.split("\n### ")
+            names = heading.strip().split(", ")
+            if encoding.name in names or f"Every {encoding.family.word} encoding" in names:
+                found += [_parsed(part) for part in asked]
+    return found
+
+
+def _parsed(text: str) -> Question:
+    question, _, below = text.partition("\n")
+    answer, _, block = below.partition("```console\n$ pecli ")
+    return Question(question, " ".join(answer.split()), block.partition("\n")[0])

@@ -1,8 +1,9 @@
-"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, and changes by mistake.
+"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, mistakes, lesson steps.
 
 A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
 a recipe, gives an `Effect` with what there is beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
-A `Change` is something that people get instead of what was meant, as it can be done to the expected table.
+A `Change` is something that people get instead of what was meant, as it can be done to the expected table.  A lesson is
+made of `Step`: lines of text, small tables and matrices, whose numbers are written as this module says.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
+from pecli.numbers.printing import figure, fixed, padded
+from pecli.settings import settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -312,29 +316,17 @@ UNITS = (
 def other_units() -> Iterator[Change]:
     """Yield the other units of angles."""
     for phrase, factor in UNITS:
-        yield Change("unit", phrase, waves=_turned(factor))
-
+        yield Change("unit", phrase, waves=partial(_multiplied, factor))
     phrase = "pairs are counted from 1 where 0 was expected: every frequency is the next one of the series"
-    yield Change("exponent", phrase, waves=_counted_from_one)
+    yield Change("exponent", phrase, waves=partial(_multiplied, _ratio))
     phrase = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
-    yield Change("exponent", phrase, waves=_counted_from_half)
+    yield Change("exponent", phrase, waves=partial(_multiplied, lambda w: CONTEXT.sqrt(_ratio(w))))
     yield Change("exponent", "the frequencies run backwards: the last one comes first", waves=_backwards)
 
 
-def _turned(factor: Decimal) -> Callable[[Waves], Waves]:
-    return lambda waves: _multiplied(waves, lambda _frequencies: factor)
-
-
-def _counted_from_one(waves: Waves) -> Waves:
-    """Return waves whose frequencies are the next ones, which are so many times as large as the first is the 2nd."""
-    return _multiplied(waves, lambda w: CONTEXT.divide(_exact(w[1]), _exact(w[0])) if len(w) > 1 else Decimal(1))
-
-
-def _counted_from_half(waves: Waves) -> Waves:
-    """Return waves whose frequencies lie half way to the next ones of a geometric series."""
-    return _multiplied(
-        waves, lambda w: CONTEXT.sqrt(CONTEXT.divide(_exact(w[1]), _exact(w[0]))) if len(w) > 1 else Decimal(1)
-    )
+def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
+    """Return what each frequency of a geometric series is multiplied by to give the next."""
+    return CONTEXT.divide(*map(_exact, frequencies[1::-1])) if len(frequencies) > 1 else Decimal(1)
 
 
 def _backwards(waves: Waves) -> Waves:
@@ -342,9 +334,11 @@ def _backwards(waves: Waves) -> Waves:
     return replace(waves, bands=tuple(bands))
 
 
-def _multiplied(waves: Waves, factor: Callable[[Sequence[Decimal | Fraction]], Decimal]) -> Waves:
+def _multiplied(factor: Decimal | Callable[[Sequence[Decimal | Fraction]], Decimal], waves: Waves) -> Waves:
+    """Return waves whose frequencies are multiplied by a number that may depend on them, band by band."""
+
     def band_of(band: Band) -> Band:
-        times = factor(band.frequencies)
+        times = factor if isinstance(factor, Decimal) else factor(band.frequencies)
         return replace(band, frequencies=tuple(CONTEXT.multiply(_exact(w), times) for w in band.frequencies))
 
     return replace(waves, bands=tuple(map(band_of, waves.bands)))
@@ -352,3 +346,106 @@ def _multiplied(waves: Waves, factor: Callable[[Sequence[Decimal | Fraction]], D
 
 def _exact(w: Decimal | Fraction) -> Decimal:
     return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
+
+
+DECIMALS = 3  # of a number on a board
+NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A small matrix with a name; a vector is one with a single column."""
+
+    name: str
+    rows: Sequence[Sequence[float]]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what --json prints."""
+        return {"name": self.name, "rows": [list(row) for row in self.rows]}
+
+
+@dataclass(frozen=True)
+class Equation:
+    """Matrices beside each other, with the signs between them."""
+
+    terms: Sequence[Matrix | str]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what --json prints."""
+        return {"equation": [t if isinstance(t, str) else t.as_dict() for t in self.terms]}
+
+
+@dataclass(frozen=True)
+class SmallTable:
+    """A small table.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        Headings.
+    rows : sequence of sequences
+        Text, whole numbers, or numbers, of which a column has one precision.
+    decimals : int or None
+        Of numbers that are not short; None for six digits instead.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | float]]
+    decimals: int | None = DECIMALS
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what --json prints."""
+        return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
+
+
+Item = str | Equation | SmallTable
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what is done, and the lines, tables and matrices that do it."""
+
+    title: str
+    items: Sequence[Item]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what --json prints."""
+        items = [{"text": item} if isinstance(item, str) else item.as_dict() for item in self.items]
+        return {"title": self.title, "items": items}
+
+
+def three(value: float) -> str:
+    """Return a value with three decimals, as a board has it; what is not quite 1 or 0 gets a fourth, or its power."""
+    return padded(value, DECIMALS, NOISE)
+
+
+def entry(value: float) -> str:
+    """Return an entry of a matrix, all of which have three decimals."""
+    asked = settings().decimals
+    return fixed(value, DECIMALS if asked is None else asked, NOISE)
+
+
+def short(value: float) -> str:
+    """Return a number in full where that is short, or with six digits."""
+    return figure(value)
+
+
+def off_by(value: float) -> str:
+    """Return a largest difference."""
+    return f"{value:.0e}" if value else "0"
+
+
+def joined(values: Sequence[float]) -> str:
+    """Return a row in brackets."""
+    return "[" + ", ".join(map(three, values)) + "]"
+
+
+def count_text(count: int, word: str) -> str:
+    """Return "1 pair" or "4 pairs"."""
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def exact_text(value: Fraction | float) -> str:
+    """Return a number in full digits, without needless zeros."""
+    text = repr(float(value) + 0.0)
+    return figure(float(value)) if settings().decimals is not None else text.removesuffix(".0")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pecli.errors import BadRecipe
 from pecli.numbers.decimals import shorten
@@ -34,7 +35,7 @@ class Recipe:
     """
 
     encoding: Encoding
-    values: Mapping[str, Value]
+    values: Mapping[str, Any]
 
     @classmethod
     def bind(cls, name: str, /, **given: object) -> Recipe:

@@ -28,8 +28,8 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.board import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.spec.declaration import Family
+from pecli.spec.hooks import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
 from pecli.spec.plans import Bias, Conditional, Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table

@@ -20,8 +20,8 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
-from pecli.spec.board import Item, SmallTable, Step, joined, short, three
 from pecli.spec.declaration import Family
+from pecli.spec.hooks import Item, SmallTable, Step, joined, short, three
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory

@@ -111,6 +111,15 @@ def test_an_encoding_is_listed_in_fifty_lines(name, monkeypatch):
         assert f"  --{parameter.option}" in whole
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"), [("learned", "its values are drawn"), ("rope", "scaling=longrope, its list")]
+)
+def test_a_listing_says_why_values_are_not_recognised(name, reason):
+    text = " ".join(full_text(CATALOGUE[name]).split())
+    assert f"Not recognised from values: {reason}" in text
+    assert "Not recognised" not in full_text(CATALOGUE["sinusoidal"])
+
+
 def test_inspect_answers_in_thirty_lines(pecli, tmp_path):
     for number, (name, encoding) in enumerate(CATALOGUE.items()):
         if number % 4 == 0 or name in ("decomposed", "t5", "mrope"):

@@ -7,7 +7,7 @@ import pytest
 
 from pecli import Recipe
 from pecli.encodings.shared.lessons import Exercise
-from pecli.spec.board import SmallTable, Step
+from pecli.spec.hooks import SmallTable, Step
 from pecli.teach.examples import bias_steps, compute, work_through
 
 BOARDS = {  # recipes worked through

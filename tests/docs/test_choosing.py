@@ -12,8 +12,8 @@ import pytest
 import pecli
 from pecli import CATALOGUE, Recipe
 from pecli.cli.run import run
-from pecli.encodings.questions import questions
 from pecli.errors import BadParameter, UnknownName
+from pecli.spec.catalogue import questions
 from pecli.teach.choosing import task, tasks, where
 
 ENCODINGS = list(CATALOGUE.values())

@@ -10,7 +10,7 @@ import pytest
 
 from pecli import CATALOGUE
 from pecli.cli.run import run
-from pecli.spec.facts import PICTURES
+from pecli.spec.declaration import PICTURES
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))

@@ -17,8 +17,8 @@ from pecli.cli.terminal.layout import lines_of
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
-from pecli.spec.board import Equation, SmallTable
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.hooks import Equation, SmallTable
 from pecli.teach.examples import work_through
 from tests.support.scalings import recipe_of
 

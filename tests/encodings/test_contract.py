@@ -12,8 +12,8 @@ from pecli import CATALOGUE, Recipe, Table, open_table, write_table
 from pecli.errors import PecliError, UndeclaredHook
 from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES, storage
-from pecli.spec.board import SmallTable
 from pecli.spec.declaration import Family, HookName
+from pecli.spec.hooks import SmallTable
 from pecli.teach.examples import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]

@@ -7,7 +7,7 @@ import pytest
 from pecli import Recipe
 from pecli.numbers.decimals import number_text
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.facts import USUAL_BASES
+from pecli.spec.declaration import USUAL_BASES
 from tests.support.mistakes import changed, mistakes
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from pecli import CATALOGUE, Table
 from pecli.errors import BadFile
-from pecli.spec import plugins
+from pecli.spec import catalogue
 from pecli.spec.declaration import REGISTRY
 from pecli.testing import assert_table, check_encoding
 from tests.conftest import ROOT
@@ -24,7 +24,7 @@ NAME = "resonance-rope"
 @pytest.fixture
 def alone(monkeypatch):
     """The catalogue as it was, afterwards."""
-    monkeypatch.setattr(plugins, "_read", {})
+    monkeypatch.setattr(catalogue, "_plugins", {})
     yield
     for name in [n for n, e in REGISTRY.items() if e.function.__module__.startswith("pecli_plugin")]:
         del REGISTRY[name]
@@ -51,7 +51,7 @@ def test_without_the_plugin_nobody_knows_it(refuses):
 
 
 def test_its_values_are_the_formulas(alone):
-    plugins.load_file(str(EXAMPLE))
+    catalogue.load_file(str(EXAMPLE))
     table = Table.parse(f"{NAME}:dim=8,len=40", dtype="float64")
     with mpmath.workdps(30):
         for i in range(4):
@@ -80,7 +80,7 @@ def test_a_wrong_declaration_is_answered_with_file_and_line(alone, text, tmp_pat
     path = tmp_path / "mine.py"
     path.write_text(text)
     with pytest.raises(BadFile) as caught:
-        plugins.load_file(str(path))
+        catalogue.load_file(str(path))
     assert WRONG[text] in str(caught.value)
     assert str(caught.value).startswith(str(path))
 
@@ -131,7 +131,7 @@ def test_installed_packages_are_asked_for_unknown_names_alone(alone, monkeypatch
 
     def entry_points(*, group, name):
         asked.append((group, name))
-        return [types.SimpleNamespace(load=lambda: plugins.load_file(str(EXAMPLE)))] if name == NAME else []
+        return [types.SimpleNamespace(load=lambda: catalogue.load_file(str(EXAMPLE)))] if name == NAME else []
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
     assert "rope" in CATALOGUE

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.encodings.rotary.rope.arithmetic import emulate
+from pecli.encodings.rotary.rope import emulate
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALINGS, TAKEN
 from pecli.errors import BadParameter
 from pecli.extrapolate.scalings import scaled_recipe, unscaled

@@ -18,7 +18,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from pecli.encodings.rotary.rope.arithmetic import emulate
+from pecli.encodings.rotary.rope import emulate
 from pecli.errors import PecliError
 from pecli.models.reader import read_config
 from pecli.spec.recipe import Recipe

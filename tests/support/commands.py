@@ -10,7 +10,7 @@ import warnings
 
 from pecli.cli import commands
 from pecli.cli.run import run
-from pecli.spec import plugins
+from pecli.spec import catalogue
 from pecli.spec.declaration import REGISTRY
 
 _new, _kept = commands._built, functools.cache(commands._built)
@@ -26,11 +26,11 @@ commands._built = built  # building the options takes as long as running most co
 
 def reset():
     """Undo what a command leaves set in its process: the encodings of plug-ins."""
-    for name in [n for n, e in REGISTRY.items() if e.function.__code__.co_filename in plugins._read.values()]:
+    for name in [n for n, e in REGISTRY.items() if e.function.__code__.co_filename in catalogue._plugins.values()]:
         del REGISTRY[name]
-    for module in plugins._read:
+    for module in catalogue._plugins:
         sys.modules.pop(module, None)
-    plugins._read.clear()
+    catalogue._plugins.clear()
 
 
 def command(arguments, *, stdin=None, text=True, env=None, cwd=None):

@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pecli.encodings.rotary.rope.arithmetic import bfloat16_values, emulate
+from pecli.encodings.rotary.rope import bfloat16_values, emulate
 from pecli.errors import BadParameter, UnknownName
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
-from pecli.spec.board import Step
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import other_choices
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Step, other_choices
 from pecli.spec.plans import Band, Frequency, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise, Pair
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
 
@@ -93,14 +89,14 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
     return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out evenly spaced frequencies of coordinates from -1 to 1."""
     values = exercise.values
     rates = values["max_resolution"] or values["grid"]
     rate = None if not rates or len(set(rates)) > 1 else rates[0]
     gaps, linear = max(1, values["bands"] - 1), values["spacing"] == "linear"
 
-    def frequency(pair: Pair) -> str:
+    def frequency(pair: lessons.Pair) -> str:
         k = pair.index
         return f"pi x (1 + {k} x ({rate}/2 - 1)/{gaps})" if linear else f"pi x ({rate}/2)^({k}/{gaps})"
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
-from pecli.spec.board import Step, short
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Band, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -46,10 +45,8 @@ def complex_numbers(
     return Waves(half, (Band(geometric(base, Fraction(2, dim), half), every, every),), form="complex")
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out a number of size 1 for each pair, and that a shift is one product."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     keys = exercise.recipe.keys()
     found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
     at = exercise.at((1, 2))

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import Integers, lessons, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
-from pecli.encodings.shared.kernel_types import Integers
 from pecli.encodings.shared.parameters import THETA, Dim, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Coordinate, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise, Pair
 
 ONE = Decimal(1)
 
@@ -126,21 +123,20 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
     other, limit = lattice.index(1 - side), inside[1 - side]
 
     def index(rows: Integers) -> Integers:
-        import numpy as np
 
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
     return Coordinate(counts, index, unit)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out row and column, counted from 1 and, where asked, divided by the last."""
     keys, values = exercise.recipe.keys(), exercise.values
     bases = per_side("temperature", values["temperature"], 2)
     inside, normalize = values["valid"] or values["grid"], values["normalize"]
     scale = keys.get("coordinate-scale")
 
-    def frequency(pair: Pair) -> str:
+    def frequency(pair: lessons.Pair) -> str:
         times = "" if not normalize else f" x {scale or '2 x pi'}"
         return f"{bases[pair.axis]}^(-2 x {pair.index}/({keys['dim']}/2)){times}"
 

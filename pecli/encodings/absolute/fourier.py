@@ -7,20 +7,16 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
-from pecli.encodings.shared.kernel_types import DoubleDouble
+from pecli.encodings.shared.deferred import dd, lessons, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox
 from pecli.errors import BadParameter
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import other_orders
+from pecli.spec.hooks import Step, other_orders
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 DRAWN_BITS = 40
 """A drawn factor is sigma times a whole multiple of 2^-40.
@@ -106,10 +102,6 @@ Factors = Sequence[Sequence[int]]
 @lru_cache(maxsize=4)
 def _drawn(seed: int, rows: int, columns: int, sigma: Decimal) -> tuple[Factors, Fraction]:
     """Return drawn factors as whole multiples of a unit, (rows, columns)."""
-    import numpy as np
-
-    from pecli.numbers import random as seeded
-
     drawn = seeded.normal(seeded.uniform(seeded.row_words(seed, np.arange(rows), columns)))
     multiples = np.rint(drawn * 2.0**DRAWN_BITS).astype(np.int64)
     return multiples.tolist(), Fraction(sigma) / (1 << DRAWN_BITS)
@@ -126,27 +118,23 @@ def _given(numbers: tuple[Decimal, ...], rows: int, columns: int) -> tuple[Facto
     return [whole[at : at + columns] for at in range(0, len(whole), columns)], unit
 
 
-def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], DoubleDouble]:
+def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleDouble]:
     """Return the rows of B."""
 
-    def values(start: int, stop: int) -> DoubleDouble:
-        from pecli.numbers.double_double import DoubleDouble, from_decimal
+    def values(start: int, stop: int) -> dd.DoubleDouble:
 
         rows = factors[start:stop]
-        flat = from_decimal([factor * unit for row in rows for factor in row])
+        flat = dd.from_decimal([factor * unit for row in rows for factor in row])
         shape = (len(rows), len(factors[0]))
-        return DoubleDouble(flat.hi.reshape(shape), flat.lo.reshape(shape))
+        return dd.DoubleDouble(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the turns that the drawn matrix B makes of a coordinate."""
-    plan, values = exercise.recipe.plan, exercise.values
+    plan, values = exercise.plan, exercise.values
     if not isinstance(plan, Waves) or not plan.bands:
         return exercise.of_family()
     turns = [float(w) for w in plan.bands[0].frequencies]
-    return exercise.of_family(
-        lambda pair: f"2 x pi x {turns[pair.index]:.9g}",
-        grids.place_formula(values),
-    )
+    return exercise.of_family(lambda pair: f"2 x pi x {turns[pair.index]:.9g}", grids.place_formula(values))

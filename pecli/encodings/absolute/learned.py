@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.absolute.sinusoidal import sinusoidal
-from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.deferred import Floats, dd, engine, lessons, np, seeded
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
 from pecli.errors import BadParameter
-from pecli.spec.board import SmallTable, Step
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Reach
+from pecli.spec.hooks import Reach, SmallTable, Step
 from pecli.spec.plans import Domain, Values
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
@@ -29,9 +25,7 @@ RULES: dict[str, Rule] = {
 WITH_STD = ("normal", "truncated-normal", "sinusoidal")
 
 
-def reach(recipe: Recipe) -> Reach:
-    """Say that each position has a trained row of its own."""
-    return Reach("rows", "trained rows, resized or repeated", "--extend makes a longer table of a trained one")
+REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a longer table of a trained one")
 
 
 @encoding(
@@ -56,7 +50,7 @@ def reach(recipe: Recipe) -> Reach:
     use_when="for fixed lengths and much data, as in BERT and ViT",
     not_when="if sequences may be longer than any in training",
     place=4,
-    hooks={"lesson": ":lesson", "extend": reach, "code": ":code"},
+    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH, "code": ":code"},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
 )
 def learned(
@@ -89,8 +83,7 @@ def learned(
     generator: Annotated[
         Philox,
         Param(
-            "Random generator: one Philox word per row and column; normal values by inverse CDF.",
-            when=("init", DRAWN),
+            "Random generator: one Philox word per row and column; normal values by inverse CDF.", when=("init", DRAWN)
         ),
     ] = GENERATOR,
     rows_offset: Annotated[
@@ -107,14 +100,13 @@ def learned(
     rows = (max_len or 1) + rows_offset
     spread = _spread(init, dim, rows, std, bound)
 
-    def at(points: Points) -> Floats:
-        import numpy as np
-
-        from pecli.numbers.random import row_words, uniform
+    def at(points: dd.Points) -> Floats:
 
         if init == "zeros":
             return np.zeros((len(points), dim))
-        drawn = of_rule(uniform(row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread)
+        drawn = of_rule(
+            seeded.uniform(seeded.row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread
+        )
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
     held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"
@@ -132,33 +124,25 @@ def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal
     return fan_in(dim) if std is None else float(std)
 
 
-def _sinusoid(points: Points, dim: int) -> Floats:
-    import numpy as np
-
-    from pecli.engine import FrequencySet, fill
+def _sinusoid(points: dd.Points, dim: int) -> Floats:
 
     plan = sinusoidal(dim=dim)
     (band,) = plan.bands
     out = np.empty((len(points), dim))
     views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
-    fill(FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
+    engine.fill(engine.FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
     return out
 
 
 TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Show rows of a trained table at its start, one added to a token, and how many values are trained."""
-    import numpy as np
-
-    from pecli.encodings.shared.lessons import by_position
-    from pecli.numbers.positions import fraction_text as text_of
-
     exercise = exercise.resolved(exercise.length or 8)
     values = exercise.recipe.values
-    dim, offset = int(str(values["dim"])), int(str(values["rows_offset"]))
-    count = int(str(values["max_len"])) + offset
+    dim, offset = values["dim"], values["rows_offset"]
+    count = values["max_len"] + offset
     at = exercise.at(range(min(3, count - offset)))
     table = exercise.arrays(at)["pe"]
     k = min(1, len(at) - 1)
@@ -176,7 +160,7 @@ def lesson(exercise: Exercise) -> list[Step]:
             "a trained vector for each position",
             [f"{count:,} rows{first} x {dim:,} columns = {count * dim:,} parameters"],
         ),
-        Step(f"its rows before training ({how})", [by_position(at, table)]),
+        Step(f"its rows before training ({how})", [lessons.by_position(at, table)]),
         Step(
             "added to a token",
             [
@@ -204,7 +188,7 @@ def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module whose start is the same normal values; None for another start."""
     from pecli.encodings.shared.code import KERAS_ROWS, TORCH_ROWS, knows, layers, module, number
 
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     if not knows(recipe, ("dim", "std", "seed", "max_len")):
         return None
     std = number(values["std"] or values["dim"] ** -0.5)

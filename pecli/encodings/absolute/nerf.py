@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.numbers.decimals import power
-from pecli.spec.board import Step
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import other_choices
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.hooks import Step, other_choices
 from pecli.spec.plans import Band, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise, Pair
 
 LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
@@ -92,14 +88,14 @@ def nerf(
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out frequencies that double, of coordinates from -1 to 1."""
     values = exercise.values
     top, gaps = values["max_exponent"] or values["bands"] - 1, max(1, values["bands"] - 1)
     linear, plain = values["spacing"] == "linear", values["max_exponent"] is None
     factor = "".join(f" x {part}" for part in ("pi" * values["pi"], values["scale"]) if part not in ("", 1))
 
-    def frequency(pair: Pair) -> str:
+    def frequency(pair: lessons.Pair) -> str:
         k = pair.index
         if linear:
             return f"(1 + {k} x (2^{top} - 1)/{gaps}){factor}"

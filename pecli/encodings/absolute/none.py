@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
-from pecli.spec.board import Step, joined, three
 from pecli.spec.declaration import Facts, Family, Source, encoding
+from pecli.spec.hooks import Step, joined, three
 from pecli.spec.plans import Values
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -27,17 +23,13 @@ if TYPE_CHECKING:
     use_when="in some layers of a causal decoder whose other layers have positions",
     not_when="without a causal mask: the order is lost",
     place=1,
-    hooks={
-        "lesson": ":lesson",
-        "extend": reaches.nothing,
-    },
+    hooks={"lesson": ":lesson", "extend": reaches.nothing},
     unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:
     """All zeros (NoPE): order comes only from the causal mask."""
 
-    def at(points: Points) -> Floats:
-        import numpy as np
+    def at(points: dd.Points) -> Floats:
 
         return np.zeros((len(points), dim))
 
@@ -51,12 +43,8 @@ TOKENS = ((1.0, 0.0), (0.5, 1.0), (0.0, 2.0))
 ORDER = (2, 1, 0)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Show that attention alone does not see the order of its tokens, and what breaks that."""
-    import numpy as np
-
-    from pecli.encodings.shared.lessons import rows_table
-
     tokens = np.array(TOKENS)
     swapped = tokens[list(ORDER)]
     words = [WORDS[i] for i in ORDER]
@@ -75,15 +63,17 @@ def lesson(exercise: Exercise) -> list[Step]:
     )
     differs = f"the same token has another output now, by up to {three(changed)}: a decoder needs no table"
     return [
-        Step("three tokens", [rows_table("token", WORDS, tokens)]),
-        Step("one attention", [*alone, rows_table("output", WORDS, _attention(tokens))]),
-        Step(f"the tokens exchanged, {' '.join(words)}", [rows_table("output", words, _attention(swapped)), same]),
+        Step("three tokens", [lessons.rows_table("token", WORDS, tokens)]),
+        Step("one attention", [*alone, lessons.rows_table("output", WORDS, _attention(tokens))]),
+        Step(
+            f"the tokens exchanged, {' '.join(words)}", [lessons.rows_table("output", words, _attention(swapped)), same]
+        ),
         Step(
             "a causal mask breaks it",
             [
                 f"each token sees itself and those before it; {' '.join(WORDS)}, then {' '.join(words)}",
-                rows_table("output", WORDS, causal),
-                rows_table("output", words, other),
+                lessons.rows_table("output", WORDS, causal),
+                lessons.rows_table("output", words, other),
                 differs,
             ],
         ),
@@ -92,8 +82,6 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def _weights(tokens: Floats, *, causal: bool) -> Floats:
     """Return the softmax of the tokens' products, row by row."""
-    import numpy as np
-
     logits = tokens @ tokens.T
     if causal:
         logits = np.where(np.tri(len(tokens), dtype=bool), logits, -np.inf)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import other_choices
+from pecli.spec.hooks import Step, other_choices
 from pecli.spec.plans import Band, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
 
@@ -53,10 +50,7 @@ CONVENTIONS = {
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
         "extend": reaches.phases,
     },
-    presets=(
-        Preset("Order of axes and columns, and spacing, as in this framework.", CONVENTIONS),
-        SPACING,
-    ),
+    presets=(Preset("Order of axes and columns, and spacing, as in this framework.", CONVENTIONS), SPACING),
 )
 def sincos2d(
     *,
@@ -97,7 +91,7 @@ def sincos2d(
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out row and column, each with frequencies of its own half."""
     keys, sides = exercise.recipe.keys(), exercise.values["grid"]
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 ONE = Decimal(1)
 
@@ -49,10 +47,7 @@ CONVENTIONS = {
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
         "extend": reaches.phases,
     },
-    presets=(
-        Preset("Widths and order of the axes, as in this framework.", CONVENTIONS),
-        SPACING,
-    ),
+    presets=(Preset("Widths and order of the axes, as in this framework.", CONVENTIONS), SPACING),
 )
 def sincos3d(
     *,
@@ -95,7 +90,7 @@ def widths_of(dim: int, split: str) -> tuple[tuple[int, int], ...]:
     return (0, each), (1, each), (2, each)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out frame, row and column, each with frequencies of its own width."""
     keys, values = exercise.recipe.keys(), exercise.values
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"

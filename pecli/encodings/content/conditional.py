@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Channels, Content, Dim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
-from pecli.spec.board import Item, Step, joined, three
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Effect, Reach
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Effect, Item, Reach, Step, joined, three
 from pecli.spec.plans import Conditional
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -28,9 +23,7 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("content", f"rows of {name}, gated by the content", measured=measured)
 
 
-def effect(recipe: Recipe) -> Effect:
-    """Say that the input is the content, to which the gated rows are added."""
-    return Effect(content="adds", note="the input stands for the content, and the gated rows are added to it")
+EFFECT = Effect(content="adds", note="the input stands for the content, and the gated rows are added to it")
 
 
 @encoding(
@@ -48,7 +41,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="in research, where content decides how much position counts",
     not_when="if one table must serve every input",
     place=1,
-    hooks={"lesson": ":lesson", "extend": reach, "apply": effect},
+    hooks={"lesson": ":lesson", "extend": reach, "apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(
@@ -81,11 +74,10 @@ def conditional(
         return _layer(weights, outputs, inputs)
 
     def value(rows: Floats, offset: int, start: int, stop: int, _: int, base: Floats | None) -> Floats:
-        from pecli.numbers import double_double as elementary
 
         assert base is not None
         weight, bias = layer(rows.shape[1], base.shape[1])
-        found: Floats = elementary.sigmoid(elementary.doubled(affine(rows, weight, bias))).hi * base
+        found: Floats = dd.sigmoid(dd.doubled(affine(rows, weight, bias))).hi * base
         return found
 
     return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=layer)
@@ -93,8 +85,6 @@ def conditional(
 
 def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
     """Return weight (outputs, inputs) and bias (outputs,) of a file; a bias left out is 0."""
-    import numpy as np
-
     file = WeightFile(path)
     phrase = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
     held = file.one("weight")
@@ -107,20 +97,15 @@ def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
 
 def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:
     """Return rows x weight + bias, (m, outputs); sums in one order, so that they are the same on every machine."""
-    import numpy as np
-
     total = np.zeros((len(rows), len(weight)))
     for channel in range(rows.shape[1]):
         total += rows[:, channel, None] * weight[:, channel]
     return total + bias
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out each row's gate, and the gated row; content from a file is not shown again."""
-    from pecli.encodings.shared.lessons import by_position
-
-    plan, values = exercise.recipe.plan, exercise.recipe.values
-    assert isinstance(plan, Conditional)
+    plan, values = exercise.plan, exercise.recipe.values
     at = exercise.at(range(4))
     content = exercise.content(plan.content, at)
     base = exercise.content(str(plan.base), at, dim=values["dim"])
@@ -140,8 +125,8 @@ def lesson(exercise: Exercise) -> list[Step]:
         ]
         products.append(f"p = {position}: {three(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
     return [
-        Step("the content x of each position", [by_position(at, content)]),
+        Step("the content x of each position", [lessons.by_position(at, content)]),
         Step("its gate, the sigmoid of z = x w + b", gates),
-        Step("the gate times the row of the absolute table", [*products, by_position(at, pe)]),
+        Step("the gate times the row of the absolute table", [*products, lessons.by_position(at, pe)]),
         Step("what is trained", [f"w and b: {len(weight)} + 1 = {len(weight) + 1} numbers"]),
     ]

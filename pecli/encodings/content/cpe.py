@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import Floats, lessons, np
 from pecli.encodings.shared.grids import sides
-from pecli.encodings.shared.kernel_types import Floats
 from pecli.encodings.shared.parameters import Channels, Content
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
-from pecli.spec.board import Item, Step, three
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Effect
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Effect, Item, Step, three
 from pecli.spec.plans import Conditional
-from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
-
-
-def effect(recipe: Recipe) -> Effect:
-    """Say that the input is the content, and what the convolution makes of it takes its place."""
-    return Effect(content="replaces", note="the input stands for the content")
+EFFECT = Effect(content="replaces", note="the input stands for the content")
 
 
 @encoding(
@@ -52,7 +43,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for images of any size: a convolution sees where the border is",
     not_when="for sequences without a border, or if tables must be made in advance",
     place=2,
-    hooks={"lesson": ":lesson", "extend": reaches.content, "apply": effect},
+    hooks={"lesson": ":lesson", "extend": reaches.content, "apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(
@@ -60,8 +51,7 @@ def cpe(
     content: Content,
     kernel: Annotated[int, Param("Width of the kernel, odd.", ge=1, le=255)] = 3,
     grid: Annotated[
-        tuple[int, ...] | None,
-        sides("Height and width of the rows after cls (default: one line).", le=1 << 16),
+        tuple[int, ...] | None, sides("Height and width of the rows after cls (default: one line).", le=1 << 16)
     ] = None,
     cls: Annotated[int, Param("Leading rows that are left as they are.", ge=0, le=1 << 16)] = 0,
     residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
@@ -108,7 +98,6 @@ def cpe(
         return kernel // 2 * (1 if grid is None else grid[1] + 1)
 
     def value(rows: Floats, offset: int, start: int, stop: int, n: int, _: Floats | None) -> Floats:
-        import numpy as np
 
         weight, bias = layer(rows.shape[1])
         own = rows[start - offset : stop - offset]
@@ -133,8 +122,6 @@ def cpe(
 
 def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return weight (channels, places) and bias (channels,) of a file; a bias left out is 0."""
-    import numpy as np
-
     file = WeightFile(path)
     held = file.one("weight")
     if len(held.shape) == len(sides) + 2 and held.shape[1] == 1:  # torch keeps one input channel of each group
@@ -146,12 +133,9 @@ def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, 
     return weight, file.values((channels,), f"content with {channels} channels", "bias")
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out one channel of a line; a grid, and content from a file, are shown as a table."""
-    from pecli.encodings.shared.lessons import by_position, rows_table
-
-    plan, values = exercise.recipe.plan, exercise.recipe.values
-    assert isinstance(plan, Conditional)
+    plan, values = exercise.plan, exercise.recipe.values
     at = exercise.at(range(4))
     last = max(map(int, at))
     rows = [
@@ -173,11 +157,11 @@ def lesson(exercise: Exercise) -> list[Step]:
     trained = f"{content.shape[1]} channels x (3 + 1) = {4 * content.shape[1]} numbers"
     names = [str(channel) for channel in range(min(4, len(weight)))]
     return [
-        Step("the content x of each position", [by_position(at, content[[int(p) for p in at]])]),
-        Step("a kernel of three for each channel", [rows_table("channel", names, weight[:4]), trained]),
+        Step("the content x of each position", [lessons.by_position(at, content[[int(p) for p in at]])]),
+        Step("a kernel of three for each channel", [lessons.rows_table("channel", names, weight[:4]), trained]),
         Step(
             "channel 0 of each row: itself, its neighbours times the kernel, and b",
             [*lines, "before the first row and after the last stands a zero: so a row knows where the border is"],
         ),
-        Step("all channels", [by_position(at, pe)]),
+        Step("all channels", [lessons.by_position(at, pe)]),
     ]

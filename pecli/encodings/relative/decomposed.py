@@ -9,23 +9,18 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import Floats, Integers, NDArray, lessons, np
 from pecli.encodings.shared.grids import sides
-from pecli.encodings.shared.kernel_types import Floats, Integers
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
-from pecli.spec.board import Item, Step, joined, three
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import PLAIN, Effect, Term
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, joined, three
 from pecli.spec.plans import Fixed, Relative
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 OfRows = Callable[[int, int], Floats]
 """Of a first and a last row, gives the rows between."""
@@ -34,10 +29,7 @@ OfRows = Callable[[int, int], Floats]
 def effect(recipe: Recipe) -> Effect:
     """Say that a query, not divided, meets a vector of each axis: q.k / sqrt(d) + q.rh + q.rw."""
     grid = recipe.values["grid"]
-    assert isinstance(grid, tuple)
-    keys = recipe.values["key_grid"] or grid
-    assert isinstance(keys, tuple)
-    width, key_width = int(grid[1]), int(keys[1])
+    width, key_width = grid[1], (recipe.values["key_grid"] or grid)[1]
     down = Term("query", "vector_height", "index_height", None, lambda i: i // width, lambda j: j // key_width, False)
     right = Term("query", "vector_width", "index_width", None, lambda i: i % width, lambda j: j % key_width, False)
     return Effect(terms=(*PLAIN, down, right), note="q.k + q.rh + q.rw, of which q.k alone is scaled, as SAM has it")
@@ -116,11 +108,10 @@ def decomposed(
             have: Callable[[], int] = partial(int, trained)
         else:
             read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
-            made, have = partial(_held, read), partial(_count, read)
-        table = partial(_resized, made, have, rows)
-        index = cache(partial(axis_index, q, k))
+            made, have = partial(_rows, read), partial(lambda read: len(read()), read)
+        table, index = partial(_resized, made, have, rows), partial(_rows, cache(partial(axis_index, q, k)))
         tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
-        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), partial(_entries, index), 1, "int64", "index"))
+        indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), index, 1, "int64", "index"))
 
     def prepare() -> None:
         for table in tables:
@@ -129,16 +120,8 @@ def decomposed(
     return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
 
 
-def _entries(values: Callable[[], Integers], start: int, stop: int) -> Integers:
+def _rows(values: Callable[[], NDArray[Any]], start: int, stop: int) -> NDArray[Any]:
     return values()[start:stop]
-
-
-def _held(values: Callable[[], Floats], start: int, stop: int) -> Floats:
-    return values()[start:stop]
-
-
-def _count(values: Callable[[], Floats]) -> int:
-    return len(values())
 
 
 def _drawn(seed: int, axis: int, dim: int, rule: Rule, std: float, start: int, stop: int) -> Floats:
@@ -155,8 +138,6 @@ def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop
 
     Only what they are made of is asked for: a table may be wider than memory.
     """
-    import numpy as np
-
     have = count()
     if have == rows or start == stop:
         return made(start, stop)
@@ -172,23 +153,17 @@ def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop
 
 def axis_index(q: int, k: int) -> Integers:
     """Return which row of an axis's table q queries and k keys take, (q, k), by exact fractions."""
-    import numpy as np
-
     # Coordinates of the finer grid: y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1), times q k throughout.
     queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
     keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
     return (queries - keys) // (q * k)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the rows of a pair of patches and their products with the query, with the tables between."""
-    from pecli.encodings.shared.lessons import QUERY, product
-
     values = exercise.recipe.values
     arrays = exercise.whole()
-    grid = values["grid"]
-    assert isinstance(grid, tuple)
-    width = int(str(grid[1]))
+    width = values["grid"][1]
     query = len(arrays["index_height"]) * width - 1
     down, right = divmod(query, width)
     lines: list[Item] = [f"patch {query} stands at row {down}, column {right}; patch 0 at row 0, column 0"]
@@ -200,11 +175,11 @@ def lesson(exercise: Exercise) -> list[Step]:
             lines.append(f"{name}: {place} - (0 - ({keys} - 1)) = {row}: row {row} of vector_{name}")
         else:
             lines.append(f"{name}: row {row} of vector_{name}; queries and keys stand on different grids")
-        r = arrays[f"vector_{name}"][row].tolist()[: len(QUERY)]
-        text, value = product(QUERY[: len(r)], r)
+        r = arrays[f"vector_{name}"][row].tolist()[: len(lessons.QUERY)]
+        text, value = lessons.product(lessons.QUERY[: len(r)], r)
         parts.append(f"q . r_{name} = {text}")
         total += value
-    q = QUERY[: arrays["vector_height"].shape[1]]
+    q = lessons.QUERY[: arrays["vector_height"].shape[1]]
     scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {three(total)}"]
     vectors, rest = exercise.of_family()[:2], exercise.of_family()[2:]  # the tables; the rows of them, the count
     indices, count = rest[:2], rest[2:]

@@ -6,25 +6,18 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Integers, Points
+from pecli.encodings.shared.deferred import Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-from pecli.spec.board import Item, Step, joined, short, three
-from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import PLAIN, Effect, Term, other_choices, other_orders
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, joined, other_choices, other_orders, short, three
 from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.encodings.shared.lessons import Exercise
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -164,7 +157,6 @@ def transformer_xl(
         return table[span] if local is None else (local[0], -local[1])
 
     def distances(frame: Frame) -> range | Integers:
-        import numpy as np
 
         first, last = ends(frame)
         sign = -1 if backward else 1
@@ -173,8 +165,7 @@ def transformer_xl(
             return rows
         return np.clip(np.arange(rows.start, rows.stop, rows.step, dtype=np.int64), -clamp, clamp)
 
-    def index(points: Points, frame: Frame) -> Integers:
-        import numpy as np
+    def index(points: dd.Points, frame: Frame) -> Integers:
 
         first, last = ends(frame)
         return np.clip(first + points.multiples // frame.step, 0, first - last)
@@ -205,21 +196,17 @@ def _query_vectors(
 ROWS = 8  # of a table
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the row of a distance, which row a query and a key meet, and the terms of a score."""
-    from pecli.encodings.shared.lessons import frequency_step, matrix_table, pairs_of, rows_table
-
-    plan = exercise.recipe.plan
-    assert isinstance(plan, Relative)
-    assert plan.waves is not None
+    plan = exercise.plan
     arrays = exercise.whole()
     vector, index = arrays["vector"], arrays["index"]
     query = min(1, len(index) - 1)
     row = int(index[query, 0])
     distance, counted = (-query, "key - query") if exercise.recipe.values["backward"] else (query, "query - key")
-    pairs = pairs_of(plan.waves, 4)
+    pairs = lessons.pairs_of(plan.waves, 4)
     base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
-    met: list[Item] = [matrix_table(exercise.places(len(index)), index)]
+    met: list[Item] = [lessons.matrix_table(exercise.places(len(index)), index)]
     if len(index) > 1 and index[0, 1] == index[0, 0]:
         met.append("a key after its query has no row of its own: it is masked, and stands here with that of distance 0")
     lines: list[Item] = []
@@ -229,10 +216,10 @@ def lesson(exercise: Exercise) -> list[Step]:
             lines.append(f"column {column}: {name}({angle}) = {three(float(vector[row, column]))}")
     names = [str(number) for number in range(min(ROWS, len(vector)))]
     found = [
-        frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
+        lessons.frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
         Step(
             f"sines and cosines of the distance {counted}; {distance} is row {row} of {len(vector)}",
-            [*lines, rows_table("row", names, vector[:ROWS])],
+            [*lines, lessons.rows_table("row", names, vector[:ROWS])],
         ),
         Step("the row of each query and key", met),
     ]
@@ -241,20 +228,23 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[Step]:
     """Return u and v, and the four terms of a score in head 0."""
-    from pecli.encodings.shared.lessons import KEY, QUERY, product, rows_table
-
     u, v = (arrays[name][0].tolist() for name in "uv")
     r = arrays["vector"][row].tolist()[: len(u)]
-    q, k = QUERY[: len(u)], KEY[: len(u)]
-    terms = {"q . k": product(q, k), "q . r": product(q, r), "u . k": product(u, k), "v . r": product(v, r)}
+    q, k = lessons.QUERY[: len(u)], lessons.KEY[: len(u)]
+    terms = {
+        "q . k": lessons.product(q, k),
+        "q . r": lessons.product(q, r),
+        "u . k": lessons.product(u, k),
+        "v . r": lessons.product(v, r),
+    }
     total = sum(value for _, value in terms.values()) / math.sqrt(len(q))
     heads = [str(head) for head in range(min(4, len(arrays["u"])))]
     return [
         Step(
             "two trained vectors for each head stand for the query's position",
             [
-                rows_table("u of head", heads, arrays["u"][:4]),
-                rows_table("v of head", heads, arrays["v"][:4]),
+                lessons.rows_table("u of head", heads, arrays["u"][:4]),
+                lessons.rows_table("v of head", heads, arrays["v"][:4]),
                 f"2 x {len(arrays['u'])} heads x {len(u)} = {2 * arrays['u'].size:,} trained numbers",
             ],
         ),

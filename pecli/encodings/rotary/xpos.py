@@ -6,31 +6,21 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
+from pecli.encodings.rotary.rope.scalings import inverse_powers
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Points
+from pecli.encodings.shared.deferred import Float32, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
-from pecli.spec.board import Step, short
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Effect
+from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Band, Companion, Waves
-from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
-    from pecli.encodings.rotary.rope.scaling import Float32
-    from pecli.encodings.shared.lessons import Exercise
-    from pecli.numbers.double_double import Exponentials, Powers
-
-
-def effect(recipe: Recipe) -> Effect:
-    """Say that queries are multiplied by the scale and keys divided by it."""
-    return Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
+EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
 
 
 @encoding(
@@ -48,12 +38,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="if scores must also decay with the distance",
     not_when="without a causal mask: later keys grow instead",
     place=4,
-    hooks={
-        "lesson": ":lesson",
-        "emulate": ":emulate",
-        "extend": reaches.phases,
-        "apply": effect,
-    },
+    hooks={"lesson": ":lesson", "emulate": ":emulate", "extend": reaches.phases, "apply": lambda recipe: EFFECT},
     unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
@@ -94,13 +79,12 @@ def xpos(
     every = slice(0, half)
 
     @cache
-    def powers() -> Powers:
-        from pecli.numbers.double_double import Powers
+    def powers() -> dd.Powers:
 
         ratios = (FOR_DOUBLED.divide(Decimal(5 * i + dim), Decimal(7 * half)) for i in range(half))
-        return Powers([FOR_DOUBLED.divide(FOR_DOUBLED.ln(ratio), scale_base) for ratio in ratios])
+        return dd.Powers([FOR_DOUBLED.divide(FOR_DOUBLED.ln(ratio), scale_base) for ratio in ratios])
 
-    def scale(points: Points) -> Exponentials:
+    def scale(points: dd.Points) -> dd.Exponentials:
         return powers().at(points.beyond(middle))
 
     band = Band(geometric(base, Fraction(2, dim), half), every, every)
@@ -112,11 +96,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
     Its power in float32 is off by one unit in two values of a hundred; in bfloat16, of a model cast to it, in none.
     """
-    import numpy as np
-
-    from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
-    from pecli.encodings.rotary.rope.scaling import inverse_powers
-
     dim, centre = values["dim"], values["centre"]
     middle = float(centre) if isinstance(centre, Decimal) else ((values["max_len"] or 1) + (centre == "ceil")) // 2
     rounded: Callable[[Float32], Float32] = bfloat16_values if arithmetic == "bfloat16" else lambda numbers: numbers
@@ -133,10 +112,8 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
     return Emulation(frequencies, np.float32(1), arithmetic, late=True, others={"scale": scale})
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations, and the scale that grows for queries and falls for keys."""
-    from pecli.numbers.positions import fraction_text as text_of
-
     rows = 1 + max(3, *(int(p) for p in exercise.at((3,))))
     solved = exercise.resolved(max(exercise.length or 0, rows))
     keys, half = solved.recipe.keys(), solved.values["dim"] // 2

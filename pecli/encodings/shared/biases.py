@@ -9,10 +9,10 @@ from functools import lru_cache
 from math import gcd
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.kernel_types import Float32, Floats, Integers, Real
+from pecli.encodings.shared.deferred import Float32, Floats, Integers, Real, dd, np, rounding
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT as _DIGITS
-from pecli.numbers.decimals import power
+from pecli.numbers.decimals import join_list, number_text, power
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Domain
@@ -22,10 +22,8 @@ Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after
 
 def minus(values: Real) -> Real:
     """Return the negative, with zeros that stay positive."""
-    from pecli.numbers.double_double import DoubleDouble
-
-    if isinstance(values, DoubleDouble):
-        return DoubleDouble(0.0 - values.hi, 0.0 - values.lo)
+    if isinstance(values, dd.DoubleDouble):
+        return dd.DoubleDouble(0.0 - values.hi, 0.0 - values.lo)
     return 0.0 - values
 
 
@@ -40,8 +38,6 @@ def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[
 
 def listed(values: Sequence[Decimal]) -> str:
     """Return one number for each head as a recipe has them: once where all are the same."""
-    from pecli.numbers.decimals import join_list, number_text
-
     return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")
 
 
@@ -51,8 +47,6 @@ Arithmetic = Annotated[
 
 
 _NEAR = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
-
-
 WHOLE = Domain(integral=True, remedy="buckets hold whole distances")
 
 
@@ -83,8 +77,6 @@ class LogBuckets:
 
     def of(self, sizes: Integers) -> Integers:
         """Return the bucket of each size, none of which is negative."""
-        import numpy as np
-
         if self._in_float32:
             return self._rounded(sizes)
         first = np.array(self.starts(int(sizes.max(initial=0))), np.int64)
@@ -103,8 +95,6 @@ class LogBuckets:
 
         torch's logarithm is within one unit in the last place of the rounded one used here.
         """
-        import numpy as np
-
         ratio = self.end / self.exact
         whole = _log32(np.array([ratio if not self.up else float(np.float32(ratio))]))
         far = sizes > self.exact if self.up else sizes >= self.exact
@@ -117,11 +107,8 @@ class LogBuckets:
 
 def _log32(values: Floats) -> Float32:
     """Return the logarithm, correctly rounded to float32."""
-    from pecli.numbers import double_double as elementary
-    from pecli.numbers.rounding import narrow
-
-    found = elementary.log(elementary.doubled(values))
-    return narrow(found.hi, found.lo, "float32")
+    found = dd.log(dd.doubled(values))
+    return rounding.narrow(found.hi, found.lo, "float32")
 
 
 @lru_cache(maxsize=64)

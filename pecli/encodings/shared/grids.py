@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import lcm, prod
 from typing import Annotated, Any, Literal
 
-from pecli.encodings.shared.kernel_types import Integers
+from pecli.encodings.shared.deferred import Integers
 from pecli.errors import BadParameter
 from pecli.spec.declaration import GIVEN, Param
 from pecli.spec.plans import Coordinate, Domain, Ramp
@@ -23,14 +23,8 @@ def sides(help: str, *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, .
     return Param(help, ge=ge, le=le, separator="x", items=items, **more)
 
 
-Grid2 = Annotated[
-    tuple[int, ...],
-    sides("Rows and columns of the grid.", metavar="HxW"),
-]
-Grid3 = Annotated[
-    tuple[int, ...],
-    sides("Frames, rows and columns of the grid.", items=(3,), metavar="TxHxW"),
-]
+Grid2 = Annotated[tuple[int, ...], sides("Rows and columns of the grid.", metavar="HxW")]
+Grid3 = Annotated[tuple[int, ...], sides("Frames, rows and columns of the grid.", items=(3,), metavar="TxHxW")]
 Prefix = Annotated[
     int, Param("Rows before the grid that have no coordinate, such as a class token.", ge=0, le=LARGEST_SIDE)
 ]
@@ -289,8 +283,6 @@ def coordinates_of(
 
 
 Where = Annotated[CoordinateWord, Param(WORD_HELP)]
-
-
 Include = Literal["none", "first", "last"]
 
 

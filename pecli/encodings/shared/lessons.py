@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
-from pecli.spec.board import Item, SmallTable, Step, short, three
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.hooks import Item, SmallTable, Step, short, three
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 
@@ -77,6 +77,11 @@ class Exercise:
         """The recipe's values by parameter, of the types that its encoding declares."""
         return self.recipe.values
 
+    @property
+    def plan(self) -> Any:
+        """The recipe's plan, of the class that its encoding makes."""
+        return self.recipe.plan
+
     def at(self, default: Sequence[int]) -> list[Fraction]:
         """Return the positions to work out: those asked for, or the default."""
         return [Fraction(p) for p in default] if self.asked is None else list(self.asked)
@@ -109,11 +114,6 @@ class Exercise:
         recipe = Recipe.bind(name, **{**keys, **{key: str(size) for key, size in sizes.items()}})
         (rows,) = self.compute(recipe, at, self.length).values()
         return np.asarray(rows, np.float64)
-
-    def numbers(self, name: str) -> tuple[float, ...]:
-        """Return a parameter that is a list of numbers; empty where it is not given."""
-        value = self.recipe.values[name]
-        return tuple(float(str(item)) for item in value) if isinstance(value, tuple) else ()
 
     def parameter(self, name: str) -> list[float]:
         """Return the trained numbers of a plan, one for each head, given or drawn."""
@@ -174,10 +174,10 @@ def product(a: Sequence[float], b: Sequence[float]) -> tuple[str, float]:
     """Return a scalar product written out, and its value."""
     pairs = list(zip(a, b, strict=False))
     total = sum(x * y for x, y in pairs)
-    return f"{' + '.join(f'{_said(x)} x {_said(y)}' for x, y in pairs)} = {_said(total)}", total
+    return f"{' + '.join(f'{_short(x)} x {_short(y)}' for x, y in pairs)} = {_short(total)}", total
 
 
-def _said(value: float) -> str:
+def _short(value: float) -> str:
     return figure(value, DIGITS)
 
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-from pecli.spec.declaration import Param, Preset
-from pecli.spec.facts import USUAL_BASES
+from pecli.spec.declaration import USUAL_BASES, Param, Preset
 from pecli.spec.hooks import other_bases
 
 WIDEST = 1 << 16  # columns: more than any model has, and each takes some hundred digits to work out
@@ -49,8 +48,6 @@ Content = Annotated[
 
 
 Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift).", ge=0)]
-
-
 SPACING = Preset(
     "Frequencies from 1 down to, but not including, 1/base (paper), or to 1/base itself (endpoint).",
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},

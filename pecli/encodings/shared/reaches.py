@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
-from pecli.spec.hooks import Reach
+from collections.abc import Callable
+
+from pecli.spec.hooks import New, Reach
 from pecli.spec.recipe import Recipe
+
+
+def _always(new: New, longer: str, remedy: str = "") -> Callable[[Recipe], Reach]:
+    """Return the hook that gives one answer whatever the parameters."""
+    return lambda recipe: Reach(new, longer, remedy)
+
+
+biases = _always("biases", "the bias of each new distance, by the same formula")
+vectors = _always("vectors", "the trained rows as they are: far distances share the last")
+values = _always("values", "the same formula at the new positions")
+grid = _always("grid", "nothing: another grid is another table", "give a larger grid, or more points")
+content = _always("content", "the content of the new positions")
+nothing = _always("nothing", "nothing: the causal mask alone carries order")
 
 
 def phases(recipe: Recipe) -> Reach:
@@ -11,33 +26,3 @@ def phases(recipe: Recipe) -> Reach:
     if recipe.rows is not None:
         return grid(recipe)
     return Reach("phases", "sines and cosines of the new positions, by the same formula")
-
-
-def biases(recipe: Recipe) -> Reach:
-    """Say it of a bias that is computed at any distance."""
-    return Reach("biases", "the bias of each new distance, by the same formula")
-
-
-def vectors(recipe: Recipe) -> Reach:
-    """Say it of trained rows, one for each near distance or bucket of distances."""
-    return Reach("vectors", "the trained rows as they are: far distances share the last")
-
-
-def values(recipe: Recipe) -> Reach:
-    """Say it of numbers computed of the position itself."""
-    return Reach("values", "the same formula at the new positions")
-
-
-def grid(recipe: Recipe) -> Reach:
-    """Say it of the rows of a grid."""
-    return Reach("grid", "nothing: another grid is another table", "give a larger grid, or more points")
-
-
-def content(recipe: Recipe) -> Reach:
-    """Say it of rows that are made of the content around them."""
-    return Reach("content", "the content of the new positions")
-
-
-def nothing(recipe: Recipe) -> Reach:
-    """Say it where there are no values at all."""
-    return Reach("nothing", "nothing: the causal mask alone carries order")

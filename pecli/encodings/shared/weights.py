@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pecli.encodings.shared.kernel_types import Floats
+from pecli.encodings.shared.deferred import Floats, np, seeded
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
-from pecli.numbers.reader import open_numbers
+from pecli.numbers.reader import StoredArray, only_array, open_numbers
 from pecli.spec.declaration import Param
 from pecli.spec.parameter import When
 from pecli.spec.plans import Fixed, Role, nothing
-
-if TYPE_CHECKING:
-    from pecli.numbers.reader import StoredArray
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
 DRAWN: When = ("weights", (None,))
@@ -55,10 +52,6 @@ def draw(
     spread : float
         Multiplies the values.
     """
-    import numpy as np
-
-    from pecli.numbers import random as seeded
-
     if rule == "zeros":
         return np.zeros((stop - start, width))
     u = seeded.uniform(seeded.words(seed, start * width, (stop - start) * width, stream))
@@ -67,13 +60,11 @@ def draw(
 
 def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
     """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
-    from pecli.numbers.random import normal
-
     if rule == "uniform":
         return (2.0 * u - 1.0) * spread
     if rule == "truncated-normal":  # the part within two deviations: what redrawing until a value falls there gives
         u = TAIL + u * (1.0 - 2.0 * TAIL)
-    found = normal(u)
+    found = seeded.normal(u)
     found *= spread
     return found
 
@@ -153,7 +144,6 @@ def projection(
 
     @cache
     def read() -> tuple[Floats, Floats]:
-        import numpy as np
 
         file, what = WeightFile(path), f"{name} of {outputs} numbers for dim={inputs}"
         held = file.one(name, "weight")
@@ -187,8 +177,6 @@ class WeightFile:
 
     def one(self, *endings: str) -> StoredArray:
         """Return the array whose name ends so; see :func:`pecli.numbers.reader.only_array`."""
-        from pecli.numbers.reader import only_array
-
         return only_array(self.arrays, self.path, *endings)
 
     def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:

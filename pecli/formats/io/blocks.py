@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import Ordered, cores, run_threads
+from pecli.engine.threads import cores, ordered, run_threads
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.spec.tabular import Array, Tabular
@@ -187,7 +187,7 @@ def in_turn(
     """
     threads = min(options.threads, most_threads or options.threads, cores())
     slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
-    with Ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1) as found:
+    with closing(ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1)) as found:
         yield _reported(found, options)
 
 

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pecli.encodings.shared.kernel_types import Floats, Points
+from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
-from pecli.spec.board import Item, SmallTable, Step, count_text
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Reach, other_choices
+from pecli.spec.hooks import Item, Reach, SmallTable, Step, count_text, other_choices
 from pecli.spec.plans import Domain, Values
-from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
-
-
-def reach(recipe: Recipe) -> Reach:
-    """Say that new positions set further bits, and end where there is none."""
-    return Reach("values", "the bits of the new positions", "a wider dim holds more positions")
+REACH = Reach("values", "the bits of the new positions", "a wider dim holds more positions")
 
 
 @encoding(
@@ -37,11 +29,7 @@ def reach(recipe: Recipe) -> Reach:
     use_when="to show what sinusoids do continuously",
     not_when="in a model: neighbouring rows differ in many bits, and positions end with the last bit",
     place=3,
-    hooks={
-        "identify": ".identify:identify",
-        "lesson": ":lesson",
-        "extend": reach,
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": lambda recipe: REACH},
 )
 def binary(
     *,
@@ -54,8 +42,7 @@ def binary(
 ) -> Values:
     """Bits of the position, one column each."""
 
-    def at(points: Points) -> Floats:
-        import numpy as np
+    def at(points: dd.Points) -> Floats:
 
         number = points.whole()
         if code == "gray":
@@ -68,10 +55,10 @@ def binary(
     return Values(dim, at, domain=Domain(Fraction(0), Fraction(2**dim - 1), integral=True, remedy=remedy))
 
 
-def lesson(exercise: Exercise) -> Iterator[Step]:
+def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
     """Work out the bits of positions, and how many of them change between neighbours."""
     values = exercise.recipe.values
-    dim, gray, msb = int(str(values["dim"])), values["code"] == "gray", bool(values["msb"])
+    dim, gray, msb = values["dim"], values["code"] == "gray", values["msb"]
     largest = 2**dim - 1
     default = [p for p in ((3, 4) if gray else (13, 3, 4)) if p <= largest] or [0, 1]
     at = exercise.at(default)
@@ -105,10 +92,8 @@ def _change(a: int, b: int, dim: int) -> list[str | float]:
     return [*row, f"{codes[0]:0{width}b}", f"{codes[1]:0{width}b}", (codes[0] ^ codes[1]).bit_count()]
 
 
-def _all_changes(exercise: Exercise, largest: int, gray: bool) -> list[Item]:
+def _all_changes(exercise: lessons.Exercise, largest: int, gray: bool) -> list[Item]:
     """Return what the table's own neighbours differ in."""
-    import numpy as np
-
     count = min(largest + 1, 256)
     values = exercise.arrays([Fraction(p) for p in range(count)])["pe"]
     changes = (np.diff(values, axis=0) != 0).sum(axis=1)

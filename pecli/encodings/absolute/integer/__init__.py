@@ -6,20 +6,17 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import DoubleDouble, Points
+from pecli.encodings.shared.deferred import dd, lessons
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
-from pecli.spec.board import Step, short, three
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Change, instead
+from pecli.spec.hooks import Change, Step, instead, short, three
 from pecli.spec.plans import Values
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -37,12 +34,7 @@ if TYPE_CHECKING:
     use_when="as a baseline, or if the position itself is a feature",
     not_when="if neighbours must stay distinguishable in long sequences, or lengths grow",
     place=2,
-    hooks={
-        "identify": ".identify:identify",
-        "lesson": ":lesson",
-        "extend": reaches.values,
-        "mistakes": ":mistakes",
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.values, "mistakes": ":mistakes"},
 )
 def integer(
     *,
@@ -61,29 +53,25 @@ def integer(
     last = 1 if raw else (max_len or 2) - 1
 
     @lru_cache(maxsize=1)
-    def factors(unit: Fraction) -> DoubleDouble:
-        from pecli.numbers.double_double import from_decimal
+    def factors(unit: Fraction) -> dd.DoubleDouble:
 
         by = unit / last
         if scales is None:
-            return from_decimal([by])
+            return dd.from_decimal([by])
         over = CONTEXT.divide(Decimal(by.numerator), Decimal(by.denominator))
-        return from_decimal([CONTEXT.multiply(column, over) for column in powers_of_ratios(dim, scales)])
+        return dd.from_decimal([CONTEXT.multiply(column, over) for column in powers_of_ratios(dim, scales)])
 
-    def at(points: Points) -> DoubleDouble:
+    def at(points: dd.Points) -> dd.DoubleDouble:
         return points.by(factors(points.unit)).across(dim)
 
     return Values(dim, at)
 
 
-def lesson(exercise: Exercise) -> Iterator[Step]:
+def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
     """Work out p / (L - 1)."""
-    from pecli.encodings.shared.lessons import COLUMNS, by_position
-    from pecli.numbers.positions import fraction_text as text_of
-
     exercise = exercise.resolved(exercise.length or 10)
     values = exercise.recipe.values
-    last = None if values["max_len"] is None else int(str(values["max_len"])) - 1
+    last = None if values["max_len"] is None else values["max_len"] - 1
     ends = 9 if last is None else last
     at = exercise.at(sorted({0, (ends + 1) // 2, ends}))
     table = exercise.arrays(at)["pe"]
@@ -92,14 +80,14 @@ def lesson(exercise: Exercise) -> Iterator[Step]:
     else:
         lines = [f"PE({text_of(p)}) = {text_of(p)} / ({last + 1} - 1) = {three(float(p) / last)}" for p in at]
     yield Step("the position over the last one", lines)
-    scales, dim = values["scales"], int(str(values["dim"]))
+    scales, dim = values["scales"], values["dim"]
     if isinstance(scales, Decimal):
         lines = [
             f"column {i}: ({i}/{dim - 1})^{short(float(scales))} = {three((i / (dim - 1)) ** float(scales))}"
-            for i in range(min(dim, COLUMNS))
+            for i in range(min(dim, lessons.COLUMNS))
         ]
         yield Step("a scale for each column", lines)
-    yield Step("one row for each position", [by_position(at, table)])
+    yield Step("one row for each position", [lessons.by_position(at, table)])
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

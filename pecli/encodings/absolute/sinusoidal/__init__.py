@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import NDArray, lessons, np
 from pecli.encodings.shared.parameters import OTHER_BASES, SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import other_choices, other_orders
+from pecli.spec.hooks import (
+    Equation,
+    Matrix,
+    Rescaling,
+    SmallTable,
+    Step,
+    joined,
+    off_by,
+    other_choices,
+    other_orders,
+    short,
+    three,
+)
 from pecli.spec.plans import Band, Waves
 from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
-    from pecli.encodings.rotary.rope.scaling import Scaling
-    from pecli.spec.hooks import Rescaling
+    from pecli.encodings.rotary.rope.scalings import Scaling
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
-
-
 Odd = Literal["error", "truncate", "pad", "round-up"]
-
-
 _PAPER: dict[str, object] = {"shift": "0", "order": "interleaved"}
-
-
 _MARIAN: dict[str, object] = {"shift": "0", "order": "sin-cos", "odd": "truncate"}
-
-
 _FAIRSEQ: dict[str, object] = {"shift": "1", "order": "sin-cos", "odd": "pad", "pad_row": "1"}
-
-
 _TIMESCALES: dict[str, object] = {"min_timescale": "1", "max_timescale": "10000", "order": "sin-cos"}
-
-
 CONVENTIONS: dict[str, dict[str, object]] = {
     "paper": _PAPER,
     "tensor2tensor": {**_TIMESCALES, "odd": "pad"},
@@ -79,15 +81,12 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "layout": ".identify:layout",
         "differences": ".identify:differences",
         "mistakes": ".identify:mistakes",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "scale": ":scale",
         "extend": reaches.phases,
         "code": ":code",
     },
-    presets=(
-        Preset("Spacing, column order and treatment of an odd dim, as in this framework.", CONVENTIONS),
-        SPACING,
-    ),
+    presets=(Preset("Spacing, column order and treatment of an odd dim, as in this framework.", CONVENTIONS), SPACING),
 )
 def sinusoidal(
     *,
@@ -180,7 +179,6 @@ _SHORT = Context(prec=17)
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     """Return the scalings of a sinusoid with these keys; time scales have none."""
     from pecli.encodings.rotary.rope.scalings import SCALINGS
-    from pecli.spec.hooks import Rescaling
 
     if "max-timescale" in keys:
         return {}
@@ -234,10 +232,124 @@ def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module that makes the table; None for what has more than an order, a base and a spacing."""
     from pecli.encodings.shared.code import ADD_ROWS, knows, module, number
 
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     if not knows(recipe, ("dim", "base", "order", "shift")) or values["dim"] % 2:
         return None
     sin, cos = COLUMNS[values["order"]]
     half = "(DIM // 2)" if not values["shift"] else f"(DIM // 2 - {values['shift']})"
     made = TABLE.format(dim=values["dim"], base=number(values["base"]), half=half, sin=sin, cos=cos)
     return module(recipe, framework, made, ADD_ROWS)
+
+
+CHECKED_POSITIONS = 64  # positions at which a property is checked
+
+
+def lesson(exercise: lessons.Exercise) -> list[Step]:
+    """Work out a sinusoid: frequencies, angles, each value, the rows, what a shift does."""
+    recipe, plan = exercise.recipe, exercise.plan
+    at = exercise.at((0, 1, 2))
+    values = exercise.arrays(at)["pe"]
+    every = lessons.pairs_of(plan)
+    pairs = every[: lessons.PAIRS]
+    found = [
+        _rules(recipe, plan, pairs),
+        Step("angles, position times frequency", [lessons.angle_table(plan, pairs, at)]),
+        Step("sines and cosines of the angles", _cells(recipe, pairs, at, values)),
+        Step("one row for each position", [lessons.by_position(at, values)]),
+    ]
+    whole = [p for p in pairs if p.sin is not None and p.cos is not None]
+    if whole and not plan.blank:
+        found += [_shift(exercise, whole, at), *_differences(exercise)]
+        if all(p.sin is not None and p.cos is not None for p in every):
+            found.append(_products(exercise))
+    return found
+
+
+def _rules(recipe: Recipe, plan: Waves, pairs: Sequence[lessons.Pair]) -> Step:
+    keys = recipe.keys()
+    simple = all(keys.get(k, v) == v for k, v in (("shift", "0"), ("scale", "1"), ("turns", "false")))
+    if not simple or "base" not in keys or plan.width % 2:
+        return lessons.frequency_step(plan, pairs)
+    lines = [
+        f"w_{p.index} = 1 / {keys['base']}^({2 * p.index}/{plan.width}) = {short(p.frequency)}, "
+        f"one turn in {short(2 * math.pi / p.frequency)} positions"
+        for p in pairs
+    ]
+    total = plan.width // 2
+    if total > len(pairs):
+        w = float(plan.frequencies[-1])
+        lines.append(f".. to w_{total - 1} = {short(w)}, one turn in {short(2 * math.pi / w)} positions")
+    return Step("a frequency for each pair of columns, in radians per position", lines)
+
+
+def _cells(recipe: Recipe, pairs: Sequence[lessons.Pair], at: Sequence[Fraction], values: NDArray[Any]) -> list[str]:
+    size = recipe.keys().get("amplitude", "1")
+    factor = "" if size == "1" else f"{size} "
+    lines = []
+    for pair in pairs[:2]:
+        for name, column in (("sin", pair.sin), ("cos", pair.cos)):
+            for k, p in enumerate(at if column is not None else ()):
+                angle = short(float(p) * pair.frequency)
+                product = f"{text_of(p)} x {short(pair.frequency)}"
+                lines.append(
+                    f"PE({text_of(p)}, {column}) = {factor}{name}({product}) = {factor}{name}({angle}) "
+                    f"= {three(float(values[k, column]))}"
+                )
+    return lines
+
+
+def _shift(exercise: lessons.Exercise, pairs: Sequence[lessons.Pair], at: Sequence[Fraction]) -> Step:
+    """Show M_k with PE(p + k) = M_k PE(p): the same at every position."""
+    p, k = (at[0], at[1] - at[0]) if len(at) > 1 else (at[0], Fraction(1))
+    tried = [p + j for j in range(CHECKED_POSITIONS)]
+    before = exercise.arrays(tried)["pe"]
+    after = exercise.arrays([t + k for t in tried])["pe"]
+    items: list[str | Equation | SmallTable] = [
+        "each pair is turned by k w_i radians, so one matrix takes every row to the row k further:",
+        "M_k = [ cos(k w_i)  sin(k w_i); -sin(k w_i)  cos(k w_i) ] on (sin, cos)",
+    ]
+    worst = 0.0
+    name, last = text_of(k), len(tried) // 2
+    for i, pair in enumerate(pairs):
+        c, s = math.cos(float(k) * pair.frequency), math.sin(float(k) * pair.frequency)
+        columns = np.array([pair.sin, pair.cos], np.int64)
+        matrix = np.array([[c, s], [-s, c]])
+        worst = max(worst, float(np.abs(before[:, columns] @ matrix.T - after[:, columns]).max()))
+        for row in (0, last) if i == 0 else (0,):
+            terms: list[Matrix | str] = [
+                Matrix(f"M_{name}, w_{pair.index}", matrix.tolist()),
+                Matrix(f"PE({text_of(tried[row])})", before[row, columns][:, None].tolist()),
+                "=",
+                Matrix(f"PE({text_of(tried[row] + k)})", after[row, columns][:, None].tolist()),
+            ]
+            items.append(Equation(terms))
+    where = f"{text_of(tried[0])} to {text_of(tried[-1])}"
+    items.append(f"checked at positions {where}: the largest difference is {off_by(worst)}")
+    return Step(f"the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
+
+
+def _differences(exercise: lessons.Exercise) -> Iterator[Step]:
+    """Show that differences of rows are not alike, where they are not: whole turns make no difference."""
+    zero, five, ten = exercise.arrays([Fraction(p) for p in (0, 5, 10)])["pe"]
+    if np.allclose(five - zero, ten - five):
+        return
+    lines = [
+        f"PE(5) - PE(0)  = {joined((five - zero)[:4])}",
+        f"PE(10) - PE(5) = {joined((ten - five)[:4])}",
+        "the same distance and yet another difference: it is the matrix that is the same, not the difference",
+    ]
+    yield Step("what does not hold", lines)
+
+
+def _products(exercise: lessons.Exercise) -> Step:
+    """Show that the product of two rows depends on their distance."""
+    at = [Fraction(p) for p in (0, 1, 10, 100)]
+    rows, further = (exercise.arrays([p + k for p in at])["pe"] for k in (0, 3))
+    products = np.einsum("ij,ij->i", rows, further)
+    grid = SmallTable(
+        ["p", "PE(p) . PE(p + 3)"], [[text_of(p), float(v)] for p, v in zip(at, products, strict=True)], None
+    )
+    size = float(exercise.recipe.keys().get("amplitude", "1")) ** 2
+    times = "" if size == 1 else f"{short(size)} times "
+    note = f"sin a sin b + cos a cos b = cos(a - b): {times}a sum of cos(3 w_i), whatever p is"
+    return Step("the product of two rows depends on their distance", [grid, note])

@@ -5,31 +5,26 @@ H heads.  The distance is key minus query.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
-from pecli.encodings.shared.kernel_types import Floats, Points, Real
+from pecli.encodings.shared.deferred import Floats, NDArray, Real, dd, lessons, np, rounding
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Change, other_choices, other_values
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text, other_choices, other_values
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
-
-
 Arithmetic = Literal["exact", "float32", "bfloat16"]
 
 CONVENTIONS = {
@@ -61,7 +56,7 @@ CONVENTIONS = {
     hooks={
         "identify": ".identify:identify",
         "words": ".identify:words",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "extend": reaches.biases,
         "mistakes": ":mistakes",
         "code": ":code",
@@ -132,12 +127,12 @@ def alibi(
     stored = "bfloat16" if arithmetic == "bfloat16" and slope_dtype == "exact" else slope_dtype
     exact = as_stored(found, stored) + [Fraction(0)] * (heads - active)
 
-    def penalty(points: Points, chosen: range) -> Real:
+    def penalty(points: dd.Points, chosen: range) -> Real:
         if arithmetic == "exact":
             return points.times([exact[h] for h in chosen]).T
         return _rounded_products(points, [exact[h] for h in chosen], arithmetic)
 
-    def symmetric(distances: Points, chosen: range) -> Real:
+    def symmetric(distances: dd.Points, chosen: range) -> Real:
         return minus(penalty(distances.size(), chosen))
 
     return Bias(
@@ -187,24 +182,17 @@ def as_stored(values: Sequence[Fraction], dtype: SlopeType) -> list[Fraction]:
     if dtype == "exact" or not values:
         return list(values)
 
-    from pecli.numbers.double_double import from_decimal
-    from pecli.numbers.rounding import narrow, widen
-
-    pair = from_decimal(values)
-    return [Fraction(value) for value in widen(narrow(pair.hi, pair.lo, dtype), dtype).tolist()]
+    pair = dd.from_decimal(values)
+    return [Fraction(value) for value in rounding.widen(rounding.narrow(pair.hi, pair.lo, dtype), dtype).tolist()]
 
 
-def _rounded_products(points: Points, slopes: Sequence[Fraction], dtype: SlopeType) -> Floats:
+def _rounded_products(points: dd.Points, slopes: Sequence[Fraction], dtype: SlopeType) -> Floats:
     """Return slopes times positions, (heads, m), both factors and the product rounded to `dtype`."""
-    import numpy as np
-
-    from pecli.numbers.rounding import narrow, widen
-
     exact = points.times([Fraction(1)])
-    where = widen(narrow(exact.hi[:, 0], exact.lo[:, 0], dtype), dtype)
+    where = rounding.widen(rounding.narrow(exact.hi[:, 0], exact.lo[:, 0], dtype), dtype)
     factors = np.array([float(slope) for slope in slopes])
     # two significands of at most 24 bits: float64 holds their product
-    return widen(narrow(factors[:, None] * where, None, dtype), dtype)
+    return rounding.widen(rounding.narrow(factors[:, None] * where, None, dtype), dtype)
 
 
 CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
@@ -212,8 +200,6 @@ CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
 
 def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
     """Return other functions of the distance, by what they are called."""
-    import numpy as np
-
     found: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
         "the distance is squared": np.square,
         "the square root of the distance is taken": np.sqrt,
@@ -253,8 +239,6 @@ def _distanced(
     function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
 ) -> NDArray[np.float64]:
     """Return a penalty of another distance, which it holds itself: its row's smallest one is that of distance 1."""
-    import numpy as np
-
     if name != "bias":
         return values
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
@@ -265,8 +249,6 @@ def _distanced(
 
 def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
     """Return a square penalty, head by head, whose sign is changed for keys after their query."""
-    import numpy as np
-
     keys = np.arange(values.shape[-1])
     queries = (first + np.arange(len(values))) % len(keys)
     return np.where(keys > queries[:, None], -values, values) if name == "bias" and values.ndim == 2 else values
@@ -301,6 +283,73 @@ def code(recipe: Recipe, framework: str) -> str | None:
 
     if not knows(recipe, ("heads", "bias_max")):
         return None
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     made = TABLE.format(heads=values["heads"], most=number(values["bias_max"]))
     return module(recipe, framework, made, ADD_BIAS)
+
+
+HEADS = 16  # slopes that fit a board
+
+
+def lesson(exercise: lessons.Exercise) -> list[Step]:
+    """Work out ALiBi: slopes, one row of head 0, its matrix, what the softmax makes of it."""
+    recipe, plan = exercise.recipe, exercise.plan
+    at = exercise.places()
+    exact = list(plan.slopes())
+    bias = exercise.arrays(at)["bias"]
+    query = len(at) // 2
+    how = recipe.keys().get("bias", "symmetric")
+    cells = [_cell(how, exact[0], at, query, key, float(bias[0, query, key])) for key in range(len(at))]
+    return [
+        Step("a slope for each head", _slope_lines(exact)),
+        Step(f"one row, the query at position {text_of(at[query])}, head 0 (m = {exact_text(exact[0])})", cells),
+        Step("the matrix of head 0, added to the logits q_i . k_j / sqrt(d)", [lessons.matrix_table(at, bias[0])]),
+        Step("what it leaves of equal logits, the softmax of that row", _softmax(how, at, bias, query)),
+    ]
+
+
+def _slope_lines(exact: Sequence[Fraction]) -> list[str]:
+    lines = []
+    for head, slope in enumerate(exact[:HEADS]):
+        power = power_of_two(slope)
+        lines.append(f"head {head}: m_{head + 1} = {f'2^({power}) = ' if power is not None else ''}{exact_text(slope)}")
+    if len(exact) > HEADS:
+        lines.append(f".. {len(exact)} heads in all; pecli inspect --json has every slope")
+    return lines
+
+
+def power_of_two(slope: Fraction) -> Fraction | None:
+    """Return the exponent x with slope = 2^x, a fraction of small numbers; None if there is none."""
+    if slope <= 0:
+        return None
+    exponent = math.log2(float(slope))
+    simple = Fraction(exponent).limit_denominator(256)
+    return simple if abs(float(simple) - exponent) < 1e-12 else None
+
+
+def _cell(how: str, slope: Fraction, at: Sequence[Fraction], query: int, key: int, value: float) -> str:
+    m, i, j, last = exact_text(slope), text_of(at[query]), text_of(at[key]), text_of(at[-1])
+    if value == -np.inf:
+        return f"key {j}: after the query, -inf"
+    if how == "key-position":
+        return f"key {j}: {m} x {j} = {exact_text(value)}"
+    if how == "last-key":
+        return f"key {j}: {m} x ({j} - {last}) = {exact_text(value)}"
+    size = text_of(abs(at[key] - at[query]))
+    return f"key {j}: -{m} x |{j} - {i}| = -{m} x {size} = {exact_text(value)}"
+
+
+def _softmax(how: str, at: Sequence[Fraction], bias: NDArray[np.float64], query: int) -> list[Item]:
+    """Return the weights; a bias by the key's position alone is only meant under a causal mask."""
+    if how == "symmetric":
+        return [_weights(at, bias[:, query])]
+    seen = np.where([key <= at[query] for key in at], bias[:, query], -np.inf)
+    return ["keys after the query are masked, as in the decoders that this form is for", _weights(at, seen)]
+
+
+def _weights(at: Sequence[Fraction], bias: NDArray[np.float64]) -> SmallTable:
+    rows: list[list[str | float]] = []
+    for head in dict.fromkeys((0, len(bias) - 1)):
+        size = np.exp(bias[head] - bias[head].max())
+        rows.append([f"head {head}", *(size / size.sum()).tolist()])
+    return SmallTable(["key", *map(text_of, at)], rows)

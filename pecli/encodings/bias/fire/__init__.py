@@ -5,25 +5,21 @@ H heads.  The distance is key minus query; i is the query's position.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated
+from functools import cache, cached_property, lru_cache
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.kernel_types import Floats, Integers, Points
+from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
-from pecli.spec.board import Item, Step, exact_text, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Item, Step, exact_text, short
 from pecli.spec.plans import Bias, Domain, Fixed, nothing
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 @encoding(
@@ -87,10 +83,10 @@ def fire(
     def ratios() -> Ratios:
         return Ratios(network().c, network().threshold, Fraction(epsilon))
 
-    def value(queries: Points, keys: Points, chosen: range) -> Floats:
+    def value(queries: dd.Points, keys: dd.Points, chosen: range) -> Floats:
         return network().of(ratios(), queries, keys, chosen)
 
-    def shared(queries: Points, keys: Points) -> Floats:
+    def shared(queries: dd.Points, keys: dd.Points) -> Floats:
         found: Floats = ratios().numerators(queries, keys) / ratios().divisors(queries)[:, None]
         return found
 
@@ -112,6 +108,10 @@ def _arrays(network: Callable[[], Network], heads: int, hidden: int) -> tuple[Fi
         Fixed("weight2", (heads, hidden), ("head", "unit"), lambda a, b: network().second[a:b]),
         Fixed("bias2", (heads,), ("head",), lambda a, b: network().bias2[a:b]),
     )
+
+
+SHORTEST, LONGEST = 1 << 14, 1 << 22
+"""Distances of a table of logarithms that is kept: at least, so that few are made; at most, 32 MiB."""
 
 
 class Network:
@@ -154,21 +154,14 @@ class Network:
         length = numbers.get("init_L", threshold) * numbers.get("L_multiplier", Fraction(1))
         return cls(first, bias1, second, bias2, abs(numbers.get("c", c)), abs(length))
 
-    def of(self, ratios: Ratios, queries: Points, keys: Points, heads: range) -> Floats:
+    def of(self, ratios: Ratios, queries: dd.Points, keys: dd.Points, heads: range) -> Floats:
         """Return the values, (heads, q, k)."""
-        import numpy as np
-
         numerators, divisors = ratios.numerators(queries, keys), ratios.divisors(queries)
         bends, slopes, offsets = self._pieces
         step = even_step(queries, keys)
         if step is None:
-            return np.stack(
-                [
-                    self._windows(row[None], divisor, heads)[:, 0]
-                    for row, divisor in zip(numerators, divisors, strict=True)
-                ],
-                1,
-            )
+            alike = zip(numerators, divisors, strict=True)
+            return np.stack([self._windows(row[None], divisor, heads)[:, 0] for row, divisor in alike], 1)
         if divisors[0] == divisors[-1]:  # they rise with the query: these rows are windows of one vector
             return self._windows(numerators, divisors[0], heads)
         counts, order = self._runs(ratios, queries, keys, step, bends, divisors)
@@ -181,30 +174,23 @@ class Network:
 
     def _windows(self, numerators: Floats, divisor: float, heads: range) -> Floats:
         """Return the values of queries that are alike, (heads, q, k), as views of one vector a head."""
-        import numpy as np
-
         bends, slopes, offsets = self._pieces
         keys = numerators.shape[1]
         # the first row, and what each later row begins with: the whole vector, from right to left
         vector = np.concatenate((numerators[:0:-1, 0], numerators[0]))
         piece = np.searchsorted(bends * divisor, vector, side="left")
         rows = [(slopes[h] / divisor)[piece] * vector + offsets[h][piece] for h in heads]
-        return (
-            np.stack([np.lib.stride_tricks.sliding_window_view(row, keys)[::-1] for row in rows])
-            if len(rows) > 1
-            else (np.lib.stride_tricks.sliding_window_view(rows[0], keys)[None, ::-1])
-        )
+        views = [np.lib.stride_tricks.sliding_window_view(row, keys)[::-1] for row in rows]
+        return np.stack(views) if len(views) > 1 else views[0][None]
 
     def _runs(
-        self, ratios: Ratios, queries: Points, keys: Points, step: int, bends: Floats, divisors: Floats
+        self, ratios: Ratios, queries: dd.Points, keys: dd.Points, step: int, bends: Floats, divisors: Floats
     ) -> tuple[Integers, Integers]:
         """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
-        import numpy as np
-
-        kept = ratios.by_distance(keys.unit * abs(step))
         place = (queries.multiples - keys.multiples[0]) // step  # where each query stands among the keys
         farthest = int(max(np.abs(place).max(), np.abs(len(keys) - 1 - place).max()))
-        ends = np.searchsorted(kept(0, farthest + 1), bends * divisors[:, None], side="right")  # (q, m), rising
+        kept = ratios.by_distance(keys.unit * abs(step), 0, farthest + 1)
+        ends = np.searchsorted(kept, bends * divisors[:, None], side="right")  # (q, m), rising
         cuts = np.concatenate((place[:, None] + 1 - ends[:, ::-1], place[:, None] + ends), axis=1)
         cuts = np.clip(cuts, 0, len(keys))
         edges = np.concatenate((np.zeros((len(place), 1), np.int64), cuts, np.full((len(place), 1), len(keys))), axis=1)
@@ -214,8 +200,6 @@ class Network:
     @cached_property
     def _pieces(self) -> tuple[Floats, Floats, Floats]:
         """Return the bends of the function for x > 0, and slope and offset of each piece, (heads, m + 1)."""
-        import numpy as np
-
         some = self.first != 0.0
         bend = np.where(some, -self.bias1 / np.where(some, self.first, 1.0), 0.0)
         bends = np.unique(bend[some & (bend > 0.0)])
@@ -234,44 +218,15 @@ class Network:
         return bends, slopes, offsets
 
 
-class Kept:
-    """Values of a function at 0, 1, 2, .., computed in stretches that are kept."""
-
-    STRETCH = 1 << 14
-
-    def __init__(self, function: Callable[[Integers], Floats]) -> None:
-        self._function = function
-        self._held: dict[int, Floats] = {}
-        self._lock = threading.Lock()
-
-    def __call__(self, start: int, stop: int) -> Floats:
-        """Return the values at `start` to `stop`, at least one."""
-        import numpy as np
-
-        size = self.STRETCH
-        numbers = range(start // size, -(-stop // size))
-        with self._lock:
-            for number in numbers:
-                if number not in self._held:
-                    self._held[number] = self._function(np.arange(number * size, (number + 1) * size, dtype=np.int64))
-        parts = [self._held[number] for number in numbers]
-        whole = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        offset = numbers.start * size
-        return whole[start - offset : stop - offset]
-
-
 class Ratios:
     """The two logarithms that x is the quotient of, each correctly rounded but for about one in 2^40."""
 
     def __init__(self, c: Fraction, threshold: Fraction, epsilon: Fraction) -> None:
         self.c, self.threshold, self.epsilon = c, threshold, epsilon
-        self._lock = threading.Lock()
-        self._kept: dict[tuple[str, Fraction, Fraction], Kept] = {}
+        self._table = lru_cache(maxsize=2)(lambda unit, count: self._logarithm(np.arange(count), unit))
 
-    def numerators(self, queries: Points, keys: Points) -> Floats:
+    def numerators(self, queries: dd.Points, keys: dd.Points) -> Floats:
         """Return ln(c abs(key - query) + 1), (q, k); of evenly spaced positions a view of one vector."""
-        import numpy as np
-
         step = even_step(queries, keys)
         if step is None:
             sizes = np.abs(keys.multiples[None, :] - queries.multiples[:, None])
@@ -279,56 +234,40 @@ class Ratios:
             values: Floats = self._logarithm(found, keys.unit)[places].reshape(sizes.shape)
             return values
         first = int(keys.multiples[0] - queries.multiples[-1]) // step
-        last = first + len(queries) + len(keys) - 2
-        kept = self.by_distance(keys.unit * abs(step))
-        parts = []
-        if first < 0:
-            parts.append(kept(max(1, -last), 1 - first)[::-1])
-        if last >= 0:
-            parts.append(kept(max(0, first), last + 1))
-        return np.lib.stride_tricks.sliding_window_view(np.concatenate(parts), len(keys))[::-1]
+        last, unit = first + len(queries) + len(keys) - 2, keys.unit * abs(step)
+        before = self.by_distance(unit, max(1, -last), 1 - first)[::-1]
+        after = self.by_distance(unit, max(0, first), last + 1)
+        return np.lib.stride_tricks.sliding_window_view(np.concatenate([before, after]), len(keys))[::-1]
 
-    def by_distance(self, unit: Fraction) -> Kept:
-        """Return the numerators of distances 0, 1, 2, .. of this unit."""
-        return self._keep("distance", unit, Fraction(0), lambda numbers: self._logarithm(numbers, unit))
+    def by_distance(self, unit: Fraction, low: int, high: int) -> Floats:
+        """Return the numerators of distances `low` to `high` - 1 of this unit; none where those are below 1."""
+        low, high = max(low, 0), max(high, 0)
+        if high > LONGEST:
+            return self._logarithm(np.arange(low, high), unit)
+        found: Floats = self._table(unit, max(SHORTEST, 1 << high.bit_length()))[low:high]
+        return found
 
-    def divisors(self, queries: Points) -> Floats:
+    def divisors(self, queries: dd.Points) -> Floats:
         """Return ln(c max(threshold, i) + 1) + epsilon, (q,)."""
         step = even_step(queries, queries)
         if step is None or step < 0:
             return self._divisor(queries.multiples, queries.unit, Fraction(0))
         start, rest = divmod(int(queries.multiples[0]), step)
-        unit, offset = queries.unit * step, queries.unit * rest
-        kept = self._keep("query", unit, offset, lambda numbers: self._divisor(numbers, unit, offset))
-        return kept(start, start + len(queries))
-
-    def _keep(self, kind: str, unit: Fraction, offset: Fraction, function: Callable[[Integers], Floats]) -> Kept:
-        with self._lock:
-            return self._kept.setdefault((kind, unit, offset), Kept(function))
+        return self._divisor(np.arange(start, start + len(queries)), queries.unit * step, queries.unit * rest)
 
     def _logarithm(self, multiples: Integers, unit: Fraction) -> Floats:
-        from pecli.numbers import double_double as elementary
-        from pecli.numbers.double_double import Points
-
-        return elementary.log1p(Points(multiples, unit).times([self.c])).hi[:, 0]
+        return dd.log1p(dd.Points(multiples, unit).times([self.c])).hi[:, 0]
 
     def _divisor(self, multiples: Integers, unit: Fraction, offset: Fraction) -> Floats:
-        import numpy as np
-
-        from pecli.numbers import double_double as elementary
-        from pecli.numbers.double_double import DoubleDouble, Points, add, from_decimal
-
-        grown = add(Points(multiples, unit).times([self.c]), from_decimal([offset * self.c]))
-        least = from_decimal([self.threshold * self.c])
+        grown = dd.add(dd.Points(multiples, unit).times([self.c]), dd.from_decimal([offset * self.c]))
+        least = dd.from_decimal([self.threshold * self.c])
         below = grown.hi < least.hi
-        argument = DoubleDouble(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
-        return add(elementary.log1p(argument), from_decimal([self.epsilon])).hi[:, 0]
+        argument = dd.DoubleDouble(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
+        return dd.add(dd.log1p(argument), dd.from_decimal([self.epsilon])).hi[:, 0]
 
 
-def even_step(queries: Points, keys: Points) -> int | None:
+def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
     """Return the common step of queries and keys, as multiples of their unit; None where there is none."""
-    import numpy as np
-
     steps = {int(p.multiples[1] - p.multiples[0]) for p in (queries, keys) if len(p) > 1}
     if len(steps) > 1 or 0 in steps:
         return None
@@ -340,17 +279,14 @@ def even_step(queries: Points, keys: Points) -> int | None:
     return step if int(keys.multiples[0] - queries.multiples[0]) % step == 0 else None
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the shares of one query's distances, and the network's line through them."""
-    from pecli.encodings.shared.lessons import matrix_table
-    from pecli.numbers.positions import fraction_text as text_of
-
     at = exercise.places()
     arrays = exercise.arrays(at)
     values = exercise.recipe.values
-    c, threshold, epsilon = (float(str(values[name])) for name in ("c", "threshold", "epsilon"))
+    c, threshold, epsilon = (float(values[name]) for name in ("c", "threshold", "epsilon"))
     if values["weights"] is not None:  # its file may hold other numbers
-        return [Step("x of each query and key", [matrix_table(at, arrays["x"])]), *_network(exercise, at)]
+        return [Step("x of each query and key", [lessons.matrix_table(at, arrays["x"])]), *_network(exercise, at)]
     last = at[-1]
     below = f"(ln({short(c)} x {short(max(threshold, float(last)))} + 1) + {short(epsilon)})"
     lines: list[Item] = [
@@ -364,22 +300,17 @@ def lesson(exercise: Exercise) -> list[Step]:
             "the logarithm of the distance, as a share of that of the query's position",
             [f"a query before {limit} counts as {limit}; from there on x depends on the query as well", *lines],
         ),
-        Step("x of each query and key", [matrix_table(at, arrays["x"])]),
+        Step("x of each query and key", [lessons.matrix_table(at, arrays["x"])]),
         *_network(exercise, at),
     ]
 
 
-def _network(exercise: Exercise, at: list[Fraction]) -> list[Step]:
+def _network(exercise: lessons.Exercise, at: list[Fraction]) -> list[Step]:
     """Return what the network makes of x in head 0: a line between the bends of its units."""
-    import numpy as np
-
-    from pecli.encodings.shared.lessons import matrix_table
-    from pecli.numbers.positions import fraction_text as text_of
-
     arrays = exercise.arrays(at)
     if "bias" not in arrays:
         return []
-    trained = {fixed.name: np.asarray(fixed.values(0, fixed.shape[0])) for fixed in exercise.recipe.plan.fixed}
+    trained = {fixed.name: np.asarray(fixed.values(0, fixed.shape[0])) for fixed in exercise.plan.fixed}
     first, start, second, bias = (trained[name] for name in ("weight1", "bias1", "weight2", "bias2"))
     lines: list[Item] = []
     for key, x, found in zip(at, arrays["x"][-1].tolist(), arrays["bias"][0, -1].tolist(), strict=True):
@@ -397,6 +328,6 @@ def _network(exercise: Exercise, at: list[Fraction]) -> list[Step]:
             "head 0 of the network, W2 max(0, W1 x + b1) + b2",
             ["units above 0 add up to a line: (the sum of their W2 W1) x + (the sum of their W2 b1, and b2)", *lines],
         ),
-        Step("the bias of head 0, added to the logits", [matrix_table(at, arrays["bias"][0])]),
+        Step("the bias of head 0, added to the logits", [lessons.matrix_table(at, arrays["bias"][0])]),
         Step("what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
     ]

@@ -3,35 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
+from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
-from pecli.encodings.shared.kernel_types import Points, Real
+from pecli.encodings.shared.deferred import Real, dd, lessons
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
-from pecli.spec.board import Step, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Change, Effect, Reach
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Change, Effect, Reach, Step, short
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 
 def reach(recipe: Recipe) -> Reach:
     """Say that the kernel weighs far keys, or its logarithm is added."""
-    longer = "the bias of each new distance, by the same formula"
-    return Reach("biases", longer, multiplies=recipe.values["apply"] == "multiply")
-
-
-def effect(recipe: Recipe) -> Effect:
-    """Say whether the kernel multiplies logits or its logarithm is added."""
-    return Effect(logits="multiply" if recipe.values["apply"] == "multiply" else "add")
+    return replace(reaches.biases(recipe), multiplies=recipe.values["apply"] == "multiply")
 
 
 @encoding(
@@ -54,7 +45,7 @@ def effect(recipe: Recipe) -> Effect:
         "mistakes": ":mistakes",
         "lesson": ":lesson",
         "extend": reach,
-        "apply": effect,
+        "apply": lambda recipe: Effect(logits="add" if recipe.values["apply"] == "log" else "multiply"),
     },
 )
 def gaussian(
@@ -75,25 +66,21 @@ def gaussian(
     widths = each_head("sigma", sigma, heads)
     factors = [1 / (2 * width * width) for width in widths]
 
-    def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers import double_double as elementary
-        from pecli.numbers.double_double import DoubleDouble, from_decimal
+    def value(distances: dd.Points, chosen: range) -> Real:
 
         size = distances.size().times([Fraction(1)]).T
-        exponent = minus(size * size * from_decimal([factors[h] for h in chosen])[:, None])
-        assert isinstance(exponent, DoubleDouble)
-        return exponent if apply == "log" else elementary.exp(exponent)
+        exponent = minus(size * size * dd.from_decimal([factors[h] for h in chosen])[:, None])
+        assert isinstance(exponent, dd.DoubleDouble)
+        return exponent if apply == "log" else dd.exp(exponent)
 
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
-def lesson(exercise: Exercise) -> Iterator[Step]:
+def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
     """Work out the weight that falls with the square of the distance."""
-    from pecli.encodings.shared.lessons import matrix_table, one_row
-
     at = exercise.places()
     bias = exercise.arrays(at)["bias"]
-    sigma = short(float(exercise.numbers("sigma")[0]))
+    sigma = short(float(exercise.values["sigma"][0]))
     multiply = exercise.recipe.values["apply"] == "multiply"
 
     def cell(distance: float) -> str:
@@ -101,8 +88,8 @@ def lesson(exercise: Exercise) -> Iterator[Step]:
         return f"exp({exponent})" if multiply else exponent
 
     what = "multiplies the logits" if multiply else "is added to the logits"
-    yield Step(f"one row of head 0, sigma = {sigma}", one_row(at, bias[0], cell))
-    yield Step(f"the matrix of head 0, which {what}", [matrix_table(at, bias[0])])
+    yield Step(f"one row of head 0, sigma = {sigma}", lessons.one_row(at, bias[0], cell))
+    yield Step(f"the matrix of head 0, which {what}", [lessons.matrix_table(at, bias[0])])
     if multiply and len(at) > 1:
         weight = float(bias[0][0, 1])
         note = "a negative logit is weakened too, and so it grows: multiplied weights are no mask; their logarithm is"

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
-from pecli.encodings.shared.kernel_types import DoubleDouble, Points, Real
+from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw
 from pecli.errors import BadParameter
-from pecli.spec.board import SmallTable, Step, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import SmallTable, Step, short
 from pecli.spec.plans import Bias, Fixed
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
 
@@ -39,11 +35,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     use_when="as ALiBi, with slopes that are trained",
     not_when="if positions should have no trained parameters",
     place=2,
-    hooks={
-        "identify": ".identify:identify",
-        "lesson": ":lesson",
-        "extend": reaches.biases,
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases},
 )
 def kerple(
     *,
@@ -75,13 +67,11 @@ def kerple(
     if kind == "power" and max(second) > 2:
         raise BadParameter("r2", f"{float(max(second)):g}", "must be at most 2 with kind=power")
 
-    def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers import double_double as elementary
-        from pecli.numbers.double_double import from_decimal
+    def value(distances: dd.Points, chosen: range) -> Real:
 
-        scale = from_decimal([first[h] for h in chosen])[:, None]
+        scale = dd.from_decimal([first[h] for h in chosen])[:, None]
         if kind == "log":
-            grown = elementary.log1p(distances.size().times([second[h] for h in chosen]).T)
+            grown = dd.log1p(distances.size().times([second[h] for h in chosen]).T)
         else:
             grown = _powers(distances, [second[h] for h in chosen])
         return minus(scale * grown)
@@ -89,18 +79,13 @@ def kerple(
     return Bias(heads, value, even=True, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
 
 
-def _powers(distances: Points, exponents: list[Fraction]) -> DoubleDouble:
+def _powers(distances: dd.Points, exponents: list[Fraction]) -> dd.DoubleDouble:
     """Return abs(distance)^exponent, (heads, m); the logarithm has no value at distance 0."""
-    import numpy as np
-
-    from pecli.numbers import double_double as elementary
-    from pecli.numbers.double_double import DoubleDouble, from_decimal
-
     size = distances.size().times([Fraction(1)]).T
     zero = size.hi == 0.0
-    some = DoubleDouble(np.where(zero, 1.0, size.hi), size.lo)
-    found = elementary.power(some, from_decimal(exponents)[:, None])
-    return DoubleDouble(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
+    some = dd.DoubleDouble(np.where(zero, 1.0, size.hi), size.lo)
+    found = dd.power(some, dd.from_decimal(exponents)[:, None])
+    return dd.DoubleDouble(np.where(zero, 0.0, found.hi), np.where(zero, 0.0, found.lo))
 
 
 def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
@@ -113,17 +98,14 @@ def _by_head(name: str, values: list[Fraction]) -> Fixed:
     """Return the trained numbers as an array."""
 
     def rows(start: int, stop: int) -> Real:
-        from pecli.numbers.double_double import from_decimal
 
-        return from_decimal(values[start:stop])
+        return dd.from_decimal(values[start:stop])
 
     return Fixed(name, (len(values),), ("head",), rows)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the kernel of the distance."""
-    from pecli.encodings.shared.lessons import matrix_table, one_row
-
     at = exercise.places()
     arrays = exercise.arrays(at)
     bias = arrays["bias"]
@@ -140,6 +122,6 @@ def lesson(exercise: Exercise) -> list[Step]:
 
     return [
         Step("two trained numbers for each head", [heads]),
-        Step("one row of head 0", one_row(at, bias[0], cell)),
-        Step("the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
+        Step("one row of head 0", lessons.one_row(at, bias[0], cell)),
+        Step("the matrix of head 0, added to the logits", [lessons.matrix_table(at, bias[0])]),
     ]

@@ -6,22 +6,18 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.kernel_types import DoubleDouble, FrequencySet, Points, Real
+from pecli.encodings.shared.deferred import Real, dd, engine, lessons, np
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
-from pecli.spec.board import Step, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
-
-TOGETHER = 1 << 14  # values worked on at once
+CHUNK = 1 << 14  # values worked on at once
 
 
 @encoding(
@@ -39,11 +35,7 @@ TOGETHER = 1 << 14  # values worked on at once
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="if distant tokens must be found",
     place=4,
-    hooks={
-        "identify": ".identify:identify",
-        "lesson": ":lesson",
-        "extend": reaches.biases,
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases},
 )
 def sandwich(
     *,
@@ -62,61 +54,53 @@ def sandwich(
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
 
     @lru_cache(maxsize=4)
-    def wheel(unit: Fraction) -> FrequencySet:
-        from pecli.engine import FrequencySet
+    def freqs(unit: Fraction) -> engine.FrequencySet:
 
-        return FrequencySet(frequencies, unit=unit / 2)  # of half the distances
+        return engine.FrequencySet(frequencies, unit=unit / 2)  # of half the distances
 
-    def value(distances: Points, chosen: range) -> Real:
-        from pecli.numbers.double_double import from_decimal
+    def value(distances: dd.Points, chosen: range) -> Real:
 
-        total = _cosine_sums(wheel(distances.unit), distances)
-        scale = from_decimal([scales[h] for h in chosen])[:, None]
+        total = _cosine_sums(freqs(distances.unit), distances)
+        scale = dd.from_decimal([scales[h] for h in chosen])[:, None]
         return total[None] * scale
 
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
-def _cosine_sums(wheel: FrequencySet, distances: Points) -> DoubleDouble:
+def _cosine_sums(freqs: engine.FrequencySet, distances: dd.Points) -> dd.DoubleDouble:
     """Return the sum over the frequencies of cos - 1, (m,), to about 2^-90 of it for each frequency.
 
     It is -2 sin^2 of half the angle, which loses nothing where the angle is small.  A distance is 64 q + r, and
     sin (a + b) = sin a cos b + cos a sin b: only the few q and r need exact phases.  What a distance gives does
     not depend on the others.
     """
-    import numpy as np
-
-    from pecli.numbers.double_double import DoubleDouble, add, concatenate, multiply
-
     sizes, places = np.unique(np.abs(distances.multiples), return_inverse=True)
     high, row = np.unique(sizes // 64 * 64, return_inverse=True)
     low, column = np.unique(sizes % 64, return_inverse=True)
-    (c1, s1), (c2, s2) = wheel.doubled_rows(high), wheel.doubled_rows(low)
-    total = DoubleDouble(np.empty(len(sizes)), np.empty(len(sizes)))
-    for start in range(0, len(sizes), step := max(1, TOGETHER // wheel.count)):
+    (c1, s1), (c2, s2) = freqs.doubled_rows(high), freqs.doubled_rows(low)
+    total = dd.DoubleDouble(np.empty(len(sizes)), np.empty(len(sizes)))
+    for start in range(0, len(sizes), step := max(1, CHUNK // freqs.count)):
         some = slice(start, start + step)
         r, c = row[some], column[some]
-        sine = add(multiply(s1[r], c2[c]), multiply(c1[r], s2[c]))
-        squares = multiply(sine, sine)
+        sine = dd.add(dd.multiply(s1[r], c2[c]), dd.multiply(c1[r], s2[c]))
+        squares = dd.multiply(sine, sine)
         while (many := squares.hi.shape[1]) > 1:  # by halves: the sums of all frequencies at once
             half = many // 2
-            sums = add(squares[:, :half], squares[:, half : 2 * half])
-            squares = concatenate([sums.T, squares[:, 2 * half :].T]).T if many % 2 else sums
+            sums = dd.add(squares[:, :half], squares[:, half : 2 * half])
+            squares = dd.concatenate([sums.T, squares[:, 2 * half :].T]).T if many % 2 else sums
         total.hi[some], total.lo[some] = -2.0 * squares.hi[:, 0], -2.0 * squares.lo[:, 0]
     return total[places]
 
 
-SHOWN = 4  # frequencies that fit a board
+SHOWN_FREQUENCIES = 4  # frequencies that fit a board
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the sum of cosines."""
-    from pecli.encodings.shared.lessons import matrix_table, one_row
-
     at = exercise.places()
     recipe = exercise.recipe
     bias = exercise.arrays(at)["bias"]
-    width, base = int(str(recipe.values["width"])), float(str(recipe.values["base"]))
+    width, base = recipe.values["width"], float(recipe.values["base"])
     half, heads = width // 2, len(bias)
     frequencies = [base ** (-2 * (k + 1) / width) for k in range(half)]
     scale = 8 / heads
@@ -125,11 +109,14 @@ def lesson(exercise: Exercise) -> list[Step]:
         total = sum(math.cos(distance * w) for w in frequencies)
         return f"(sum of {half} cosines = {total:.12g}, less {half}) / {short(scale)}"
 
-    shown = [f"w_{k + 1}: {short(base)}^(-2 x {k + 1}/{width}) = {short(w)}" for k, w in enumerate(frequencies[:SHOWN])]
-    more = [f"and so on to w_{half}"] if half > SHOWN else []
+    shown = [
+        f"w_{k + 1}: {short(base)}^(-2 x {k + 1}/{width}) = {short(w)}"
+        for k, w in enumerate(frequencies[:SHOWN_FREQUENCIES])
+    ]
+    more = [f"and so on to w_{half}"] if half > SHOWN_FREQUENCIES else []
     far = float(at[len(at) // 2] - at[0])
-    cosines = [f"cos({short(far)} x {short(w)})" for w in frequencies[:SHOWN]]
-    total = short(sum(math.cos(far * w) for w in frequencies[:SHOWN]))
+    cosines = [f"cos({short(far)} x {short(w)})" for w in frequencies[:SHOWN_FREQUENCIES]]
+    total = short(sum(math.cos(far * w) for w in frequencies[:SHOWN_FREQUENCIES]))
     return [
         Step("the frequencies of a sinusoid", [*shown, *more]),
         Step(
@@ -140,6 +127,6 @@ def lesson(exercise: Exercise) -> list[Step]:
                 *more,
             ],
         ),
-        Step(f"one row of head 0, divided by 8h/H = {short(scale)} (h = 1)", one_row(at, bias[0], cell)),
-        Step("the matrix of head 0, added to the logits", [matrix_table(at, bias[0])]),
+        Step(f"one row of head 0, divided by 8h/H = {short(scale)} (h = 1)", lessons.one_row(at, bias[0], cell)),
+        Step("the matrix of head 0, added to the logits", [lessons.matrix_table(at, bias[0])]),
     ]

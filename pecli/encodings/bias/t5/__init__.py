@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
-from pecli.encodings.shared.kernel_types import Floats, Integers, Points
+from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Change, Effect, other_choices, other_values
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Change, Effect, Item, SmallTable, Step, other_choices, other_values, three
 from pecli.spec.plans import Bias, Fixed
 from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-MOST_BUCKETS = 1 << 16
-
-
-def effect(recipe: Recipe) -> Effect:
-    """Say that T5 does not divide its scores."""
-    return Effect(scale=1.0)
+MAX_BUCKETS = 1 << 16
 
 
 @encoding(
@@ -53,11 +45,11 @@ def effect(recipe: Recipe) -> Effect:
     place=5,
     hooks={
         "identify": ".identify:identify",
-        "lesson": ".lesson:steps",
+        "lesson": ":lesson",
         "extend": reaches.vectors,
         "code": ":code",
         "mistakes": ":mistakes",
-        "apply": effect,
+        "apply": lambda recipe: Effect(scale=1.0),
     },
 )
 def t5(
@@ -76,7 +68,7 @@ def t5(
         Param(
             "Number of buckets, both sides together.",
             ge=1,
-            le=MOST_BUCKETS,
+            le=MAX_BUCKETS,
             mistaken=other_values("32", "64", "16", "128"),
             names=("num-buckets", "relative-attention-num-buckets"),
         ),
@@ -91,8 +83,7 @@ def t5(
         ),
     ] = 128,
     bidirectional: Annotated[
-        bool,
-        Param("Add buckets for keys after the query, as in encoders.", off="causal", mistaken=other_choices),
+        bool, Param("Add buckets for keys after the query, as in encoders.", off="causal", mistaken=other_choices)
     ] = True,
     mask: Mask = "none",
     scale: Annotated[
@@ -122,7 +113,7 @@ def t5(
     phrase = f"a bias with buckets={buckets}"
     count, rows, prepare = by_head(weights, names, buckets, heads, phrase, seed, "normal", float(std))
 
-    def value(distances: Points, chosen: range) -> Floats:
+    def value(distances: dd.Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)
         found: Floats = table.T[:, index(distances)]
         return found
@@ -135,7 +126,9 @@ def t5(
     return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, prepare=prepare, domain=WHOLE)
 
 
-def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic: str) -> Callable[[Points], Integers]:
+def bucket_rule(
+    buckets: int, max_distance: int, bidirectional: bool, arithmetic: str
+) -> Callable[[dd.Points], Integers]:
     """Return what gives the bucket of each distance.
 
     Raises
@@ -155,8 +148,7 @@ def bucket_rule(buckets: int, max_distance: int, bidirectional: bool, arithmetic
         raise BadParameter("max-distance", max_distance, rule)
     log_buckets = LogBuckets(exact, max_distance, side - exact, side - 1, arithmetic)
 
-    def index(distances: Points) -> Integers:
-        import numpy as np
+    def index(distances: dd.Points) -> Integers:
 
         distance = distances.whole()
         if not bidirectional:
@@ -176,8 +168,6 @@ MAX_LOG_ERROR = 1e-9  # how far a float64 logarithm may be from a whole number
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield buckets for which the logarithm of the distance and that of the largest one have unlike bases."""
-    import numpy as np
-
     for above, below, times in LOGARITHMS:
         text = (
             f"{above} of the distance is divided by {below} of max-distance, where one logarithm was expected of both"
@@ -193,8 +183,6 @@ def _buckets(
     keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int
 ) -> NDArray[np.float64]:
     """Return the array ``index`` with so many times the steps that there should be; without a logarithm for None."""
-    import numpy as np
-
     if name != "index" or values.ndim != 2:
         return values
     both, side = keys["bidirectional"] == "true", int(keys["buckets"])
@@ -229,7 +217,7 @@ def code(recipe: Recipe, framework: str) -> str | None:
     """Return a module that makes the buckets, and trains a number for each; None where more is asked for."""
     from pecli.encodings.shared.code import LAST_QUERIES, knows, layers, module, number
 
-    values: Mapping[str, Any] = recipe.values
+    values = recipe.values
     if not knows(recipe, ("heads", "buckets", "max_distance", "bidirectional", "std", "seed")):
         return None
     made = TABLE.format(buckets=values["buckets"], most=values["max_distance"], both=values["bidirectional"])
@@ -251,3 +239,75 @@ def code(recipe: Recipe, framework: str) -> str | None:
         ),
     )  # fmt: skip
     return module(recipe, framework, made, tails)
+
+
+def lesson(exercise: lessons.Exercise) -> list[Step]:
+    """Work out T5's buckets: which distances share one, some distances, a matrix of buckets, the bias."""
+    recipe = exercise.recipe
+    values = recipe.values
+    count, reach = values["buckets"], values["max_distance"]
+    both = values["bidirectional"]
+    side = count // 2 if both else count
+    exact = side // 2
+    plan = exercise.plan
+    before = plan.index(dd.Points(-np.arange(2 * reach + 1, dtype=np.int64))).tolist()
+    sides = f"{side} for keys up to the query, {side} for keys after it" if both else "all for keys up to the query"
+    rule = [
+        f"{count} buckets: {sides}",
+        f"distances 0 to {exact - 1} have a bucket each; from {exact} on they share, up to {reach}:",
+        f"bucket = {exact} + floor({side - exact} x ln(d / {exact}) / ln({reach} / {exact})), at most {side - 1}",
+    ]
+    tried = sorted({1, exact - 1, exact, exact + 1, 2 * exact, reach // 2, reach - 1, reach} - {0})
+    lines = [_bucket(d, exact, reach, side, before[d]) for d in tried if d > 0]
+    after = plan.index(dd.Points(np.arange(1, 4, dtype=np.int64))).tolist()
+    if both:
+        lines.append(f"keys 1, 2, 3 after the query: {side} more, buckets {', '.join(map(str, after))}")
+    else:
+        lines.append(f"every key after the query: bucket {after[0]}")
+    at = exercise.places(exercise.length or lessons.MAX_ROWS)
+    arrays = exercise.arrays(at)
+    found = [
+        Step("distances share buckets", rule),
+        Step("some distances d of keys before the query", lines),
+        Step("all distances before the query", [_ranges(before, reach)]),
+        Step("the buckets of queries and keys", [lessons.matrix_table(at, arrays["index"])]),
+    ]
+    if plan.heads:
+        found.append(_trained(recipe, arrays["bias"], at, count))
+    return found
+
+
+def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
+    if d < exact:
+        return f"d = {d}: below {exact}, bucket {bucket}"
+    share = (side - exact) * math.log(d / exact) / math.log(reach / exact)
+    most = f", at most {side - 1}" if exact + share >= side else ""
+    phrase = three(share)
+    if math.floor(float(phrase)) > math.floor(share):  # so near to the next that three decimals are not enough
+        phrase = f"{share:.12f}".rstrip("0")
+    return f"d = {d}: {exact} + floor({phrase}){most} -> bucket {bucket}"
+
+
+def _ranges(before: Sequence[int], reach: int) -> SmallTable:
+    """Return the distances that share each bucket."""
+    rows: list[list[str | float]] = []
+    for bucket in dict.fromkeys(before):
+        members = [d for d, b in enumerate(before) if b == bucket]
+        last = "" if bucket == before[-1] else str(members[-1])
+        rows.append(
+            [bucket, f"{members[0]} and more" if not last else f"{members[0]} to {last}" if len(members) > 1 else last]
+        )
+    if len(rows) > 2 * lessons.MAX_ROWS:
+        rows = [*rows[: 4 + lessons.MAX_ROWS // 2], ["…", "…"], *rows[-lessons.MAX_ROWS // 2 :]]
+    return SmallTable(["bucket", "distance"], rows)
+
+
+def _trained(recipe: Recipe, bias: NDArray[Any], at: Sequence[Fraction], count: int) -> Step:
+    heads, first = len(bias), bias[0].tolist()
+    where = "weights from a file" if recipe.values["weights"] else "drawn here, as before training"
+    items: list[Item] = [
+        "bias(h, i, j) = b(bucket(j - i), h)",
+        f"{count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
+        SmallTable(["query \\ key", *map(text_of, at)], [[text_of(p), *r] for p, r in zip(at, first, strict=True)]),
+    ]
+    return Step("the bias of head 0", items)

@@ -11,11 +11,11 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import Floats, NDArray, dd, lessons, np
 from pecli.encodings.shared.grids import sides
-from pecli.encodings.shared.kernel_types import DoubleDouble, Floats, Points
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -29,18 +29,10 @@ from pecli.encodings.shared.weights import (
     draw,
 )
 from pecli.errors import BadParameter
-from pecli.spec.board import Item, Step, short
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Change, Effect
+from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.hooks import Change, Effect, Item, Step, short
 from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.encodings.shared.lessons import Exercise
 
 Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
 Heads = Annotated[
@@ -131,7 +123,7 @@ def window(
     rule: Rule = "truncated-normal"
     count, rows, prepare = by_head(weights, names, shape.entries, heads, phrase, seed, rule, float(std))
 
-    def value(entries: Points, chosen: range) -> Floats:
+    def value(entries: dd.Points, chosen: range) -> Floats:
         found: Floats = rows()[entries.multiples][:, chosen.start : chosen.stop].T
         return found
 
@@ -149,14 +141,12 @@ def _continuous(
         raise BadParameter("grid", "x".join(map(str, trained)), rule)
 
     @cache
-    def coordinates() -> DoubleDouble:
+    def coordinates() -> dd.DoubleDouble:
         return _log_coordinates(shape, trained)
 
     @cache
     def network() -> tuple[Floats, Floats, Floats]:
         if path is None:
-            import numpy as np
-
             count = heads or 0
             first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
             return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
@@ -167,15 +157,14 @@ def _continuous(
         return first, bias, file.values((heads, hidden), phrase, "2.weight", "weight2")
 
     @cache
-    def values() -> DoubleDouble:
-        from pecli.numbers import double_double as elementary
+    def values() -> dd.DoubleDouble:
 
-        return elementary.sigmoid(elementary.doubled(_perceptron(coordinates().hi, *network()))).scaled(16.0)
+        return dd.sigmoid(dd.doubled(_perceptron(coordinates().hi, *network()))).scaled(16.0)
 
-    def value(entries: Points, chosen: range) -> DoubleDouble:
+    def value(entries: dd.Points, chosen: range) -> dd.DoubleDouble:
         return values()[chosen.start : chosen.stop, entries.multiples]
 
-    def rows(start: int, stop: int) -> DoubleDouble:
+    def rows(start: int, stop: int) -> dd.DoubleDouble:
         return coordinates()[start:stop]
 
     count = heads if heads is not None or path is None else len(network()[2])
@@ -193,24 +182,19 @@ def _continuous(
     )  # fmt: skip
 
 
-def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> DoubleDouble:
+def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> dd.DoubleDouble:
     """Return the coordinates of every entry, (entries, 2), y first."""
-    import numpy as np
-
-    from pecli.numbers import double_double as elementary
-    from pecli.numbers.double_double import DoubleDouble, divide, from_decimal
-
-    scale = from_decimal([Fraction(8)])
-    eight = elementary.log(scale)
+    scale = dd.from_decimal([Fraction(8)])
+    eight = dd.log(scale)
     sides = []
     for side, whole in zip((shape.height, shape.width), trained, strict=True):
-        sizes = elementary.log1p(from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
-        found = divide(sizes, eight)
+        sizes = dd.log1p(dd.from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
+        found = dd.divide(sizes, eight)
         signed = (np.concatenate((0.0 - part[:0:-1], part)) for part in (found.hi, found.lo))
-        sides.append(DoubleDouble(*signed))
+        sides.append(dd.DoubleDouble(*signed))
     y, x = sides
     shapes = len(y.hi), len(x.hi)
-    return DoubleDouble(*(
+    return dd.DoubleDouble(*(
         np.stack((np.broadcast_to(a[:, None], shapes), np.broadcast_to(b, shapes)), axis=-1).reshape(-1, 2)
         for a, b in ((y.hi, x.hi), (y.lo, x.lo))
     ))  # fmt: skip
@@ -218,8 +202,6 @@ def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> DoubleDoub
 
 def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> Floats:
     """Return W2 max(0, W1 x + b1), (heads, m); sums in one order, so that they are the same on every machine."""
-    import numpy as np
-
     total = np.zeros((len(second), len(inputs)))
     for unit in range(len(first)):
         active = inputs[:, 0] * first[unit, 0] + inputs[:, 1] * first[unit, 1]
@@ -228,14 +210,12 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
     return total
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the entries of one query, before the matrices."""
     values = exercise.recipe.values
     arrays = replace(exercise, asked=None).whole()  # the query is the last patch, whatever positions were asked for
-    grid = values["grid"]
-    assert isinstance(grid, tuple)
-    height, width = int(str(grid[0])), int(str(grid[1]))
-    first = int(bool(values["cls"]))  # the class token stands before the patches
+    height, width = values["grid"]
+    first = int(values["cls"])  # the class token stands before the patches
     index = arrays["index"]
     query = height * width - 1
     y, x = divmod(query, width)
@@ -274,8 +254,6 @@ def _counted(
     grid: tuple[int, int], by: tuple[int, int], name: str, values: NDArray[np.float64], first: int
 ) -> NDArray[np.float64]:
     """Return rows of the array ``index`` with other multiples of an offset's sides."""
-    import numpy as np
-
     height, width = grid
     if name != "index" or values.ndim != 2:
         return values

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pecli.encodings.shared.kernel_types import Floats, Integers
+from pecli.encodings.shared.deferred import Floats, Integers
 from pecli.spec.profiles import Candidate, Profile
 
 MAX_TOKENS = 1 << 12

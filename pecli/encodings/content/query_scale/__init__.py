@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import DoubleDouble, Points
-from pecli.spec.board import Step, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Effect
+from pecli.encodings.shared.deferred import dd, lessons, np
+from pecli.numbers.printing import figure
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Domain, Values
-from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
-
-
-def effect(recipe: Recipe) -> Effect:
-    """Say that queries are multiplied."""
-    return Effect(factor="pe", note="queries are multiplied, keys stay as they are")
+EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are")
 
 
 @encoding(
@@ -47,7 +39,7 @@ def effect(recipe: Recipe) -> Effect:
         "identify": ".identify:identify",
         "lesson": ":lesson",
         "extend": reaches.values,
-        "apply": effect,
+        "apply": lambda recipe: EFFECT,
     },
 )
 def query_scale(
@@ -66,34 +58,28 @@ def query_scale(
     It keeps attention sharp over many keys.
     """
 
-    def at(points: Points) -> DoubleDouble:
-        import numpy as np
-
-        from pecli.numbers import double_double as elementary
-        from pecli.numbers.double_double import DoubleDouble, add, from_decimal, multiply
+    def at(points: dd.Points) -> dd.DoubleDouble:
 
         position = points.whole()[:, None]
-        one = from_decimal([Fraction(1)])
+        one = dd.from_decimal([Fraction(1)])
         if kind == "log-n":
-            logarithm = elementary.log(elementary.doubled(position + 1))
-            found = logarithm / elementary.log(from_decimal([Fraction(length)]))
+            logarithm = dd.log(dd.doubled(position + 1))
+            found = logarithm / dd.log(dd.from_decimal([Fraction(length)]))
             below = found.hi < 1.0
-            return DoubleDouble(np.where(below, 1.0, found.hi), np.where(below, 0.0, found.lo))
+            return dd.DoubleDouble(np.where(below, 1.0, found.hi), np.where(below, 0.0, found.lo))
         steps = (position + (kind == "llama4")) // length
-        grown = elementary.log(elementary.doubled(1 + steps))
-        return add(one, multiply(from_decimal([Fraction(beta)]), grown))
+        grown = dd.log(dd.doubled(1 + steps))
+        return dd.add(one, dd.multiply(dd.from_decimal([Fraction(beta)]), grown))
 
     remedy = "a query's position is a whole number from 0"
     return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the factor at positions where it changes."""
-    from pecli.numbers.printing import figure
-
     values = exercise.recipe.values
-    kind, length = values["kind"], int(str(values["length"]))
-    beta = short(float(str(values["beta"])))
+    kind, length = values["kind"], values["length"]
+    beta = short(float(values["beta"]))
     first = length if kind != "llama4" else length - 1
     at = exercise.at(sorted({0, first - 1, first, 2 * length, 10 * length} - {-1}))
     found = exercise.arrays(at)["pe"][:, 0].tolist()

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets
-from pecli.encodings.shared.kernel_types import Integers, Points
+from pecli.encodings.shared.deferred import Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -22,17 +22,11 @@ from pecli.encodings.shared.weights import (
     vectors,
 )
 from pecli.errors import BadParameter
-from pecli.spec.board import Item, Step, joined, three
-from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import PLAIN, Effect, Reach, Term
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import PLAIN, Effect, Item, Reach, Step, Term, joined, three
 from pecli.spec.plans import Frame, Relative
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pecli.encodings.shared.lessons import Exercise
 
 
 def reach(recipe: Recipe) -> Reach:
@@ -50,11 +44,10 @@ TERMS = ("c2p", "p2c")
 def effect(recipe: Recipe) -> Effect:
     """Say the terms: content by content, and those of content by position and position by content that are used."""
     buckets, reach, shifted = (recipe.values[key] for key in ("buckets", "max_distance", "shifted"))
-    half = int(str(buckets or reach))
+    half = buckets or reach
     ready = not buckets if shifted is None else shifted
 
     def rows(index: Integers) -> Integers:
-        import numpy as np
 
         found: Integers = index if ready else np.clip(index + half, 0, 2 * half - 1)
         return found
@@ -182,7 +175,7 @@ def deberta(
     half = buckets or max_distance
     place = bucket_rule(buckets, max_distance, clamp, shift, arithmetic)
 
-    def index(distances: Points, _: Frame) -> Integers:
+    def index(distances: dd.Points, _: Frame) -> Integers:
         return place(distances)
 
     if dim is None:
@@ -197,13 +190,12 @@ def deberta(
 
 def bucket_rule(
     buckets: int, max_distance: int, clamp: bool, shift: bool, arithmetic: str = "exact"
-) -> Callable[[Points], Integers]:
+) -> Callable[[dd.Points], Integers]:
     """Return what gives the index of each distance, key minus query."""
     middle, half = buckets // 2, buckets or max_distance
     log_buckets = LogBuckets(max(1, middle), max_distance - 1, middle - 1, None, arithmetic, up=True)
 
-    def index(distances: Points) -> Integers:
-        import numpy as np
+    def index(distances: dd.Points) -> Integers:
 
         distance = -distances.whole()
         if clamp:
@@ -215,13 +207,10 @@ def bucket_rule(
     return index
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out buckets, the vectors that belong to them, and the three products of a score."""
-    from pecli.encodings.shared.lessons import matrix_table
-    from pecli.numbers.positions import fraction_text as text_of
-
     values = exercise.recipe.values
-    buckets, reach = int(str(values["buckets"])), int(str(values["max_distance"]))
+    buckets, reach = values["buckets"], values["max_distance"]
     middle, half = buckets // 2, buckets or reach
     tried = (
         {0, 1, reach, reach + 1} if not buckets else {0, 1, middle, middle + 1, 2 * middle, reach - 1, reach + middle}
@@ -240,7 +229,7 @@ def lesson(exercise: Exercise) -> list[Step]:
     )
     found = [
         Step("distances D = query - key, and the bucket of each", lines),
-        Step("the index of each query and key", [matrix_table(at, arrays["index"])]),
+        Step("the index of each query and key", [lessons.matrix_table(at, arrays["index"])]),
     ]
     if "vector" not in arrays:
         return found
@@ -265,22 +254,19 @@ def _scores(
     at: Sequence[Fraction], arrays: Mapping[str, NDArray[Any]], half: int, shift: int, effect: Effect
 ) -> list[Step]:
     """Return the vectors, and the score of the second position's query with the first one's key."""
-    from pecli.encodings.shared.lessons import KEY, QUERY, product, rows_table
-    from pecli.numbers.positions import fraction_text as text_of
-
     vector = arrays["vector"]
     row = min(max(int(arrays["index"][min(1, len(at) - 1), 0]) + shift, 0), len(vector) - 1)
     shown = range(max(row - 2, 0), min(row + 3, len(vector)))
-    r = vector[row].tolist()[: len(QUERY)]
-    q, k = QUERY[: len(r)], KEY[: len(r)]
-    terms = {"q . k": product(q, k)}
-    terms |= {f"{one.content[0]} . r": product({"q": q, "k": k}[one.content[0]], r) for one in effect.terms[1:]}
+    r = vector[row].tolist()[: len(lessons.QUERY)]
+    q, k = lessons.QUERY[: len(r)], lessons.KEY[: len(r)]
+    terms = {"q . k": lessons.product(q, k)}
+    terms |= {f"{one.content[0]} . r": lessons.product({"q": q, "k": k}[one.content[0]], r) for one in effect.terms[1:]}
     count = len(terms)
     total = sum(value for _, value in terms.values()) / math.sqrt(count * len(q))
     summed = " + ".join(three(value) for _, value in terms.values())
     trained = f"2 x {half} = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers"
     return [
-        Step("a vector for each row", [trained, rows_table("row", [*map(str, shown)], vector[list(shown)])]),
+        Step("a vector for each row", [trained, lessons.rows_table("row", [*map(str, shown)], vector[list(shown)])]),
         Step(
             f"{count} products make the score of the query at {text_of(at[min(1, len(at) - 1)])} and the key at "
             f"{text_of(at[0])}",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import Integers, Points
+from pecli.encodings.shared.deferred import Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -21,18 +21,11 @@ from pecli.encodings.shared.weights import (
     glorot,
     vectors,
 )
-from pecli.spec.board import Item, Step, joined
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import PLAIN, Change, Effect, Term, other_choices
+from pecli.numbers.positions import fraction_text as text_of
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import PLAIN, Change, Effect, Item, Step, Term, joined, other_choices
 from pecli.spec.plans import Domain, Frame, Relative
 from pecli.spec.recipe import Recipe
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pecli.encodings.shared.lessons import Exercise
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
 
@@ -89,8 +82,7 @@ def shaw(
         ),
     ],
     right: Annotated[
-        int | None,
-        Param("Largest distance of keys after the query, if it differs (default: clip).", ge=0, le=1 << 30),
+        int | None, Param("Largest distance of keys after the query, if it differs (default: clip).", ge=0, le=1 << 30)
     ] = None,
     init: Annotated[
         Literal["xavier-uniform", "normal", "truncated-normal", "zeros"],
@@ -121,8 +113,7 @@ def shaw(
     if value_weights is not None:
         held.append(vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
 
-    def index(distances: Points, _: Frame) -> Integers:
-        import numpy as np
+    def index(distances: dd.Points, _: Frame) -> Integers:
 
         return np.clip(-distances.whole() if backward else distances.whole(), -clip, after) + clip
 
@@ -136,17 +127,14 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
     return rules[init], std
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out which vector a query and a key meet, and what it adds to their score."""
-    from pecli.encodings.shared.lessons import KEY, QUERY, matrix_table, product, rows_table
-    from pecli.numbers.positions import fraction_text as text_of
-
     at = exercise.places(exercise.length or 6)
     arrays = exercise.arrays(at)
     vector, index = arrays["vector"], arrays["index"]
     values = exercise.recipe.values
-    clip = int(str(values["clip"]))
-    right = clip if values["right"] is None else int(str(values["right"]))
+    clip = values["clip"]
+    right = clip if values["right"] is None else values["right"]
     query, counted = len(at) // 2, "query - key" if values["backward"] else "key - query"
     lines = []
     for key, place in enumerate(index[query].tolist()):
@@ -155,18 +143,20 @@ def lesson(exercise: Exercise) -> list[Step]:
         lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
     row, width = int(index[query, -1]), vector.shape[1]
     effect: Effect = exercise.recipe.encoding.hook("apply")(exercise.recipe)
-    met = {one.content[0]: {"query": QUERY, "key": KEY}[one.content][:width] for one in effect.terms[1:]}
+    met = {
+        one.content[0]: {"query": lessons.QUERY, "key": lessons.KEY}[one.content][:width] for one in effect.terms[1:]
+    }
     adds = [f"{name} . r" for name in met]
-    adds_lines = [f"{name} = {joined(x)}, r = row {row}: {name} . r = {product(x, vector[row].tolist())[0]}"
+    adds_lines = [f"{name} = {joined(x)}, r = row {row}: {name} . r = {lessons.product(x, vector[row].tolist())[0]}"
                   for name, x in met.items()]  # fmt: skip
     names = [str(r) for r in range(min(len(vector), 9))]
     trained: list[Item] = [
         f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
-        rows_table("row", names, vector[: len(names)]),
+        lessons.rows_table("row", names, vector[: len(names)]),
     ]
     return [
         Step(f"distances D = {counted}, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
-        Step("the row of each query and key", [matrix_table(at, index)]),
+        Step("the row of each query and key", [lessons.matrix_table(at, index)]),
         Step("a vector for each row", trained),
         Step(f"what it adds to a score, ({' + '.join(['q . k', *adds])}) / sqrt(d)", adds_lines),
     ]
@@ -174,8 +164,6 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield distances modulo the rows of the table, counted from its first row and from its middle one."""
-    import numpy as np
-
     clip = int(keys["clip"])
     rows = clip + int(keys.get("right", clip)) + 1
     sign = -1 if keys.get("backward") == "true" else 1

@@ -10,20 +10,18 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import prod
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope import rope
+from pecli.encodings.rotary.rope.scalings import UNRECOGNISED
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import Integers, lessons, np
 from pecli.encodings.shared.grids import Coordinates, of_points
-from pecli.encodings.shared.kernel_types import Integers
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
-from pecli.spec.board import Item, SmallTable, Step, short
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.hooks import Item, SmallTable, Step, short
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
@@ -162,8 +160,6 @@ class Run:
 
     def stream(self, number: int, time_step: Decimal) -> Integers:
         """Return its tokens' positions in one stream, from 0."""
-        import numpy as np
-
         if not self.sides:
             return np.arange(self.tokens, dtype=np.int64)
         along: Integers = np.indices(self.sides, dtype=np.int64)[number].reshape(-1)
@@ -193,7 +189,6 @@ def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integ
 
     @cache
     def positions() -> Integers:
-        import numpy as np
 
         starts = _ends(runs, time_step)[:-1]
         return np.concatenate([at + run.stream(stream, time_step) for run, at in zip(runs, starts, strict=True)])
@@ -233,10 +228,11 @@ mrope = encoding(
         "identify_axes": ".identify:identify",
         "mistakes": "..rope:mistakes",
         "lesson": ":lesson",
-        "emulate": "..rope.arithmetic:emulate",
+        "emulate": "..rope:emulate",
         "scale": "..rope:scale",
         "extend": reaches.phases,
     },
+    unrecognised_with=UNRECOGNISED,
 )(mrope)
 
 SAMPLE = "1+1x2x3+1"
@@ -244,12 +240,9 @@ SAMPLE = "1+1x2x3+1"
 NAMES = ("t", "h", "w")
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the positions of a short sequence of text and image, and rotations as rope has them."""
-    import numpy as np
-
     from pecli.encodings.rotary.rope import lesson as rotations
-    from pecli.encodings.shared.lessons import MAX_ROWS
     from pecli.spec.recipe import Recipe
 
     found = rotations(exercise)
@@ -259,10 +252,9 @@ def lesson(exercise: Exercise) -> list[Step]:
             return found
         sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": SAMPLE}))
     rows = sample.recipe.rows or 1
-    plan = sample.resolved(rows).recipe.plan
-    assert isinstance(plan, Waves)
+    plan = sample.resolved(rows).plan
     names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))
-    tokens = np.arange(min(rows, MAX_ROWS))
+    tokens = np.arange(min(rows, lessons.MAX_ROWS))
     places = np.array([[float(axis.multiples[i] * axis.unit) for i in axis.index(tokens)] for axis in plan.axes]).T
     grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
     phrase = str(values["sequence"] or SAMPLE)
@@ -276,11 +268,9 @@ def lesson(exercise: Exercise) -> list[Step]:
 
 def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
     """Return which stream each pair turns with, and the angles of one token whose streams differ."""
-    from pecli.encodings.shared.lessons import MAX_ROWS, pairs_of
-
     token = max(range(len(places)), key=lambda i: len(set(places[i])))
     lines: list[Item] = []
-    for pair in sorted(pairs_of(plan), key=lambda pair: pair.cos or 0)[:MAX_ROWS]:
+    for pair in sorted(lessons.pairs_of(plan), key=lambda pair: pair.cos or 0)[: lessons.MAX_ROWS]:
         position = places[token][pair.axis]
         product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
         lines.append(f"pair {pair.cos} turns with {names[pair.axis]}, of token {token} by: {product}")

@@ -7,28 +7,23 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
+from pecli.encodings.rotary.rope.scalings import powers_of
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.kernel_types import DoubleDouble
+from pecli.encodings.shared.deferred import Float32, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.board import SmallTable, Step, short
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.facts import Work
-from pecli.spec.hooks import Effect
+from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.hooks import Effect, SmallTable, Step, short
 from pecli.spec.plans import Band, Fixed, Waves
 from pecli.spec.recipe import Recipe
 
-if TYPE_CHECKING:
-    from pecli.encodings.rotary.rope.arithmetic import Arithmetic, Emulation
-    from pecli.encodings.rotary.rope.scaling import Float32
-    from pecli.encodings.shared.lessons import Exercise
-
 LONGEST = 1 << 31
-SMALL = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
-MOST_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
+PLAIN_HEADS = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
+MAX_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -68,7 +63,7 @@ def effect(recipe: Recipe) -> Effect:
 def retnet(
     *,
     dim: HeadDim,
-    heads: Annotated[int, Param("Number of attention heads.", ge=1, le=MOST_HEADS, names=HEAD_COUNT)],
+    heads: Annotated[int, Param("Number of attention heads.", ge=1, le=MAX_HEADS, names=HEAD_COUNT)],
     base: Base = Decimal(10000),
     decay: Annotated[
         Literal["distance", "dense", "none"],
@@ -125,19 +120,13 @@ class Fading:
     log: bool
     normalize: bool
 
-    def by_distance(self, start: int, stop: int) -> DoubleDouble:
+    def by_distance(self, start: int, stop: int) -> dd.DoubleDouble:
         """Return values head * length + distance, (stop - start,)."""
-        from pecli.numbers.double_double import concatenate
+        return dd.concatenate([self._distances(head, low, high) for head, low, high in self._heads(start, stop)])
 
-        return concatenate([self._distances(head, low, high) for head, low, high in self._heads(start, stop)])
-
-    def by_pair(self, start: int, stop: int) -> DoubleDouble:
+    def by_pair(self, start: int, stop: int) -> dd.DoubleDouble:
         """Return rows head * length + query, (stop - start, length); zero (log: minus infinity) after the query."""
-        import numpy as np
-
-        from pecli.numbers.double_double import DoubleDouble, multiply
-
-        found = DoubleDouble(np.empty((stop - start, self.length)), np.empty((stop - start, self.length)))
+        found = dd.DoubleDouble(np.empty((stop - start, self.length)), np.empty((stop - start, self.length)))
         at = 0
         for head, low, high in self._heads(start, stop):
             rows = slice(at, at + high - low)
@@ -149,7 +138,7 @@ class Fading:
                 windows = np.lib.stride_tricks.sliding_window_view(line, self.length)
                 getattr(found, part)[rows] = windows[: high - low][::-1]
             at = rows.stop
-        return multiply(found, self._shares(start, stop)) if self.normalize else found
+        return dd.multiply(found, self._shares(start, stop)) if self.normalize else found
 
     def _heads(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
         """Yield each head and which of its places lie between two flat ones."""
@@ -159,36 +148,29 @@ class Fading:
             yield head, low, high
             start += high - low
 
-    def _distances(self, head: int, low: int, high: int) -> DoubleDouble:
-        import numpy as np
+    def _distances(self, head: int, low: int, high: int) -> dd.DoubleDouble:
 
-        from pecli.numbers.double_double import Points, Powers
-
-        points, rate = Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
-        found = points.times([Fraction(rate)]) if self.log else Powers([rate]).at(points).doubled()
+        points, rate = dd.Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
+        found = points.times([Fraction(rate)]) if self.log else dd.Powers([rate]).at(points).doubled()
         return found[:, 0]
 
-    def _shares(self, start: int, stop: int) -> DoubleDouble:
+    def _shares(self, start: int, stop: int) -> dd.DoubleDouble:
         """Return one over the root of each row's sum, (rows, 1).
 
         The sum 1 + gamma + .. + gamma^i is (1 - gamma^(i+1)) / (1 - gamma), and 1 - gamma is 2^(-5-h).
         """
-        import numpy as np
-
-        from pecli.numbers.double_double import Points, concatenate, exp, expm1, log
-
         pieces = []
         for head, low, high in self._heads(start, stop):
-            powers = Points(np.arange(low + 1, high + 1, dtype=np.int64)).times([Fraction(_log_gamma(head))])[:, 0]
-            pieces.append(exp(log(-expm1(powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
-        return concatenate(pieces)[:, None]
+            powers = dd.Points(np.arange(low + 1, high + 1, dtype=np.int64)).times([Fraction(_log_gamma(head))])[:, 0]
+            pieces.append(dd.exp(dd.log(-dd.expm1(powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
+        return dd.concatenate(pieces)[:, None]
 
 
 @cache
 def _log_gamma(head: int) -> Decimal:
     """Return ln(1 - x) of x = 2^(-5 - head): where 1 - x would lose digits of x, -x - x^2/2 - x^3/3 .."""
     x = CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))
-    if head < SMALL:
+    if head < PLAIN_HEADS:
         return CONTEXT.ln(CONTEXT.subtract(Decimal(1), x))
     total, power, k = Decimal(0), x, 1
     while (term := CONTEXT.divide(power, Decimal(k))) > x.scaleb(-CONTEXT.prec, CONTEXT):
@@ -203,11 +185,6 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
     others on another machine.  In bfloat16 the decay is no function of the distance, and the sums of rows that
     `normalize` divides by have no order: neither is given.
     """
-    import numpy as np
-
-    from pecli.encodings.rotary.rope.arithmetic import Emulation, bfloat16_values
-    from pecli.encodings.rotary.rope.scaling import powers_of
-
     half = values["dim"] // 2
     count = np.arange(half, dtype=np.float32)
     step = np.float32(1) / np.float32(max(1, half - 1))
@@ -233,10 +210,8 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
     return Emulation(frequencies, np.float32(1), others={"decay": rows})
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations down to 1/base, and the decay of the first heads."""
-    from pecli.encodings.shared.lessons import MATRIX_DECIMALS
-
     keys, values = exercise.recipe.keys(), exercise.values
     under = max(1, values["dim"] // 2 - 1)
     found = exercise.of_family(lambda pair: f"{keys['base']}^(-{pair.index}/{under})")
@@ -258,6 +233,6 @@ def lesson(exercise: Exercise) -> list[Step]:
     rows: list[list[str | float]] = [
         [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)
     ]
-    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, MATRIX_DECIMALS)
+    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, lessons.MATRIX_DECIMALS)
     how = "is added to the score" if log else "multiplies the score, and there is no softmax"
     return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]

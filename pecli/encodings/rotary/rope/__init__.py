@@ -5,26 +5,34 @@ d is the rotary width; pair i of position p rotates by p w_i radians.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pecli.encodings.rotary.rope.scaling import PlainSeries, Scaling, declared, taking
-from pecli.encodings.rotary.rope.scalings import SCALINGS, TAKEN, scaling_of
+from pecli.encodings.rotary.rope.scalings import (
+    SCALINGS,
+    TAKEN,
+    UNRECOGNISED,
+    PlainSeries,
+    Scaling,
+    declared,
+    nearest,
+    scaling_of,
+    taking,
+)
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.code import knows, layers, module, number, numbers
+from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, rounding
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, OTHER_BASES, THETA, WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Change, Rescaling, instead, other_exponent, other_values
+from pecli.spec.hooks import Change, Rescaling, Step, instead, other_exponent, other_values
 from pecli.spec.plans import Waves, rotation
-
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise
+from pecli.spec.recipe import Recipe
 
 _COMPUTED = ("frequencies", (None,))
 
@@ -57,11 +65,12 @@ _COMPUTED = ("frequencies", (None,))
         "differences": ".identify:differences",
         "mistakes": ":mistakes",
         "lesson": ":lesson",
-        "emulate": ".arithmetic:emulate",
+        "emulate": ":emulate",
         "scale": ":scale",
         "extend": reaches.phases,
-        "code": ".code:code",
+        "code": ":code",
     },
+    unrecognised_with=UNRECOGNISED,
 )
 @taking(SCALINGS)
 def rope(
@@ -257,25 +266,219 @@ def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:
                 yield instead(option, usual, keys[option], kind="scaling")
 
 
+Arithmetic = Literal["float32", "bfloat16"]
+BLOCK = 1 << 18  # angles computed at once: their float64 copies stay in the caches
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """Frequencies and magnitude as a framework holds them, and what it makes of them.
+
+    Attributes
+    ----------
+    frequencies : (pairs,) float32 ndarray
+        The module's ``inv_freq``; with ``arithmetic="bfloat16"`` each rounded to bfloat16.
+    magnitude : float32
+        Multiplies cos and sin.
+    arithmetic : {"float32", "bfloat16"}
+        With bfloat16, as after ``model.to(torch.bfloat16)`` casts buffers and
+        positions too, every angle and value is rounded to it.
+    wide : (pairs,) float64 ndarray, optional
+        Frequencies in double precision, of a class that makes its angles so.
+    late : bool
+        Whether frequencies and positions are float32 with any arithmetic, and angles the first to be rounded.
+    others : mapping of str to callable
+        What it makes of arrays beside cos and sin: of positions (n,), or of a first and a last row where an array has
+        rows of its own, gives rows as float32.
+    """
+
+    frequencies: Float32
+    magnitude: np.float32
+    arithmetic: Arithmetic = "float32"
+    wide: NDArray[np.float64] | None = None
+    late: bool = False
+    others: Mapping[str, Callable[..., Float32]] = field(default_factory=dict)
+
+    @property
+    def _rounded(self) -> Callable[[Any], Any]:
+        return bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
+
+    def angles(self, positions: NDArray[Any]) -> NDArray[Any]:
+        """Return the angles of positions (n,), (n, pairs): float32, or float64 of a class that makes its angles so."""
+        if self.wide is not None:
+            wide: NDArray[Any] = positions.astype(np.float64)[:, None] * self.wide
+            return wide
+        p = positions.astype(np.float32)
+        found: NDArray[Any] = self._rounded((p if self.late else self._rounded(p))[:, None] * self.frequencies)
+        return found
+
+    def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
+        """Write the rows of these positions.
+
+        Parameters
+        ----------
+        positions : (n,) ndarray
+            Integers or float64.
+        cos, sin : (n, pairs) ndarray
+            Where to; float32 takes the values as they are, another type rounds them once more.
+        """
+        rounded = self._rounded
+        step = max(1, BLOCK // max(1, len(self.frequencies)))
+        for start in range(0, len(positions), step):
+            rows = slice(start, start + step)
+            angles = self.angles(positions[rows]).astype(np.float64)
+            for out, function in ((cos, np.cos), (sin, np.sin)):
+                values = rounded(function(angles).astype(np.float32))
+                out[rows] = values if self.magnitude == 1 else rounded(values * self.magnitude)
+
+
+def emulate(
+    plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32", *, double: bool = False
+) -> Emulation:
+    """Return what a framework computes for a table of ``rope``, and of ``mrope`` where all streams are the position.
+
+    Parameters
+    ----------
+    plan : Waves
+        The exact plan of the table.
+    values : mapping
+        Its checked parameters, whose steps are followed one by one; frequencies from a file are rounded to float32.
+    arithmetic : {"float32", "bfloat16"}
+        Type of the steps.
+    double : bool
+        Whether the class makes its angles in double precision and casts the
+        finished table (RoFormer).
+
+    Raises
+    ------
+    UnknownName
+        For a scaling that nobody declared.
+    """
+    if double and arithmetic == "float32":
+        wide = np.array([float(w) for w in plan.frequencies])
+        return Emulation(wide.astype(np.float32), np.float32(float(plan.magnitude)), arithmetic, wide)
+    if values["frequencies"] is not None:
+        return emulate_rounded(plan, values, arithmetic)
+    return _emulation(scaling_of(values["scaling"]).steps(series_of(values), values), plan, arithmetic)
+
+
+def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
+    """Return the same where no framework's steps to the frequencies are known: the exact ones, rounded to float32."""
+    return _emulation(nearest(plan.frequencies), plan, arithmetic)
+
+
+def _emulation(frequencies: Float32, plan: Waves, arithmetic: Arithmetic) -> Emulation:
+
+    magnitude = np.float32(float(plan.magnitude))
+    if arithmetic == "bfloat16":
+        frequencies = bfloat16_values(frequencies)
+        magnitude = bfloat16_values(np.atleast_1d(magnitude))[0]
+    return Emulation(frequencies, magnitude, arithmetic)
+
+
+def bfloat16_values(values: Float32) -> Float32:
+    """Return float32 values rounded to the nearest bfloat16, ties to even; still float32."""
+    bits, _ = rounding.halve(np.ascontiguousarray(values, np.float32), "bfloat16")
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
 DEFAULT = (1, 3)
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations; of a scaled series also where its frequencies come from."""
-    from pecli.encodings.shared.lessons import PAIRS
-
     values = exercise.recipe.values
     if values["frequencies"] is not None:
         return exercise.of_family()
-    scaling, series = scaling_of(str(values["scaling"])), series_of(values)
+    scaling, series = scaling_of(values["scaling"]), series_of(values)
     found = exercise.of_family(width=series.dim if scaling.odd_heads else series.width)
     if scaling.board is None:
         return found
     rows = 1 + max(0, *(int(p) for p in exercise.at(DEFAULT)))
-    recipe = exercise.resolved(max(exercise.length or 0, rows)).recipe
-    given, plan = recipe.values, recipe.plan
-    assert isinstance(plan, Waves)
-    last = len(plan.frequencies) - 1
-    pairs = sorted({round(k * last / (PAIRS - 1)) for k in range(PAIRS)})
+    solved = exercise.resolved(max(exercise.length or 0, rows))
+    given, last = solved.values, len(solved.plan.frequencies) - 1
+    pairs = sorted({round(k * last / (lessons.PAIRS - 1)) for k in range(lessons.PAIRS)})
     first, *rest = found
     return [replace(first, items=[*first.items, *scaling.board(series_of(given), given, pairs)]), *rest]
+
+
+TABLE = '''
+{frequencies}
+
+
+def table(length, start=0, dtype=np.float32):
+    """Return cos and sin of positions start to start + length - 1, (length, pairs) each."""
+    angles = np.arange(start, start + length)[:, None] * FREQUENCIES
+    return {cos}.astype(dtype), {sin}.astype(dtype)
+'''
+ROTATE = '''
+def rotate(x, cos, sin, interleaved=False):
+    """Turn x (.., length, dim): x_i with x_(i + pairs), or x_2i with x_(2i + 1) where interleaved."""
+    m = cos.shape[-1]
+    a, b = (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2]) if interleaved else (x[..., :m], x[..., m : 2 * m])
+    parts = [a * cos - b * sin, b * cos + a * sin]
+    made = STACK if interleaved else JOIN
+    return CAT
+'''
+
+
+ROTATED = {
+    "numpy": (
+        "np.stack(parts, -1).reshape(*a.shape[:-1], 2 * m)", "np.concatenate(parts, -1)",
+        "np.concatenate([made, x[..., 2 * m :]], -1)",
+    ),
+    "torch": (
+        "torch.stack(parts, -1).flatten(-2)", "torch.cat(parts, -1)", "torch.cat([made, x[..., 2 * m :]], -1)",
+    ),
+    "keras": (
+        "ops.reshape(ops.stack(parts, -1), (*ops.shape(a)[:-1], 2 * m))", "ops.concatenate(parts, -1)",
+        "ops.concatenate([made, x[..., 2 * m :]], -1)",
+    ),
+}  # fmt: skip
+"""What a framework writes for STACK, JOIN and CAT."""
+LAYERS = layers(
+    "Rotary", "Turns queries or keys (batch, heads, length, dim).", "length, interleaved=False", "x, offset=0",
+    torch=(
+        ["self.interleaved = interleaved",
+         'for name, values in zip(("cos", "sin"), table(length)):',
+         "    self.register_buffer(name, torch.from_numpy(values), persistent=False)"],
+        ["rows = slice(offset, offset + x.shape[-2])",
+         "return rotate(x, self.cos[rows], self.sin[rows], self.interleaved)"],
+    ),
+    keras=(
+        ["self.interleaved = interleaved", "self.cos, self.sin = table(length, dtype=self.compute_dtype)"],
+        ["rows = slice(offset, offset + ops.shape(x)[-2])",
+         "cos, sin = ops.convert_to_tensor(self.cos)[rows], ops.convert_to_tensor(self.sin)[rows]",
+         "return rotate(x, cos, sin, self.interleaved)"],
+    ),
+)  # fmt: skip
+
+
+def _tail(framework: str) -> str:
+    """Return the function that rotates, and the layer that calls it."""
+    stack, join, cat = ROTATED[framework]
+    rotate = ROTATE.replace("STACK", stack).replace("JOIN", join).replace("CAT", cat)
+    return rotate + ("\n" + LAYERS[framework] if framework in LAYERS else "")
+
+
+def code(recipe: Recipe, framework: str) -> str | None:
+    """Return a module that makes the table and turns with it: by the formula, or from a scaling's own frequencies.
+
+    None where frequencies wait for a length.
+    """
+    if recipe.open_parameters:
+        return None
+    plan = recipe.plan
+    values = recipe.values
+    assert isinstance(plan, Waves)
+    parts = {"cos": "np.cos(angles)", "sin": "np.sin(angles)"}
+    if plan.magnitude != 1:
+        parts = {name: f"({number(plan.magnitude)} * {text})" for name, text in parts.items()}
+    if knows(recipe, ("dim", "base")):
+        dim, base = values["dim"], number(values["base"])
+        series = (
+            f"DIM, BASE = {dim}, {base}\nFREQUENCIES = BASE ** (-np.arange(0, DIM, 2) / DIM)  # radians per position"
+        )
+    else:
+        series = numbers("FREQUENCIES", plan.frequencies) + "  # radians per position, one for each pair"
+    return module(recipe, framework, TABLE.format(frequencies=series, **parts), {framework: _tail(framework)})

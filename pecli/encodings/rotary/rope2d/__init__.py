@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import other_choices
+from pecli.spec.hooks import Step, other_choices
 from pecli.spec.plans import Band, Coordinate, Frequency, Waves
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise, Pair
-
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
-
-
 _QWEN: dict[str, object] = {"merge": "2"}
-
-
 CONVENTIONS: dict[str, dict[str, object]] = {
     "qwen2-vl": _QWEN,
     "qwen3-vl": _QWEN,
@@ -68,11 +61,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for vision transformers whose images vary in size",
     not_when="for plain text",
     place=2,
-    hooks={
-        "lesson": ":lesson",
-        "identify_axes": ".identify:identify",
-        "extend": reaches.phases,
-    },
+    hooks={"lesson": ":lesson", "identify_axes": ".identify:identify", "extend": reaches.phases},
     presets=(Preset("Frequencies, order and coordinates, as in this model (without its layout).", CONVENTIONS),),
 )
 def rope2d(
@@ -148,13 +137,13 @@ def rope2d(
     return Waves(2 * quarter, tuple(found), axes=tuple(axes), parts=parts, **lattice.plan())
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations by row and by column, each with its own series."""
     keys, values = exercise.recipe.keys(), exercise.values
     base, dim, series = keys["base"], keys["dim"], values["series"]
     turns = " x 2 x pi" if values["coordinates"] in ("separate", "max", "min") else ""
 
-    def frequency(pair: Pair) -> str:
+    def frequency(pair: lessons.Pair) -> str:
         if series == "half":
             return f"{base}^(-2 x {pair.index}/({dim}/2)){turns}"
         if series == "even-odd":

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
+from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
-from pecli.spec.board import Step
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Waves
 
-if TYPE_CHECKING:
-    from pecli.encodings.shared.lessons import Exercise, Pair
-
 ONE = Decimal(1)
-
-
 _FLUX: dict[str, object] = {"axes": "16+56+56"}
-
-
 AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     "flux": _FLUX,
     "hunyuan-video": {**_FLUX, "base": "256"},
@@ -54,11 +48,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for video and images with axes of unequal weight",
     not_when="for plain text",
     place=3,
-    hooks={
-        "lesson": ":lesson",
-        "identify_axes": ".identify:identify",
-        "extend": reaches.phases,
-    },
+    hooks={"lesson": ":lesson", "identify_axes": ".identify:identify", "extend": reaches.phases},
     presets=(Preset("Widths, base and coordinates, as in this model (without its layout).", AXES_CONVENTIONS),),
 )
 def rope_axes(
@@ -68,8 +58,7 @@ def rope_axes(
         Param("Width of each axis, such as frame, row, column.", ge=2, le=WIDEST, even=True, items=(1, 2, 3, 4)),
     ],
     grid: Annotated[
-        tuple[int, ...],
-        sides("Sides of the grid, one for each axis.", items=(1, 2, 3, 4), metavar="TxHxW"),
+        tuple[int, ...], sides("Sides of the grid, one for each axis.", items=(1, 2, 3, 4), metavar="TxHxW")
     ],
     base: Annotated[
         tuple[Decimal, ...], Param("Base of the frequencies: one number, or one for each axis.", ge=1e-6, le=1e30)
@@ -113,13 +102,13 @@ def rope_axes(
     return Waves(start, tuple(found), axes=tuple(coordinates), parts=parts, **lattice.plan())
 
 
-def lesson(exercise: Exercise) -> list[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations by the coordinate of each axis, with frequencies of its own width."""
     values = exercise.values
     widths, count = values["axes"], len(values["axes"])
     bases, ntk = per_side("base", values["base"], count), per_side("ntk", values["ntk"], count)
 
-    def frequency(pair: Pair) -> str:
+    def frequency(pair: lessons.Pair) -> str:
         width = widths[pair.axis]
         stretched = "" if ntk[pair.axis] == 1 else f" x {ntk[pair.axis]}^({width}/{width - 2})"
         base = f"({bases[pair.axis]}{stretched})" if stretched else f"{bases[pair.axis]}"

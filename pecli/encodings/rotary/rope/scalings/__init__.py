@@ -6,11 +6,280 @@ both are here.
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, cached_property
 from importlib import import_module
+from typing import Annotated, Any, Literal, get_args
 
-from pecli.encodings.rotary.rope.scaling import RopeType, Scaling
-from pecli.errors import UnknownName
+from pecli.encodings.shared.deferred import Float32, np
+from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.spec.declaration import Param
+from pecli.spec.hooks import Least, Mistakes
+
+Reader = Any
+"""What reads the rope parameters of one kind of layer from a model's config: `pecli.models.rotary.Rope`."""
+
+
+@dataclass(frozen=True)
+class RopeType:
+    """A rope type of transformers that stands for a scaling.
+
+    Parameters
+    ----------
+    name : str
+        As ``rope_type`` has it.
+    read : callable
+        Of a reader and the width that rotates, the recipe's parameters as text.
+    needs_head_dim : bool
+        Whether transformers divides by a ``head_dim`` that the config must then give.
+    original_outside : bool
+        Whether the original length may stand beside the dictionary, or be the config's own length.
+    whole_pairs : bool
+        Whether the share that rotates is one of pairs.
+    """
+
+    name: str
+    read: Callable[[Reader, int], dict[str, str]]
+    needs_head_dim: bool = False
+    original_outside: bool = False
+    whole_pairs: bool = False
+
+
+def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
+    return powers_of(base, np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d))
+
+
+def powers_of(base: float | Decimal, exponents: Float32) -> Float32:
+    """Return a base, rounded to float32, to float32 powers."""
+    rounded = Decimal(float(np.float32(float(base))))
+    if rounded == 1:
+        return np.ones(len(exponents), np.float32)
+    logarithm = CONTEXT.ln(rounded)
+    return nearest(CONTEXT.exp(CONTEXT.multiply(logarithm, Decimal(float(e)))) for e in exponents)
+
+
+def inverse_powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
+    """Return one over the `powers`."""
+    found: Float32 = np.float32(1) / powers(base, d, stop)
+    return found
+
+
+def nearest(values: Iterable[Decimal]) -> Float32:
+    """Return exact values rounded to double precision, as Python holds a config's, and then to float32."""
+    return np.array([float(value) for value in values], np.float32)
+
+
+Frequencies = tuple[Decimal, ...]
+ZERO, ONE = Decimal(0), Decimal(1)
+
+Factor = Annotated[
+    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor",))
+]
+MaxPosition = Annotated[
+    int,
+    Param(
+        "Maximum length of the unscaled model (dynamic) or of the scaled one (longrope).",
+        ge=1,
+        count=True,
+        names=("max-position-embeddings",),
+    ),
+]
+SeqLen = Annotated[int, Param("Length of the longest sequence (default: last position + 1).", ge=1, of_table="last")]
+OriginalMax = Annotated[
+    int,
+    Param(
+        "Context length of the original training.",
+        ge=1,
+        count=True,
+        names=("original-max-position-embeddings", "original-max-position"),
+    ),
+]
+AttentionFactor = Annotated[Decimal, Param("Magnitude of cos and sin, instead of the computed one.", ge=0, le=1e9)]
+
+
+@dataclass(frozen=True)
+class PlainSeries:
+    """The unscaled frequencies of a head, which a scaling replaces.
+
+    Attributes
+    ----------
+    dim : int
+        Width of the head.
+    width : int
+        How many of its columns rotate; an odd number gives ceil(width/2) pairs, as ``arange(0, d, 2) / d`` does.
+    base : Decimal
+        Of the geometric series.
+    """
+
+    dim: int
+    width: int
+    base: Decimal
+
+    @cached_property
+    def frequencies(self) -> Frequencies:
+        """base^(-2i/width), radians per position, exact to the digits of `pecli.numbers.decimals`."""
+        return geometric(self.base, Fraction(2, self.width), (self.width + 1) // 2)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """One scaling of rotary frequencies.
+
+    Parameters
+    ----------
+    name : str
+        The choice of ``scaling``.
+    place : int
+        Orders them in every listing.
+    frequencies : callable
+        Of a `PlainSeries` and keyword-only parameters, declared as an encoding's are, the exact frequencies in
+        radians per position, one for each pair.
+    float32 : callable
+        Of the same, ``inv_freq`` as a framework computes it step by step in float32, (pairs,).
+    magnitude : callable, optional
+        Of keyword-only parameters, what multiplies every cosine and sine; 1 where there is none.
+    types : tuple of RopeType
+        The rope types of a config that it is read from.
+    mistakes : callable
+        Of a recipe's keys, what people get instead of this scaling beside what is got instead of any.
+    least : callable, optional
+        The least factor that suffices; where there is none it is not known.
+    series : callable, optional
+        Of a base, the last exponent of base^(-e), a factor and the growth of the length, where a geometric series
+        stays one: what multiplies its frequencies, and its base.
+    by_base : bool
+        Whether it stands for a larger base.
+    factor_names : tuple of str
+        Parameters that name the factor.
+    extends : bool
+        Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
+    odd_heads : bool
+        Whether a whole head of odd width may turn.
+    board : callable, optional
+        Of a `PlainSeries`, checked parameters and some pairs, how their frequencies come about, with the numbers put
+        in, a line each; every scaling but none has it.
+    unrecognised : str
+        Why tables cannot be recognised from their values; empty where `rope.identify` finds the parameters.
+    """
+
+    name: str
+    place: int
+    frequencies: Callable[..., Frequencies]
+    float32: Callable[..., Float32]
+    magnitude: Callable[..., Decimal] | None = None
+    types: tuple[RopeType, ...] = ()
+    mistakes: Mistakes = lambda keys: ()
+    least: Least | None = None
+    series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
+    by_base: bool = False
+    factor_names: tuple[str, ...] = ("factor",)
+    extends: bool = True
+    odd_heads: bool = False
+    board: Callable[[PlainSeries, Mapping[str, Any], Sequence[int]], list[str]] | None = None
+    unrecognised: str = ""
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """What it takes, in the order of its functions' signatures."""
+        return {**_declared(self.frequencies), **(_declared(self.magnitude) if self.magnitude else {})}
+
+    @cached_property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """The same by the keys of a recipe."""
+        return {name.replace("_", "-"): parameter for name, parameter in self.parameters.items()}
+
+    @property
+    def required(self) -> list[str]:
+        """What it must have, as keys of a recipe."""
+        return [option for option, parameter in self.options.items() if parameter.default is parameter.empty]
+
+    @property
+    def needs_factor_alone(self) -> bool:
+        """Whether a factor is enough to make it."""
+        return self.extends and "factor" in self.options and set(self.required) <= {"factor"}
+
+    def rotation(self, series: PlainSeries, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
+        """Return frequencies and magnitude for checked parameters, of which it takes its own.
+
+        Raises
+        ------
+        BadParameter
+            If one is missing that it must have, or they do not fit together.
+        """
+        for option in self.required:
+            if given.get(option.replace("-", "_")) is None:
+                raise BadParameter(option, None, f"must be given for scaling={self.name}")
+        frequencies = self.frequencies(series, **_own(self.frequencies, given))
+        return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
+
+    def steps(self, series: PlainSeries, given: Mapping[str, Any]) -> Float32:
+        """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
+        with np.errstate(all="ignore"):  # a framework warns of nothing either
+            return self.float32(series, **_own(self.frequencies, given))
+
+
+@cache
+def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: given[name] for name in _declared(function) if name in given}
+
+
+def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a function's signature the choice of a scaling, and after it the parameters of them all.
+
+    Each stands once, with the scalings that it belongs to; what one scaling must have another may do without,
+    so that every one may be left out.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    takers: dict[str, list[str]] = {}
+    for scaling in scalings.values():
+        for name, parameter in scaling.parameters.items():
+            if declared(found.setdefault(name, parameter)) != declared(parameter):
+                raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
+            takers.setdefault(name, []).append(scaling.name)
+    of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        own = _declared(function)
+        at = list(own).index("scaling")
+        words: Any = Literal.__getitem__(tuple(scalings))
+        parameters = list(own.values())
+        choice = parameters[at].replace(annotation=Annotated[words, declared(parameters[at])[1]])
+        joined = [*parameters[:at], choice, *of_scalings, *parameters[at + 1 :]]
+        function.__dict__["__signature__"] = inspect.Signature(joined)
+        return function
+
+    return declare
+
+
+def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
+    """Return the type of a parameter and what is declared of it; of one that may be None too."""
+    for hint in (parameter.annotation, *get_args(parameter.annotation)):
+        for extra in getattr(hint, "__metadata__", ()):
+            if isinstance(extra, Param):
+                return hint.__origin__, extra
+    raise TypeError(f"{parameter.name} has no Param")
+
+
+def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
+    """Return a scaling's parameter as one that may be left out, with an effect only beside its takers."""
+    kind, param = declared(parameter)
+    if param.when is None:
+        param = replace(param, when=("scaling", tuple(takers)))
+    if parameter.default in (None, parameter.empty):
+        return parameter.replace(annotation=Annotated[kind | None, param], default=None)
+    return parameter.replace(annotation=Annotated[kind, param])
 
 
 def _found() -> dict[str, Scaling]:
@@ -24,6 +293,11 @@ SCALINGS = _found()
 
 TAKEN = {option for scaling in SCALINGS.values() for option in scaling.options}
 """The parameters of them all, as keys of a recipe."""
+
+UNRECOGNISED = {
+    f"scaling={scaling.name}": scaling.unrecognised for scaling in SCALINGS.values() if scaling.unrecognised
+}
+"""Why tables of some are not recognised, by their parameter in a recipe."""
 
 ROPE_TYPES: dict[str, RopeType] = {kind.name: kind for scaling in SCALINGS.values() for kind in scaling.types}
 """What transformers calls them."""

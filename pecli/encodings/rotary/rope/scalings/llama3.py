@@ -9,10 +9,9 @@ from decimal import Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any
 
-from pecli.encodings.rotary.rope.scaling import (
+from pecli.encodings.rotary.rope.scalings import (
     ONE,
     Factor,
-    Float32,
     Frequencies,
     OriginalMax,
     PlainSeries,
@@ -22,10 +21,10 @@ from pecli.encodings.rotary.rope.scaling import (
     inverse_powers,
 )
 from pecli.encodings.rotary.rope.scalings.yarn import least_blend
+from pecli.encodings.shared.deferred import Float32, np
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
-from pecli.spec.board import short
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, other_values
+from pecli.spec.hooks import Change, other_values, short
 from pecli.spec.plans import Waves
 
 
@@ -59,7 +58,6 @@ def _frequencies(
 def _float32(
     series: PlainSeries, *, factor: Decimal, original_max: int, low_freq_factor: Decimal, high_freq_factor: Decimal
 ) -> Float32:
-    import numpy as np
 
     f32, one = np.float32, np.float32(1)
     plain = inverse_powers(series.base, series.width)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from typing import Annotated, Any
 
-from pecli.encodings.rotary.rope.scaling import (
+from pecli.encodings.rotary.rope.scalings import (
     ONE,
     AttentionFactor,
     Factor,
-    Float32,
     Frequencies,
     MaxPosition,
     OriginalMax,
@@ -22,11 +21,11 @@ from pecli.encodings.rotary.rope.scaling import (
     nearest,
     powers,
 )
+from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
-from pecli.spec.board import short
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change
+from pecli.spec.hooks import Change, short
 
 
 def _frequencies(
@@ -54,7 +53,6 @@ def _frequencies(
 
 
 def _float32(series: PlainSeries, **given: Any) -> Float32:
-    import numpy as np
 
     factors = nearest(given["long_factor" if given["seq_len"] > given["original_max"] else "short_factor"])
     found: Float32 = np.float32(1) / (factors * powers(series.base, series.width))
@@ -139,5 +137,5 @@ SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
     types=(RopeType("longrope", _read, needs_head_dim=True, original_outside=True),),
     mistakes=_mistakes, board=_board,
-    unrecognised="it has a number for each pair, and such a list fits any frequencies",
+    unrecognised="its list fits any frequencies",
 )  # fmt: skip

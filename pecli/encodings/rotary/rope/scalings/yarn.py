@@ -15,12 +15,11 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pecli.encodings.rotary.rope.scaling import (
+from pecli.encodings.rotary.rope.scalings import (
     ONE,
     ZERO,
     AttentionFactor,
     Factor,
-    Float32,
     Frequencies,
     OriginalMax,
     PlainSeries,
@@ -30,11 +29,11 @@ from pecli.encodings.rotary.rope.scaling import (
     nearest,
     powers,
 )
+from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
-from pecli.spec.board import short
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed, other_values
+from pecli.spec.hooks import Change, Slowed, other_values, short
 from pecli.spec.plans import Waves
 
 Ramp = Literal["index", "rotations"]
@@ -108,8 +107,6 @@ def _clamp(value: Decimal) -> Decimal:
 
 def _parts_float32(series: PlainSeries, **given: Any) -> Float32:
     """Return the blend in float32; the ramp's ends are computed in double precision, as Python does."""
-    import numpy as np
-
     if given["ramp"] == "rotations":  # the paper's, which no framework computes
         return nearest(_parts_frequencies(series, **given))
     d, base, f32 = series.width, float(series.base), np.float32
@@ -185,29 +182,23 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield the ends of the ramp exchanged, which turns it round, and others."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
-        phrase = "the ramp runs the other way: fast pairs are slowed, slow ones are not"
-        yield Change("scaling", f"{fast} and {slow} are exchanged", waves=partial(_other_ramp, keys, _ends_exchanged))
-        yield Change("scaling", phrase, waves=partial(_other_ramp, keys, _parts_reversed))
-        for power, text in (
-            (2, "the scaling is applied twice: the ramp slows what it has slowed already"),
-            (-1, "the scaling multiplies the frequencies by what it should divide them by"),
-        ):
-            shares = partial(_parts_to, 1 / Decimal(keys["factor"]), power)
-            yield Change("scaling", text, waves=partial(_other_ramp, keys, shares))
+        to = partial(_parts_to, 1 / Decimal(keys["factor"]))
+        ramps: tuple[tuple[str, OtherRamp], ...] = (
+            (f"{fast} and {slow} are exchanged", lambda ramp, high, low: ramp(low, high)),
+            ("the ramp runs the other way: fast pairs are slowed, slow ones are not",
+             lambda ramp, high, low: [1 - r for r in ramp(high, low)]),
+            ("the scaling is applied twice: the ramp slows what it has slowed already", partial(to, 2)),
+            ("the scaling multiplies the frequencies by what it should divide them by", partial(to, -1)),
+        )  # fmt: skip
+        for text, other in ramps:
+            yield Change("scaling", text, waves=partial(_other_ramp, keys, other))
     yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
     yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
 
 
 RampOf = Callable[[Decimal, Decimal], list[Decimal]]
 """Of the rotations at the fast and at the slow end, the share of interpolation per pair."""
-
-
-def _ends_exchanged(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    return ramp(slow, fast)
-
-
-def _parts_reversed(ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    return [1 - r for r in ramp(fast, slow)]
+OtherRamp = Callable[[RampOf, Decimal, Decimal], list[Decimal]]
 
 
 def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
@@ -216,9 +207,7 @@ def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: D
     return [(1 - s**power) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
 
-def _other_ramp(
-    keys: Mapping[str, str], other: Callable[[RampOf, Decimal, Decimal], list[Decimal]], waves: Waves
-) -> Waves:
+def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Waves:
     """Return waves with the frequencies of another ramp."""
     series = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
     fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))

@@ -11,11 +11,10 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Any
 
-from pecli.encodings.rotary.rope.scaling import (
+from pecli.encodings.rotary.rope.scalings import (
     ONE,
     ZERO,
     Factor,
-    Float32,
     Frequencies,
     MaxPosition,
     PlainSeries,
@@ -25,28 +24,15 @@ from pecli.encodings.rotary.rope.scaling import (
     SeqLen,
     inverse_powers,
 )
+from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
-from pecli.spec.board import short
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed
-
-
-def _plain_frequencies(series: PlainSeries) -> Frequencies:
-    return series.frequencies
-
-
-def _plain_float32(series: PlainSeries) -> Float32:
-    return inverse_powers(series.base, series.width)
-
-
-def _plain_read(reader: Reader, width: int) -> dict[str, str]:
-    return {}
-
+from pecli.spec.hooks import Change, Slowed, short
 
 NONE = Scaling(
-    "none", 1, _plain_frequencies, _plain_float32, types=(RopeType("default", _plain_read),),
-    series=lambda base, last, factor, growth: (ONE, base),
+    "none", 1, lambda series: series.frequencies, lambda series: inverse_powers(series.base, series.width),
+    types=(RopeType("default", lambda reader, width: {}),), series=lambda base, last, factor, growth: (ONE, base),
 )  # fmt: skip
 
 
@@ -56,14 +42,8 @@ def _linear_frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
 
 
 def _linear_float32(series: PlainSeries, *, factor: Decimal) -> Float32:
-    import numpy as np
-
     found: Float32 = inverse_powers(series.base, series.width) / np.float32(factor)
     return found
-
-
-def _linear_read(reader: Reader, width: int) -> dict[str, str]:
-    return {"scaling": "linear", "factor": reader.text("factor")}
 
 
 def _linear_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
@@ -74,18 +54,15 @@ def _linear_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence
 
 def _linear_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield angles times the factor."""
-    factor = keys["factor"]
-    yield Change(
-        "factor",
-        f"every angle is multiplied by the factor {factor}, by which it should be divided",
-        step=Fraction(factor) ** 2,
-    )
+    phrase = f"every angle is multiplied by the factor {keys['factor']}, by which it should be divided"
+    yield Change("factor", phrase, step=Fraction(keys["factor"]) ** 2)
 
 
 LINEAR = Scaling(
     "linear", 2, _linear_frequencies, _linear_float32, mistakes=_linear_mistakes,
-    types=(RopeType("linear", _linear_read),), least=lambda slowed: slowed.growth,
-    series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base), board=_linear_board,
+    types=(RopeType("linear", lambda reader, width: {"scaling": "linear", "factor": reader.text("factor")}),),
+    least=lambda slowed: slowed.growth, series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
+    board=_linear_board,
 )  # fmt: skip
 
 
@@ -97,8 +74,6 @@ def _proportional_frequencies(series: PlainSeries, *, factor: Factor | None = No
 
 
 def _proportional_float32(series: PlainSeries, *, factor: Decimal | None) -> Float32:
-    import numpy as np
-
     moving = inverse_powers(series.base, series.dim, 2 * (series.width // 2))
     found: Float32 = np.zeros(series.dim // 2, np.float32)
     found[: len(moving)] = moving / np.float32(1 if factor is None else factor)
@@ -176,9 +151,14 @@ def _ntk_frequencies(
 
 
 def _ntk_float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
-    times, d = alpha if factor is None else factor, series.width
+    times = alpha if factor is None else factor
     assert times is not None
-    return inverse_powers(float(series.base) * float(times) ** (d / (d - 2)), d)
+    return _grown_float32(series, float(times))
+
+
+def _grown_float32(series: PlainSeries, times: float) -> Float32:
+    d = series.width
+    return inverse_powers(float(series.base) * times ** (d / (d - 2)), d)
 
 
 def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
@@ -211,10 +191,6 @@ def _of_length(factor: Decimal, growth: Fraction) -> Decimal:
         return factor * growth.numerator / growth.denominator - (factor - 1)
 
 
-def _dynamic_series(base: Decimal, last: Fraction, factor: Decimal, growth: Fraction) -> tuple[Decimal, Decimal]:
-    return ONE, larger_base(base, last, _of_length(factor, growth))
-
-
 def _dynamic_least(slowed: Slowed) -> float | None:
     """Return the factor whose growth is the least factor of NTK."""
     factor = least(slowed)
@@ -223,8 +199,6 @@ def _dynamic_least(slowed: Slowed) -> float | None:
 
 def _dynamic_float32(series: PlainSeries, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
     """Beyond the model's own length PyTorch computes the base in float32, from a tensor."""
-    import numpy as np
-
     base, d, f32 = float(series.base), series.width, np.float32
     if seq_len > max_position:
         growth = f32(f32(factor) * f32(seq_len)) / f32(max_position) - f32(float(factor) - 1)
@@ -257,7 +231,8 @@ def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequenc
 DYNAMIC = Scaling(
     "dynamic", 4, _dynamic_frequencies, _dynamic_float32, least=_dynamic_least,
     types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
-    series=_dynamic_series, by_base=True, board=_dynamic_board,
+    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, _of_length(factor, growth))),
+    by_base=True, board=_dynamic_board,
 )  # fmt: skip
 
 
@@ -271,11 +246,6 @@ def _doubling_frequencies(series: PlainSeries, *, max_position: MaxPosition, seq
     return grown(series, Decimal(alpha(max_position, seq_len)))
 
 
-def _doubling_float32(series: PlainSeries, *, max_position: int, seq_len: int) -> Float32:
-    d = series.width
-    return inverse_powers(float(series.base) * float(alpha(max_position, seq_len)) ** (d / (d - 2)), d)
-
-
 def _doubling_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     model, length = given["max_position"], given["seq_len"]
     doublings = (-(-length // model) - 1).bit_length()
@@ -284,5 +254,6 @@ def _doubling_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequen
 
 
 DOUBLING = Scaling(
-    "ntk-doubling", 10, _doubling_frequencies, _doubling_float32, extends=False, by_base=True, board=_doubling_board
-)
+    "ntk-doubling", 10, _doubling_frequencies, lambda series, **of: _grown_float32(series, float(alpha(**of))),
+    extends=False, by_base=True, board=_doubling_board,
+)  # fmt: skip
