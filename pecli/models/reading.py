@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,6 +17,9 @@ Params = Mapping[str, str]
 
 GRIDS = ("16x16", "4x16x16")
 """What stands in a command for the grid of an image or a video, which no config gives."""
+
+
+ORIGINAL = "original_max_position_embeddings"
 
 
 class RawConfig(NamedTuple):
@@ -48,6 +51,11 @@ class RawConfig(NamedTuple):
     kind: str = "all"
     head: int = 0
     length: int | None = None
+
+
+Change = Callable[[Params, RawConfig], Params]
+"""Takes a recipe's parameters so far and the raw config, and returns new parameters."""
+Where = Callable[[RawConfig], bool]
 
 
 @dataclass(frozen=True, eq=False)
