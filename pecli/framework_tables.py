@@ -19,7 +19,7 @@ from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
-from pecli.tables.naming import FREQUENCIES
+from pecli.tables.request import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()

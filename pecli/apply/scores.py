@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows
 from pecli.apply.exact import ExactRows, Floats
-from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
-from pecli.apply.tensors import Tensor, as_logits
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, as_logits, axes_notes
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, Points

@@ -18,8 +18,8 @@ from pecli.numbers.rounding import floats
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
-from pecli.tables.naming import FREQUENCIES, companion_name
 from pecli.tables.parts import component_names, components_of
+from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import pair_views, same_layout

@@ -13,7 +13,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
-from pecli.tables.naming import FREQUENCIES
+from pecli.tables.request import FREQUENCIES
 
 WHOLE = ("pe", "pe.weight", "weight", "weights", "pos_embed", "position_embeddings.weight", "embed_positions.weight")
 PAIR = ("cos_cached", "sin_cached"), ("cos", "sin")

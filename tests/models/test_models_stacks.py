@@ -9,7 +9,7 @@ import pytest
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data, read_for
-from pecli.models.stack_differences import as_stack, read_as, rule_text
+from pecli.models.stack import as_stack, read_as, rule_text
 from pecli.models.stacks import STACKS, stack_of
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table

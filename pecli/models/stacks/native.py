@@ -7,7 +7,7 @@ from functools import partial
 
 from pecli.models import changes, stack
 from pecli.models.config import number
-from pecli.models.reading import Params, RawConfig, Where
+from pecli.models.reading import ORIGINAL, Params, RawConfig, Where
 from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, number_text
 
@@ -58,7 +58,7 @@ STACKS["llama.cpp"] = Stack(
             remedies=(stack.NO_SHARE,),
         ),
         _yarn(
-            key=changes.ORIGINAL, text="has no default for the original length", source=f"{_CONVERTER}/base.py:1474",
+            key=ORIGINAL, text="has no default for the original length", source=f"{_CONVERTER}/base.py:1474",
             error="set_gguf_parameters: KeyError: 'original_max_position_embeddings'", where=changes.no_original,
             remedies=(stack.INNER_ORIGINAL,),
         ),
@@ -103,7 +103,7 @@ STACKS["llama.cpp"] = Stack(
             where=changes.not_of(*_LISTS),
         ),
         Rule(
-            scaling="longrope", key=changes.ORIGINAL,
+            scaling="longrope", key=ORIGINAL,
             text="takes the long factors at every position when the context is longer than the original, else the "
             "short ones; the magnitude follows the ratio of the lengths alone",
             source=f"{_CONVERTER}/phi.py:178-212; src/llama-model.cpp:2345; issue 8995",
@@ -300,7 +300,7 @@ STACKS["mlx"] = Stack(
             source=f"{_UTILS}:234, 309", since="0.32.0",
         ),
         _mlx_longrope(
-            key=changes.ORIGINAL, text="looks for the original length inside the scaling alone",
+            key=ORIGINAL, text="looks for the original length inside the scaling alone",
             error="KeyError: 'original_max_position_embeddings'", remedies=(stack.INNER_ORIGINAL,),
             where=changes.both(changes.not_of(*_OWN_LISTS), changes.no_inner_original),
         ),

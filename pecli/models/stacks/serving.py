@@ -8,7 +8,7 @@ from functools import partial
 from pecli.models import changes, stack
 from pecli.models.config import number
 from pecli.models.families import rotary_family
-from pecli.models.reading import Params, RawConfig
+from pecli.models.reading import ORIGINAL, Params, RawConfig
 from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, number_text
 
@@ -237,7 +237,7 @@ STACKS["lmdeploy"] = Stack(
             change=_without_alpha, where=changes.given("alpha"),
         ),
         _lmdeploy_longrope(
-            key=changes.ORIGINAL,
+            key=ORIGINAL,
             text="takes max_position_embeddings for an original length that stands at the top level of this model",
             change=_declared, where=_beside, remedies=(stack.INNER_ORIGINAL,),
         ),
@@ -329,7 +329,7 @@ def _short_unscaled(params: Params, written: RawConfig) -> Params:
 
 def _longer(written: RawConfig) -> bool:
     """Whether the longest sequence exceeds the original length: only then is the factor reckoned with."""
-    original = number(written.scaling.get(changes.ORIGINAL))
+    original = number(written.scaling.get(ORIGINAL))
     return original is None or written.length is None or written.length > original
 
 
@@ -348,7 +348,7 @@ STACKS["exllamav2"] = Stack(
             source=_EXLLAMA2, change=changes.old_keys("10000"), where=changes.new_keys, remedies=(stack.OLD_STYLE,),
         ),
         Rule(
-            key=changes.ORIGINAL, scaling=("yarn", "llama3"),
+            key=ORIGINAL, scaling=("yarn", "llama3"),
             text="looks for the original length inside the scaling alone", source=_EXLLAMA2,
             error="KeyError: 'original_max_position_embeddings'", where=changes.no_inner_original,
             remedies=(stack.INNER_ORIGINAL,),
@@ -367,7 +367,7 @@ STACKS["exllamav2"] = Stack(
             change=changes.unscaled_when_short,
         ),
         _exllama2_yarn(
-            key=changes.ORIGINAL,
+            key=ORIGINAL,
             text="computes the ramp's ends from the longest sequence instead of the original length, and reads no "
             "attention_factor, mscale, beta or truncate",
             change=_ramp_of_length,
@@ -378,12 +378,12 @@ STACKS["exllamav2"] = Stack(
             source=_EXLLAMA2, change=changes.unscaled,
         ),
         _exllama2_longrope(
-            key=changes.ORIGINAL, text="looks for the original length at the top level alone",
+            key=ORIGINAL, text="looks for the original length at the top level alone",
             error="TypeError: '>' not supported between instances of 'int' and 'NoneType'",
-            where=lambda written: written.config.get(changes.ORIGINAL) is None, remedies=(stack.INNER_ORIGINAL,),
+            where=lambda written: written.config.get(ORIGINAL) is None, remedies=(stack.INNER_ORIGINAL,),
         ),
         _exllama2_longrope(
-            key=changes.ORIGINAL,
+            key=ORIGINAL,
             text="takes the long factors at every position when the longest sequence exceeds the original length, "
             "else the short ones with a magnitude of 1; the magnitude follows the ratio of the lengths alone",
             change=changes.after(changes.magnitude_by_lengths, changes.by_served_length, _short_unscaled),
@@ -449,7 +449,7 @@ STACKS["exllamav3"] = Stack(
         ),
         stack.inner_original(f"{_EXLLAMA3}:284-330", "yarn"),
         stack.null_factor(
-            f"{_EXLLAMA3}:284-330", where=lambda written: written.scaling.get(changes.ORIGINAL) is None
+            f"{_EXLLAMA3}:284-330", where=lambda written: written.scaling.get(ORIGINAL) is None
         ),
         _exllama3_yarn(
             key="factor",
@@ -468,7 +468,7 @@ STACKS["exllamav3"] = Stack(
             where=lambda written: _BETA(written) and not _GIVEN(written),
         ),
         Rule(
-            scaling="longrope", key=changes.ORIGINAL,
+            scaling="longrope", key=ORIGINAL,
             text="takes the long factors at every position when the configured length exceeds the original one, "
             "else the short ones; the magnitude follows the ratio of the lengths alone",
             source=_EXLLAMA3, change=changes.after(changes.magnitude_by_lengths, changes.by_served_length),

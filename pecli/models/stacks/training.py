@@ -7,7 +7,7 @@ from functools import partial
 
 from pecli.models import changes, stack
 from pecli.models.config import number
-from pecli.models.reading import Params, RawConfig
+from pecli.models.reading import ORIGINAL, Params, RawConfig
 from pecli.models.stack import EVERY, SCALED, Rule, Stack
 from pecli.numbers.decimals import CONTEXT, TAU, join_list, number_text
 
@@ -137,7 +137,7 @@ STACKS["litgpt"] = Stack(
             change=changes.old_keys("10000"), where=changes.new_keys,
         ),
         Rule(
-            key=changes.ORIGINAL, text="looks for the original length inside the scaling alone", source=_LITGPT,
+            key=ORIGINAL, text="looks for the original length inside the scaling alone", source=_LITGPT,
             scaling=("yarn", "llama3"), error="KeyError: 'original_max_position_embeddings'",
             where=changes.no_inner_original,
         ),

@@ -1,4 +1,4 @@
-"""What every filler has: from a plan, the positions and the request to arrays and their rows."""
+"""From a plan, the positions and the request to arrays and their rows: what every filler has, and the plainest one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.double_double import Points
+from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.positions import Segment
-from pecli.spec.plans import Fixed, Plan
+from pecli.numbers.rounding import narrow
+from pecli.spec.plans import Fixed, Plan, Values
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array
-from pecli.tables.fill.rounding import as_array, round_into
 from pecli.tables.request import Extent, Request
 
 P = TypeVar("P", bound=Plan)
@@ -109,3 +110,45 @@ class Filler(ABC, Generic[P]):
 def points_of(segment: Segment) -> Points:
     """Return the positions of a segment as a kernel sees them."""
     return Points(as_array(segment.multiples), segment.unit)
+
+
+def round_into(values: DoubleDouble | NDArray[Any], dtype: str, out: NDArray[Any]) -> None:
+    """Write values, rounded once to `dtype`, into `out` of any strides."""
+    if isinstance(values, DoubleDouble):
+        out[...] = narrow(values.hi, values.lo, dtype)
+    elif dtype == "bfloat16":
+        out[...] = narrow(np.asarray(values, np.float64), None, dtype)
+    else:  # one conversion by IEEE 754's rule, straight into the rows
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            out[...] = np.asarray(values, np.float64)
+
+
+def as_array(multiples: range | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return whole numbers as an int64 array."""
+    if isinstance(multiples, range):
+        return np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
+    return multiples
+
+
+def minus_infinity(dtype: str) -> Any:
+    """Return minus infinity as the storage of `dtype` holds it."""
+    return 0xFF80 if dtype == "bfloat16" else -np.inf
+
+
+class ValueFiller(Filler[Values]):
+    """``pe`` (n, width), computed from the position."""
+
+    def _arrays(self) -> tuple[Array, ...]:
+        return (Array("pe", (self.part.count, self.plan.width), self.dtype, CHANNELS),)
+
+    def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        """Write rows; see :meth:`Filler.fill`."""
+        pe = out["pe"]
+        for segment in self.part.segments(start, stop):
+            values = self.plan.at(points_of(segment))
+            if isinstance(segment.rows, slice):
+                round_into(values, self.dtype, pe)
+            else:
+                rows = np.empty((len(segment.multiples), pe.shape[1]), pe.dtype)
+                round_into(values, self.dtype, rows)
+                pe[segment.rows] = rows

@@ -13,8 +13,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Plan
-from pecli.tables.fill.filler import Filler, once, points_of
-from pecli.tables.fill.rounding import as_array
+from pecli.tables.fill.filler import Filler, as_array, once, points_of
 from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches

@@ -1,29 +1,27 @@
-"""Tables of sines and cosines, filled by the engine."""
+"""Tables of sines and cosines, filled by the engine, or with the steps of a framework's own arithmetic."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import FrequencySet, fill
+from pecli.engine import FrequencySet, Part, fill
 from pecli.errors import BadParameter
-from pecli.numbers.dtypes import COMPLEX
+from pecli.numbers.dtypes import COMPLEX, storage
 from pecli.numbers.positions import Segment
+from pecli.numbers.rounding import narrow
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Band, Companion, Waves
+from pecli.spec.plans import Band, Companion, Waves, progressions
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
-from pecli.tables.fill.places import Places, runs
-from pecli.tables.fill.rounding import round_into
-from pecli.tables.layouts import layout_arrays
+from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of, round_into
+from pecli.tables.layouts import layout_arrays, layout_views
 
 if TYPE_CHECKING:
-    from pecli.tables.fill.crossed import Sums
-    from pecli.tables.fill.lookup import Lookup
-
+    from pecli.tables.fill.lookup import Lookup, Sums
 
 LARGEST = 10**300  # of frequencies, near which a float64 ends
 
@@ -107,7 +105,7 @@ class WaveFiller(Filler[Waves]):
 
             fill_ramp(ramp, points_of(segment), target["pe"], self.dtype)
         if self.plan.cross is not None:
-            from pecli.tables.fill.crossed import fill_logarithms
+            from pecli.tables.fill.lookup import fill_logarithms
 
             fill_logarithms(self.plan.cross, points_of(segment), target["pe"], self.dtype, threads)
         if not whole:
@@ -156,7 +154,7 @@ class WaveFiller(Filler[Waves]):
     @once
     def _sums(self) -> Sums:
         """Return what fills phases that are sums over coordinates."""
-        from pecli.tables.fill.crossed import Sums
+        from pecli.tables.fill.lookup import Sums
 
         assert self.plan.cross is not None
         return Sums(self.plan.cross, self.plan.axes, self.dtype)
@@ -181,3 +179,115 @@ class WaveFiller(Filler[Waves]):
                     band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
                 )
             return self._wheels[key]
+
+
+Views = list[tuple[Part, NDArray[Any]]]
+
+FEW_RUNS = 8
+"""More runs of columns than this are copied by the bands' own strided slices."""
+
+
+class Places:
+    """The main arrays of a table of waves: ``pe``, or what a layout makes of cos and sin.
+
+    Parameters
+    ----------
+    waves : Waves
+        The plan.
+    rotary : bool
+        Whether the arrays are those of a layout.
+    layout : str
+        Which one.
+    """
+
+    def __init__(self, waves: Waves, rotary: bool, layout: str) -> None:
+        self.waves, self.rotary = waves, rotary
+        self.layout = "split" if waves.form == "full" else layout
+        self.parts = waves.parts if rotary and layout == "half" else ()
+
+    def views(self, band: Band, out: Arrays) -> Views:
+        """Return where a band's values go, each view (rows, k)."""
+        if band.cos is not None and band.cos.start is not None:
+            start, pairs = 0, band.cos
+            for width in self.parts:  # blocks with halves of their own: the one that holds these pairs
+                if start <= pairs.start < start + width:
+                    block = {name: array[:, 2 * start : 2 * (start + width)] for name, array in out.items()}
+                    local = slice(pairs.start - start, pairs.stop - start, pairs.step)
+                    return [(part, view[:, local]) for part, view in layout_views("half", width, block)]
+                start += width
+        places = [(part, view, band.sin if part == "sin" else band.cos) for part, view in self._whole(out)]
+        return [(part, view[:, columns]) for part, view, columns in places if columns is not None]
+
+    def _whole(self, out: Arrays) -> Views:
+        """Return where the values of all columns or pairs go."""
+        if self.rotary:
+            return layout_views(self.layout, self.waves.width, out)
+        if self.waves.form == "complex":
+            return [view for array in out.values() for view in (("sin", array.imag), ("cos", array.real))]
+        return [view for array in out.values() for view in (("sin", array), ("cos", array))]
+
+    def still(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
+        """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
+        one = 0x3F80 if dtype == "bfloat16" else 1
+        for part, view in self.views(Band((), columns, columns), out):
+            view[...] = one if self.rotary and part == "cos" else 0
+
+    def columns(self, bands: Iterable[Band], extra: Iterable[int], array: Array) -> list[slice]:
+        """Return the places along axis 1 of an array that these bands and single columns fill, as few as possible."""
+        marks = np.zeros((1, *array.row_shape), storage(array.dtype))
+        for band in bands:
+            for _, view in self.views(band, {array.name: marks}):
+                view[...] = 1
+        for column in extra:
+            marks[:, column] = 1
+        return runs((marks[0] != 0).reshape(array.row_shape[0], -1).any(axis=1))
+
+
+def runs(flags: NDArray[np.bool_]) -> list[slice]:
+    """Return where flags are set, as contiguous slices, or strided ones where those would be many."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
+    found = [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
+    if len(found) <= FEW_RUNS:
+        return found
+    return progressions(np.flatnonzero(flags).tolist())
+
+
+class EmulatedFiller(WaveFiller):
+    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, as the encoding's hook says."""
+
+    def _arrays(self) -> tuple[Array, ...]:
+        plan, arithmetic = self.plan, self.request.arithmetic
+        if plan.axes or not self.recipe.encoding.declares("emulate"):
+            rule = f"is for rotary tables of one position: {self.name} is computed exactly"
+            raise BadParameter("arithmetic", arithmetic, rule)
+        names = [*(companion.name for companion in plan.companions), *(fixed.name for fixed in plan.fixed)]
+        for name in names:
+            if name not in self._emulation.others:
+                rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
+                raise BadParameter("arithmetic", arithmetic, rule)
+        return super()._arrays()
+
+    @once
+    def _emulation(self) -> Any:
+        return self.recipe.encoding.hook("emulate")(self.plan, self.recipe.values, self.request.arithmetic)
+
+    def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        if self.request.layout == "angles":
+            self._store(self._emulation.angles(self.part.numbers(start, stop)), out["angles"])
+            return
+        width = len(self._emulation.frequencies)
+        cos, sin = (np.empty((stop - start, width), np.float32) for _ in range(2))
+        self._emulation.fill(self.part.numbers(start, stop), cos, sin)
+        for part, view in layout_views(self.request.layout, width, out):
+            self._store(cos if part == "cos" else sin, view)
+
+    def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
+        values = self._emulation.others[companion.name](self.part.numbers(start, stop))
+        for view in self._companion_views(companion, out):
+            self._store(values, view)
+
+    def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
+        self._store(self._emulation.others[name](start, stop), out)
+
+    def _store(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        out[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)
