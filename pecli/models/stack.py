@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models import changes
 from pecli.models.reading import ORIGINAL, VERSION, Change, ConfigReading, LayerReading, Params, RawConfig, Where
-from pecli.models.stacks import STACKS, stack_of
+from pecli.models.stacks import MODULES, STACKS
 
 HOLDERS = ("rope_scaling", "rope_parameters")
 
@@ -207,6 +209,13 @@ class Stack:
         if not (_RELEASE.fullmatch(asked) and _RELEASE.fullmatch(newest)) or _numbers(asked) > _numbers(newest):
             raise UnknownName(f"version of {name}", asked, [self.version])
         return asked
+
+
+@cache
+def stack_of(name: str) -> Stack:
+    """Return a stack by its name; transformers, which the others are measured by, is none."""
+    found: Stack = import_module(f"pecli.models.stacks.{MODULES[name]}").STACKS[name]
+    return found
 
 
 TRANSFORMERS = "transformers"

@@ -9,8 +9,8 @@ import pytest
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data, read_for
-from pecli.models.stack import as_stack, read_as, rule_text
-from pecli.models.stacks import STACKS, stack_of
+from pecli.models.stack import as_stack, read_as, rule_text, stack_of
+from pecli.models.stacks import STACKS
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.golden_cases import cases, values

@@ -21,8 +21,7 @@ from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, round_within
 from pecli.spec.plans import Band, Coordinate, Cross, Frequency, Ramp, Waves
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays, as_array, round_into
-from pecli.tables.fill.waves import Places, Views, runs
+from pecli.tables.fill.filler import Arrays, Places, Views, as_array, round_into, runs
 
 Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
