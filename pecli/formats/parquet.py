@@ -134,7 +134,7 @@ class _Cursor:
     def __init__(self, table: ParquetTable, names: tuple[str, ...], row: int) -> None:
         group = bisect.bisect_right(table._starts, row) - 1  # which holds the row
         self._table = table
-        size = sum(math.prod(c.shape) * ITEM_BYTES[c.dtype] for c in (table._described[name] for name in names))
+        size = sum(math.prod(c.shape) * ITEM_BYTES[c.dtype] for c in (table._columns[name] for name in names))
         self._batches = table._batches(group, names, max(1, min(GROUP_ROWS, GROUP_BYTES // max(1, size))))
         self.start = self._next = table._starts[group]
         self._batch: pa.RecordBatch | None = None
