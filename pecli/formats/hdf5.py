@@ -300,15 +300,6 @@ class Hdf5Table(StoredTable):
         if values is not out:
             out[...] = values
 
-    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of keys, as the scale of this name has them."""
-        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
-        if keys is None or keys.dtype not in ("int64", "float64"):
-            return None
-        out = np.empty(stop - start, storage(keys.dtype))
-        self.fill_array(keys, start, stop, out)
-        return out
-
     def close(self) -> None:
         """Close the file."""
         self._raw.close()

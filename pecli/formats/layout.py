@@ -46,7 +46,8 @@ class FileLayout:
             if output.regular:
                 for offset, data in self.literals:
                     output.put(data, offset)
-                place(table, output, self.offsets, self.size, options)
+                place(table, output, self.offsets, options)
+                output.truncate(self.size)
             else:
                 self._send(table, output, options)
 

@@ -165,6 +165,15 @@ class StoredTable(Tabular):
         self.fill_array(self._positions, start, stop, out)
         return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
 
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys, as the scale of this name has them."""
+        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
+        if keys is None or keys.dtype not in ("int64", "float64"):
+            return None
+        out = np.empty(stop - start, keys.dtype)
+        self.fill_array(keys, start, stop, out)
+        return out
+
     def take_type(self, dtype: str) -> bool:
         """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.
 

@@ -386,15 +386,6 @@ class ZarrTable(StoredTable):
             out[at : at + count] = values.reshape(count, *array.row_shape)
             at += count
 
-    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of keys, as the scale of this name has them."""
-        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
-        if keys is None or keys.dtype not in ("int64", "float64"):
-            return None
-        out = np.empty(stop - start, keys.dtype)
-        self.fill_array(keys, start, stop, out)
-        return out
-
 
 def _run(array: Array, part: tuple[int, ...]) -> tuple[int, int] | None:
     """Return how many rows follow one another in one object of such a shape, and after how many that begins anew."""
