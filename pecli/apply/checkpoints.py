@@ -266,7 +266,7 @@ def permute_checkpoint(
     found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
     if not found:
         raise none_found(path, rows)
-    edits = {f: Edit(os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
+    edits = {f: (os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
     _rewrite(path, target, edits, clobber, progress)
     return found
 
@@ -315,26 +315,18 @@ def replace_array(
             yield block.values[array.name].tobytes()
         yield from _between(table, first + begin + old.bytes, os.path.getsize(file))
 
-    edits = {file: Edit(size - first + LENGTH_BYTES + len(text), pieces())}
+    edits: dict[str, Edit] = {file: (size - first + LENGTH_BYTES + len(text), pieces())}
     for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
         held = json.loads(index.read_text())
         if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
             held["metadata"]["total_size"] = total + array.bytes - old.bytes
-            edits[str(index)] = Edit.of(json.dumps(held, indent=2).encode() + b"\n")
+            data = json.dumps(held, indent=2).encode() + b"\n"
+            edits[str(index)] = len(data), [data]
     _rewrite(path, target, edits, clobber, progress)
 
 
-@dataclass(frozen=True)
-class Edit:
-    """What a file becomes: how many bytes, and these piece by piece."""
-
-    size: int
-    pieces: Iterable[bytes]
-
-    @classmethod
-    def of(cls, whole: bytes) -> Edit:
-        """Return what is written in one piece."""
-        return cls(len(whole), (whole,))
+Edit = tuple[int, Iterable[bytes]]
+"""What a file becomes: how many bytes, and these piece by piece."""
 
 
 def files_of(path: str) -> list[str]:
@@ -387,8 +379,9 @@ def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, p
 
 
 def _write(target: str, edit: Edit, clobber: bool, progress: Callable[[int], None]) -> None:
-    with open_output(target, clobber=clobber, need=Need(edit.size)) as output:
-        for piece in edit.pieces:
+    size, pieces = edit
+    with open_output(target, clobber=clobber, need=Need(size)) as output:
+        for piece in pieces:
             progress(output.write(piece))
 
 
@@ -531,10 +524,10 @@ def _repeated(here: Floats, truth: Floats) -> str | None:
     return None
 
 
-def weight_faults(mine: Tabular, expected: Tabular, heads: int, rotary_dim: int | None = None) -> list[Finding]:
+def weight_faults(mine: Tabular, expected: Tabular, heads: int) -> list[Finding]:
     """Return whether the rows of one matrix are those of another in the order of the other pairing."""
     for taken, given in (PAIRINGS, PAIRINGS[::-1]):
-        moved = PermutedRows(expected, HeadRows(taken, given, heads, heads, rotary_dim))
+        moved = PermutedRows(expected, HeadRows(taken, given, heads, heads))
         if compare_tables(mine, moved).equal:
             return [Finding("pairs", f"rows permuted: {given} against {taken}, every value equal once they are moved")]
     return []

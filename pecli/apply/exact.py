@@ -26,7 +26,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite, isqrt
-from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,8 +51,9 @@ from pecli.numbers.double_double import (
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
-from pecli.spec.plans import Band, Values, Waves
+from pecli.spec.plans import Values, Waves
 from pecli.spec.tabular import Tabular
+from pecli.tables.fill.filler import BandFrequencies
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
@@ -309,19 +309,18 @@ class WavePoints:
 
     def __init__(self, plan: Waves, part: Positions) -> None:
         self.plan, self.part = plan, part
-        self._wheels: dict[tuple[int, Fraction], FrequencySet] = {}
-        self._lock = Lock()
+        self.frequencies = BandFrequencies()
 
     @cached_property
     def run(self) -> tuple[FrequencySet, range] | None:
-        """The wheel and the multiples of all rows, where one band rotates every column and they are evenly spaced."""
+        """The frequencies and multiples of all rows, where one band rotates every column and they are evenly spaced."""
         if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
             return None
         (band,), (segment,) = self.plan.bands, self.part.segments(0, self.part.count)
         every = np.arange(self.plan.width)
         if band.sin is None or not np.array_equal(every[band.sin], every) or not isinstance(segment.multiples, range):
             return None
-        wheel = self._wheel(0, band, segment.unit)
+        wheel = self.frequencies.get(band, segment.unit)
         return (wheel, segment.multiples) if has_points(wheel, segment.multiples) else None
 
     def doubled(self, rows: Integers, where: ColumnBands) -> tuple[DoubleDouble, DoubleDouble, Floats]:
@@ -363,14 +362,14 @@ class WavePoints:
                 positions = self.part.numbers(0, self.part.count).astype(np.int64)[rows[mine]]
                 values = np.asarray(axis.multiples, np.int64)
                 multiples = values[axis.index(positions - self.plan.prefix)]
-                yield mine, self._wheel(number, band, axis.unit), multiples, columns
+                yield mine, self.frequencies.get(band, axis.unit), multiples, columns
                 continue
             distinct, place = np.unique(rows[mine], return_inverse=True)
             for unit, which, found in self._multiples(distinct):
                 here = np.flatnonzero(np.isin(place, which))
                 yield (
                     mine[here],
-                    self._wheel(number, band, unit),
+                    self.frequencies.get(band, unit),
                     found[np.searchsorted(which, place[here])],
                     columns[here],
                 )
@@ -387,15 +386,6 @@ class WavePoints:
             own = np.arange(self.part.count)[segment.rows]
             which = np.flatnonzero(np.isin(rows, own))
             yield segment.unit, which, np.asarray(segment.multiples)[np.searchsorted(own, rows[which])]
-
-    def _wheel(self, number: int, band: Band, unit: Fraction) -> FrequencySet:
-        key = (number, unit)
-        with self._lock:
-            if key not in self._wheels:
-                self._wheels[key] = FrequencySet(
-                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
-                )
-            return self._wheels[key]
 
 
 class ExactRows(ABC):

@@ -73,14 +73,18 @@ Chunk = tuple[tuple[int, ...], bytes]
 
 
 def chunk_shape(array: Array) -> tuple[int, ...]:
-    """Return a chunk of at most `CHUNK_BYTES`, consecutive in C order: whole last axes, a part of one, then 1."""
-    left = CHUNK_BYTES // ITEM_BYTES[array.dtype]
-    shape: tuple[int, ...] = ()
-    for size in reversed(array.shape):
+    """Return a chunk of at most `CHUNK_BYTES`."""
+    return block_shape(array.shape, CHUNK_BYTES // ITEM_BYTES[array.dtype])
+
+
+def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
+    """Return a block of at most `left` values, consecutive in C order: whole last axes, a part of one, then 1."""
+    block: tuple[int, ...] = ()
+    for size in reversed(shape):
         part = max(1, min(size, left))
         left = left // part if part == size else 1
-        shape = (part, *shape)
-    return shape
+        block = (part, *block)
+    return block
 
 
 def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:

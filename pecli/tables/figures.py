@@ -157,8 +157,6 @@ class Figures:
         How many differ at all, and by more than the tolerance.
     other_bits : int
         How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
-    unequal_rows : int
-        Rows that have a value that differs.
     largest : float
         Largest finite difference; where NaN or infinity stands, there is none.
     total : float
@@ -185,7 +183,6 @@ class Figures:
     unequal: int = 0
     beyond: int = 0
     other_bits: int = 0
-    unequal_rows: int = 0
     largest: float = 0.0
     total: float = 0.0
     max_ulp: int = 0
@@ -486,7 +483,6 @@ def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], g
         "finite": known.size,
         "largest": float(known.max(initial=0.0)),
         "total": float(known.sum()),
-        "unequal_rows": int(np.count_nonzero(rows)),
     }
     if not top:
         return found

@@ -329,10 +329,7 @@ class BiasModule(TableModule):
 
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache."""
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
-        rows = slice(keys - queries, keys)
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
         if self.held.by_index:
             found: torch.Tensor = self._parameters["weight"][self._buffers["index"][rows, :keys]]
             return found.permute(2, 0, 1)
@@ -358,8 +355,6 @@ class RelativeModule(TableModule):
 
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the vectors of the last `queries` of `keys` positions."""
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
-        found: torch.Tensor = self.vector[self.index[keys - queries : keys, :keys]]
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
+        found: torch.Tensor = self.vector[self.index[rows, :keys]]
         return found

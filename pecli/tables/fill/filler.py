@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import Part
+from pecli.engine import FrequencySet, Part
 from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Segment
@@ -44,6 +45,23 @@ class once(Generic[T]):  # noqa: N801
         return made
 
 
+class BandFrequencies:
+    """The frequency set of each band and unit, made once for all threads."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, Fraction], FrequencySet] = {}
+        self._lock = threading.Lock()
+
+    def get(self, band: Band, unit: Fraction) -> FrequencySet:
+        """Return the frequencies of a band for positions in this unit."""
+        key = (id(band), unit)
+        with self._lock:
+            if key not in self._made:
+                found = FrequencySet(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
+                self._made[key] = found
+            return self._made[key]
+
+
 class Filler(ABC, Generic[P]):
     """Computes the rows of one kind of plan, in any order, from any thread.
 
@@ -73,7 +91,7 @@ class Filler(ABC, Generic[P]):
         self.plan, self.recipe, self.extent, self.request = plan, recipe, extent, request
         self.name, self.dtype = recipe.encoding.name, request.dtype
         self.part, self.positions = extent.part, extent.positions
-        self.lock = threading.RLock()
+        self.lock, self.frequencies = threading.RLock(), BandFrequencies()
         self.arrays = self._arrays()
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,7 @@ from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, round_within
 from pecli.spec.plans import Band, Coordinate, Cross, Frequency, Ramp, Waves
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays, Places, Views, as_array, round_into, runs
+from pecli.tables.fill.filler import Arrays, BandFrequencies, Places, Views, as_array, round_into, runs
 
 Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
@@ -79,8 +79,8 @@ class Lookup:
         Type of the values.
     main : list of Array
         The arrays that hold sines and cosines.
-    wheel : callable
-        Gives the wheel of a band in a unit.
+    frequencies : BandFrequencies
+        Of its bands.
     covered : bool
         Whether the bands fill every column.
     """
@@ -89,7 +89,7 @@ class Lookup:
     places: Places
     dtype: str
     main: Sequence[Array]
-    wheel: Callable[[Band, Fraction], FrequencySet]
+    frequencies: BandFrequencies
     covered: bool
     lock: threading.Lock = field(default_factory=threading.Lock)
     levels: dict[int, list[SharedColumns]] = field(default_factory=dict)
@@ -111,9 +111,9 @@ class Lookup:
             for part, alike in self._stretches(indices):
                 here = {name: a[part] for name, a in target.items()}
                 if alike:
-                    wheel = self.wheel(self._every, waves.axes[0].unit)
+                    found = self.frequencies.get(self._every, waves.axes[0].unit)
                     views = self.places.views(self._every, here)
-                    fill(wheel, at(waves.axes[0].multiples, indices[0][part]), views, self.dtype, threads=threads)
+                    fill(found, at(waves.axes[0].multiples, indices[0][part]), views, self.dtype, threads=threads)
                 else:
                     for number, index in enumerate(indices):
                         self._fill_axis(number, index[part], here, threads)
@@ -188,7 +188,7 @@ class Lookup:
         for band in self.waves.bands:
             if band.axis == number:
                 views = self.places.views(band, out)
-                fill(self.wheel(band, axis.unit), given, views, self.dtype, threads=threads)
+                fill(self.frequencies.get(band, axis.unit), given, views, self.dtype, threads=threads)
         for ramp in self.waves.ramps:
             if ramp.axis == number:
                 fill_ramp(ramp, Points(as_array(given), axis.unit), out["pe"], self.dtype)
@@ -292,9 +292,9 @@ class Sums:
 
     def _computed(self, number: int, levels: Integers) -> Split:
         axis = self.axes[number]
-        wheel = FrequencySet(self.cross.factors[number], turns=True, unit=axis.unit)
+        found = FrequencySet(self.cross.factors[number], turns=True, unit=axis.unit)
         multiples = np.array([axis.multiples[i] for i in levels.tolist()], np.int64)
-        cosine, sine = wheel.doubled_rows(multiples)
+        cosine, sine = found.doubled_rows(multiples)
         return Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)).split()
 
     def _exact(self, rows: Integers, row: Integers, column: Integers, part: Part) -> NDArray[Any]:
@@ -320,10 +320,10 @@ def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str,
     step = max(1, 2 * BLOCK // len(factors))
     for at in range(0, len(points), step):
         here = points.multiples[at : at + step].tolist()
-        wheel = FrequencySet([logarithm(m * points.unit) for m in here], turns=True, unit=cross.unit)
+        logarithms = FrequencySet([logarithm(m * points.unit) for m in here], turns=True, unit=cross.unit)
         rows = out[at : at + step]
         views: Views = [("sin", rows[:, cross.sin].T), ("cos", rows[:, cross.cos].T)]
-        fill(wheel, factors, views, dtype, threads=threads)
+        fill(logarithms, factors, views, dtype, threads=threads)
 
 
 def logarithm(value: Fraction) -> Decimal:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import FrequencySet, fill
+from pecli.engine import fill
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
 from pecli.numbers.rounding import narrow
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Band, Companion, Waves
+from pecli.spec.plans import Companion, Waves
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, Places, once, points_of, round_into, runs
 from pecli.tables.layouts import layout_arrays, layout_views
@@ -98,7 +97,7 @@ class WaveFiller(Filler[Waves]):
         self._still(target)
         for band in self.plan.bands:
             views = self.places.views(band, target)
-            fill(self._wheel(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
+            fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
         for ramp in self.plan.ramps:
             from pecli.tables.fill.lookup import fill_ramp
 
@@ -163,21 +162,7 @@ class WaveFiller(Filler[Waves]):
         """Return what fills rows whose coordinates are looked up."""
         from pecli.tables.fill.lookup import Lookup
 
-        return Lookup(self.plan, self.places, self.dtype, self.main, self._wheel, not self._uncovered)
-
-    @once
-    def _wheels(self) -> dict[tuple[int, Fraction], FrequencySet]:
-        return {}
-
-    def _wheel(self, band: Band, unit: Fraction) -> FrequencySet:
-        """Return the wheel of a band for positions in this unit, made once."""
-        key = (id(band), unit)
-        with self.lock:
-            if key not in self._wheels:
-                self._wheels[key] = FrequencySet(
-                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
-                )
-            return self._wheels[key]
+        return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies, not self._uncovered)
 
 
 class EmulatedFiller(WaveFiller):
