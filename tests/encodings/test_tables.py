@@ -13,7 +13,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Waves, rotation
 from pecli.spec.recipe import Recipe
-from pecli.tables.fill import filler
+from pecli.tables.fill import filler, waves
 from pecli.tables.request import Extent, Request
 
 
@@ -102,9 +102,9 @@ def test_frequencies_are_made_once_for_all_threads(monkeypatch):
 def filled(plan, count, layout="split"):
     """Rows of a plan, by its filler alone: it knows no table."""
     recipe = Recipe.parse(f"rope:dim={2 * plan.width}")
-    filler = waves.WaveFiller(plan, recipe, Extent(Positions.arange(count), 0, count), Request(layout=layout))
-    out = {a.name: np.empty(a.shape, np.float32) for a in filler.arrays}
-    filler.fill(0, count, out, 1)
+    made = waves.WaveFiller(plan, recipe, Extent(Positions.arange(count), 0, count), Request(layout=layout))
+    out = {a.name: np.empty(a.shape, np.float32) for a in made.arrays}
+    made.fill(0, count, out, 1)
     return out
 
 
