@@ -29,7 +29,6 @@ GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
 SCALARS = 65_536  # rows of a group where a row is one value
 STEMS = {"bias": "b"}  # of the names of single values; others have the array's own name
-FORMER_STEMS = {"pe": "d", "bias": "b"}  # of files that earlier versions wrote
 
 
 class TableColumns:
@@ -139,11 +138,11 @@ def schema(columns: TableColumns, wide: bool = False) -> pa.Schema:
     return pa.schema(fields, {KEY: facts})
 
 
-def wide_names(array: Array, stems: Mapping[str, str] = STEMS) -> list[str]:
+def wide_names(array: Array) -> list[str]:
     """Return a name for each value of a row: pe0, pe1 .. for ``pe``, b0, b1 .. for ``bias``; _re, _im for parts."""
     if not array.row_shape and array.dtype not in REAL:
         return [array.name]
-    names = [stems.get(array.name, array.name)]
+    names = [STEMS.get(array.name, array.name)]
     for level, size in enumerate(array.row_shape):
         names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
     if array.dtype in REAL:
@@ -201,7 +200,7 @@ def _batch(
 
 KEYS = ("position", "head", "query", "distance")
 MORE_LABELS = ("key", "row", "bucket")
-ARRAYS = {stem: name for name, stem in FORMER_STEMS.items()}
+ARRAYS = {stem: name for name, stem in STEMS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
@@ -319,10 +318,9 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
         return None
     if math.prod(shape[lead:]) > len(free):
         return None
-    for stems in (STEMS, FORMER_STEMS):
-        names = wide_names(Array(name, shape, dtype, (), lead), stems)
-        if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-            return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
+    names = wide_names(Array(name, shape, dtype, (), lead))
+    if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
+        return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
     return None
 
 

@@ -22,7 +22,6 @@ from pecli.numbers.dtypes import raw_bytes
 from pecli.spec.tabular import Array, Tabular, array_of
 
 RECIPE = "recipe"  # an array of text: every member of an npz should be an array
-FORMER_RECIPE = "recipe.json"  # of earlier versions
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -99,9 +98,7 @@ class NpzTable(StoredTable):
             members = self._archive.infolist()
             facts: dict[str, Any] = {}
             for info in members:
-                if info.filename == FORMER_RECIPE:
-                    facts = parse_object(self._small(source, info)) or facts
-                elif info.filename.endswith(".npy") and not info.is_dir():
+                if info.filename.endswith(".npy") and not info.is_dir():
                     head = self._small(source, info, LONGEST_HEADER)
                     if not _TEXT.match(head):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)

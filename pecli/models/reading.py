@@ -174,25 +174,21 @@ class ConfigReading:
     default: str = ""
 
     @property
-    def _said(self) -> str:
+    def _title(self) -> str:
         return f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
 
     def __repr__(self) -> str:
         layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
         parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
-        return "\n  ".join([self._said, *layers, *parts, *self.warnings, *self.faults])
+        return "\n  ".join([self._title, *layers, *parts, *self.warnings, *self.faults])
 
     def _repr_html_(self) -> str:
         rows = [
             (name, layer.encoding, ", ".join(f"{key}={text}" for key, text in layer.params.items()), layer.length or "")
             for name, layer in self.layers.items()
         ]
-        phrase = [
-            f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it",
-            *self.warnings,
-            *self.faults,
-        ]
-        return html_table("\n  ".join(phrase), ("layers", "encoding", "parameters", "length"), rows)
+        title = "\n  ".join([self._title, *self.warnings, *self.faults])
+        return html_table(title, ("layers", "encoding", "parameters", "length"), rows)
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

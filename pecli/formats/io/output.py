@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import select
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +42,6 @@ class Output(io.RawIOBase):
         self._send = send or (lambda view: os.write(descriptor, view))
         self._at = self._end = 0
         self._abandoned = False
-        self._placing = threading.Lock()
 
     def writable(self) -> bool:
         """Return true."""
@@ -93,7 +91,7 @@ class Output(io.RawIOBase):
         return self._end
 
     def put(self, data: ReadableBuffer, offset: int) -> None:
-        """Write all of `data` at `offset` of a regular file; threads may call it at once."""
+        """Write all of `data` at `offset` of a regular file; one thread at a time."""
         view = memoryview(data).cast("B")
         self._end = max(self._end, offset + len(view))
         while view and not self._abandoned:
@@ -126,9 +124,8 @@ class Output(io.RawIOBase):
     def _pwrite(self, view: memoryview, offset: int) -> int:
         if hasattr(os, "pwrite"):
             return os.pwrite(self._descriptor, view, offset)
-        with self._placing:  # Windows has no write at an offset
-            os.lseek(self._descriptor, offset, os.SEEK_SET)
-            return os.write(self._descriptor, view)
+        os.lseek(self._descriptor, offset, os.SEEK_SET)  # Windows has no write at an offset
+        return os.write(self._descriptor, view)
 
 
 class HeldOutput(io.RawIOBase):
