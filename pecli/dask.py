@@ -115,7 +115,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
         except Exception as error:
             raise WriteFailed(path, f"a worker could not write its part ({error}): see its log") from error
         finally:
-            _settle(client, waiting)
+            _wait_for_writers(client, waiting)
 
     return write
 
@@ -157,7 +157,7 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
         yield client
 
 
-def _settle(client: distributed.Client, waiting: Any) -> None:
+def _wait_for_writers(client: distributed.Client, waiting: Any) -> None:
     """Wait until no worker writes any more: what a failed run wrote is deleted next."""
     from distributed import wait
 

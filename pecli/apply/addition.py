@@ -126,14 +126,14 @@ class AddedRows(Tabular):
         where = self.where(vectors)
         rows = self._rows(where)
         given = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
-        strange = None
+        not_finite = None
         if not (
             np.isfinite(largest_size(given)) and np.isfinite(largest_size(rows))
         ):  # IEEE 754 says what becomes of them
-            strange = ~(np.isfinite(given) & np.isfinite(rows))
+            not_finite = ~(np.isfinite(given) & np.isfinite(rows))
             with np.errstate(all="ignore"):
-                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[strange]
-            given, rows = np.where(strange, 0.0, given), np.where(strange, 0.0, rows)
+                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[not_finite]
+            given, rows = np.where(not_finite, 0.0, given), np.where(not_finite, 0.0, rows)
         if self.multiplied:  # x r + 0 1, otherwise k x + 1 r
             size, other, row = np.broadcast_to(rows, given.shape), np.zeros(given.shape), np.ones(given.shape)
             most = largest_size(given) * largest_size(rows)
@@ -141,8 +141,8 @@ class AddedRows(Tabular):
             size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
             row, most = rows, largest_size(given) * largest_size(self.factor.hi) + largest_size(rows)
         round_sums(given, size, other, row, RowFactors(self, where), self.dtype, out, own, most)
-        if strange is not None:
-            out[strange] = narrow(kept, None, self.dtype)
+        if not_finite is not None:
+            out[not_finite] = narrow(kept, None, self.dtype)
         if self.causal:
             last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
             out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
@@ -152,8 +152,8 @@ class AddedRows(Tabular):
             self.reals.rows(0, int(where.max()) + 1)
         rows = np.empty((len(where), self.reals.width))
         for number in np.unique(where // self.step).tolist():
-            mine = np.flatnonzero(where // self.step == number)
-            rows[mine] = self._run(number)[where[mine] - number * self.step]
+            selected = np.flatnonzero(where // self.step == number)
+            rows[selected] = self._run(number)[where[selected] - number * self.step]
         return rows
 
 

@@ -454,19 +454,19 @@ MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat1
 def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
     """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
     usual = found.explain
-    mine, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
+    tested, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
     if heads is None and "rotated" not in golden.metadata:
         return found
 
     def explain(comparison: Comparison) -> list[Finding]:
-        findings = rotation_faults(mine, golden, comparison) if heads is None else weight_faults(a, b, heads)
+        findings = rotation_faults(tested, golden, comparison) if heads is None else weight_faults(a, b, heads)
         return findings or (usual(comparison) if usual is not None else [])
 
     found.explain = explain
     return found
 
 
-def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
+def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
     from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 
@@ -477,13 +477,15 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
     heads = [golden.array(x).shape[1] for x in given.values() if x in golden and len(golden.array(x).shape) == 4]
     same = [array.name for array in found.arrays if not array.figures.beyond]
     for name, x in given.items():
-        if name not in mine or x == name or x not in golden or mine.array(name).dtype not in GRIDS:
+        if name not in tested or x == name or x not in golden or tested.array(name).dtype not in GRIDS:
             continue
-        shape, dtype = mine.array(name).shape, mine.array(name).dtype
+        shape, dtype = tested.array(name).shape, tested.array(name).dtype
         alike = shape == golden.array(name).shape
-        if (alike and name in same) or max(table.array(name).bytes for table in (mine, golden)) > MAX_BYTES:
+        if (alike and name in same) or max(table.array(name).bytes for table in (tested, golden)) > MAX_BYTES:
             continue
-        y, right, before = (widen(t.read(n), t.array(n).dtype) for t, n in ((mine, name), (golden, name), (golden, x)))
+        y, right, before = (
+            widen(t.read(n), t.array(n).dtype) for t, n in ((tested, name), (golden, name), (golden, x))
+        )
         if not alike:
             fault = _repeated(y, right)
             findings += [Finding("rotation", f"{name}: {fault}")] if fault else []
@@ -506,12 +508,12 @@ def rotation_faults(mine: Tabular, golden: Tabular, found: Comparison) -> list[F
     return findings
 
 
-def _repeated(here: Floats, truth: Floats) -> str | None:
+def _repeated(tested: Floats, truth: Floats) -> str | None:
     """Return whether keys (b, heads, n, d) stand once for each head of the queries."""
-    if here.ndim != 4 or truth.ndim != 4 or here.shape[1] % truth.shape[1]:
+    if tested.ndim != 4 or truth.ndim != 4 or tested.shape[1] % truth.shape[1]:
         return None
-    times = here.shape[1] // truth.shape[1]
-    heads = f"{here.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
+    times = tested.shape[1] // truth.shape[1]
+    heads = f"{tested.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
     for made, findings in (
         (np.repeat(truth, times, axis=1), f"each stands {times} times"),
         (
@@ -519,15 +521,15 @@ def _repeated(here: Floats, truth: Floats) -> str | None:
             "all stand one after the other, again and again, in the order of none of the groups",
         ),
     ):
-        if made.shape == here.shape and (np.abs(here - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
+        if made.shape == tested.shape and (np.abs(tested - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
             return f"{heads}: {findings}"
     return None
 
 
-def weight_faults(mine: Tabular, expected: Tabular, heads: int) -> list[Finding]:
+def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Finding]:
     """Return whether the rows of one matrix are those of another in the order of the other pairing."""
     for taken, given in (PAIRINGS, PAIRINGS[::-1]):
         moved = PermutedRows(expected, HeadRows(taken, given, heads, heads))
-        if compare_tables(mine, moved).equal:
+        if compare_tables(tested, moved).equal:
             return [Finding("pairs", f"rows permuted: {given} against {taken}, every value equal once they are moved")]
     return []

@@ -218,7 +218,7 @@ class RotatedTensors(Tabular):
 
         Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
         """
-        points = self.rotations.near(number * self.run, min((number + 1) * self.run, self._last))
+        points = self.rotations.approximate(number * self.run, min((number + 1) * self.run, self._last))
         with np.errstate(all="ignore"):
             most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
         size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
@@ -313,8 +313,8 @@ class RotatedTensors(Tabular):
         z, rotated = z.reshape(len(rows), -1), rotated.reshape(len(rows), -1)
         doubts = list[Doubt]()
         for number in np.unique(rows // self.run).tolist():
-            mine = np.flatnonzero(rows // self.run == number)
-            for part in np.array_split(mine, max(1, len(mine) * self.width // DOUBLE_DOUBLE_VALUES)):
+            selected = np.flatnonzero(rows // self.run == number)
+            for part in np.array_split(selected, max(1, len(selected) * self.width // DOUBLE_DOUBLE_VALUES)):
                 at, (cosine, sine, error) = rows[part] - number * self.run, self._doubled.get(number)
                 x, y, c, s, known = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
                 for second, (given, others, turn) in enumerate(((x, y, -s), (y, x, s))):
@@ -365,10 +365,10 @@ class RotatedTensors(Tabular):
         numbers, most = rows // self.run, 0.0
         found = np.empty((len(rows), self.rotations.pairs), np.complex128)
         for number in np.unique(numbers).tolist():
-            mine = np.flatnonzero(numbers == number)
+            selected = np.flatnonzero(numbers == number)
             points, size = self._runs.get(number)
             most = max(most, size)
-            found[mine] = points[rows[mine] - number * self.run]
+            found[selected] = points[rows[selected] - number * self.run]
         return found, most
 
 
@@ -414,11 +414,11 @@ def rotate(
         """Return the real values rounded to a type, by default each tensor's own."""
         found: dict[bool, RotatedTensors] = {}
         for key in (False, True):
-            mine = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
-            if mine:
+            selected = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
+            if selected:
                 scaled = _with_factor(rotations, table, effect, key)
                 scaled = inverse_of(scaled) if options.way == "inverse" else scaled
-                found[key] = RotatedTensors(scaled, mine, pairing, **table_options)
+                found[key] = RotatedTensors(scaled, selected, pairing, **table_options)
         if len(found) == 1:
             return next(iter(found.values()))
         return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)

@@ -296,7 +296,7 @@ class RandomTensor(Tabular):
 
 
 WAYS = ("forward", "inverse", "gradient")
-LEAST_SCALE = Decimal("1e-30")
+MIN_SCALE = Decimal("1e-30")
 
 
 @dataclass(frozen=True)
@@ -492,6 +492,6 @@ def parse_scale(given: object, name: str = "input-scale") -> Decimal | str | Non
     if given is None or given == "sqrt":
         return given and str(given)
     scale = parse_number(name, str(given))
-    if scale and not LEAST_SCALE <= abs(scale) <= 1 / LEAST_SCALE:
+    if scale and not MIN_SCALE <= abs(scale) <= 1 / MIN_SCALE:
         raise BadParameter(name, str(given), "must be 0, or 1e-30 to 1e30 in size")
     return scale

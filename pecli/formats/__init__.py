@@ -133,8 +133,8 @@ def check(
 
     path = os.fspath(path)
     draft = _checked(table, form, path, WriteOptions(compress=compress, wide=wide), clobber=clobber, space=space)
-    there = not is_url(path) and not is_stream(path)
-    return _needed(draft), free_space(os.path.dirname(os.path.realpath(path))) if there else None
+    on_disk = not is_url(path) and not is_stream(path)
+    return _needed(draft), free_space(os.path.dirname(os.path.realpath(path))) if on_disk else None
 
 
 def write_table(

@@ -24,7 +24,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
-from pecli.formats.stored import MOST_ARRAYS
+from pecli.formats.stored import MAX_ARRAYS
 from pecli.numbers.dtypes import real_pairs
 from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Tabular
@@ -45,8 +45,8 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write line after line."""
     columns = TableColumns(table, "csv")
     count = sum(math.prod(row_axes(array)) for array in columns.arrays) + len(columns.keys)
-    if count > MOST_ARRAYS:
-        rule = f"holds at most {MOST_ARRAYS:,} columns, and this table has {count:,}: use npy or hdf5 (.h5)"
+    if count > MAX_ARRAYS:
+        rule = f"holds at most {MAX_ARRAYS:,} columns, and this table has {count:,}: use npy or hdf5 (.h5)"
         raise BadParameter("format", "csv", rule)
     values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
     return Draft(lambda output: _write(columns, output, options), None, 2 * values)
@@ -114,8 +114,8 @@ class CsvTable(BatchTable):
             begin += len(first.encode()) + 1
         else:
             names = [f"array{index}" for index in range(len(names))]
-        if len(names) > MOST_ARRAYS:
-            raise source.bad(f"has {len(names):,} columns, and {MOST_ARRAYS:,} are the most")
+        if len(names) > MAX_ARRAYS:
+            raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
         if len(set(names)) < len(names):
             raise source.bad("has two columns of one name: give each its own")
         if begin >= len(self._data):

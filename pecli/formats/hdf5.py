@@ -244,7 +244,7 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
     shielded.check()
 
 
-MOST_DATASETS = 10_000
+MAX_DATASETS = 10_000
 CHUNK_CACHE = 1 << 20  # the library's own for each dataset
 LARGEST_CHUNK = 256 << 20
 LONGEST_FACT = 1 << 20
@@ -337,8 +337,8 @@ def _walk(
         if identity in seen:
             continue
         seen.add(identity)
-        if len(seen) > MOST_DATASETS:
-            raise source.bad(f"holds more than {MOST_DATASETS:,} objects: name a smaller file")
+        if len(seen) > MAX_DATASETS:
+            raise source.bad(f"holds more than {MAX_DATASETS:,} objects: name a smaller file")
         if isinstance(item, h5py.Group):
             yield from _walk(source, item, seen, f"{path}{name}/")
         elif isinstance(item, h5py.Dataset):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 RELEASE = 4  # row groups between two times that the allocator gives back what it keeps, some 20 MB
-MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
+MAX_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -40,8 +40,8 @@ def _check_chunks(columns: TableColumns) -> None:
     """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
     width = sum(math.prod(row_axes(array)) for array in columns.arrays)
     chunks = width * -(-columns.rows // columns.group_rows())
-    if chunks > MOST_CHUNKS:
-        rule = f"would make {chunks:,} column chunks, and {MOST_CHUNKS:,} are the most: leave it out"
+    if chunks > MAX_CHUNKS:
+        rule = f"would make {chunks:,} column chunks, and {MAX_CHUNKS:,} are the most: leave it out"
         raise BadParameter("wide", "true", rule)
 
 

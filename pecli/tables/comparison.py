@@ -97,7 +97,7 @@ class ArrayComparison:
 
     @property
     def profile(self) -> list[tuple[int, float]]:
-        """First row and largest difference of each stretch of rows; empty where nothing differs."""
+        """First row and largest difference of each block of rows; empty where nothing differs."""
         found = self.figures.profile
         return [] if found is None else [(k * self.row_block, float(v)) for k, v in enumerate(found)]
 

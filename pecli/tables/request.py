@@ -46,7 +46,7 @@ def known_arithmetic(word: object) -> str:
 FREQUENCIES = "inv_freq"
 COMPANIONS = (FREQUENCIES,)
 """Companion arrays that a table may have."""
-MOST_AXES = 4
+MAX_AXES = 4
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
@@ -85,8 +85,8 @@ class ArrayNaming:
         if len(set(names)) < len(names):
             raise BadParameter("name", name, "gives two arrays one name")
         count = 0 if lead is None or str(lead) == "0" else parse_count("lead", lead)
-        if not 0 <= count <= MOST_AXES:
-            raise BadParameter("lead", count, f"must be from 0 to {MOST_AXES}")
+        if not 0 <= count <= MAX_AXES:
+            raise BadParameter("lead", count, f"must be from 0 to {MAX_AXES}")
         if companion is not None and companion not in COMPANIONS:
             raise UnknownName("companion array", companion, COMPANIONS)
         return cls(names, count, companion)

@@ -155,8 +155,8 @@ class TableModule(torch.nn.Module):
             self._buffers |= {name: None if one is None else one.to(probe.device) for name, one in kept.items()}
         return self
 
-    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        local, strict, missing, unexpected, errors = rest
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *further: Any) -> None:
+        local, strict, missing, unexpected, errors = further
         taken, faults = take_saved(self.held, state, prefix)
         errors += faults
         super()._load_from_state_dict({**state, **taken}, prefix, local, strict, missing, unexpected, errors)

@@ -77,8 +77,7 @@ class _Ranges(io.RawIOBase):
     """A remote file as libraries read files."""
 
     def __init__(self, file: Any) -> None:
-        self._remote = file
-        self._at: int = 0
+        self._remote, self._at, self._size = file, 0, int(file.size)
 
     def readable(self) -> bool:
         """Return true."""
@@ -94,13 +93,13 @@ class _Ranges(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to a place."""
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._remote.size}[whence]
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read on from the place."""
         view = memoryview(buffer).cast("B")
-        count = max(0, min(len(view), self._remote.size - self._at))
+        count = max(0, min(len(view), self._size - self._at))
         view[:count] = self._remote.read(self._at, count)
         self._at += count
         return count

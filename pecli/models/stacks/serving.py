@@ -214,7 +214,7 @@ def _declared(params: Params, written: RawConfig) -> Params:
     return params if written.length is None else {**params, "original-max": str(written.length)}
 
 
-def _beside(written: RawConfig) -> bool:
+def _original_at_top(written: RawConfig) -> bool:
     """Whether the original length stands at the top level of a class that has no such field."""
     family = rotary_family(written.model)
     field = written.model in ("phimoe", "minicpm3") or (family is not None and family.option("original"))
@@ -239,7 +239,7 @@ STACKS["lmdeploy"] = Stack(
         _lmdeploy_longrope(
             key=ORIGINAL,
             text="takes max_position_embeddings for an original length that stands at the top level of this model",
-            change=_declared, where=_beside, remedies=(stack.INNER_ORIGINAL,),
+            change=_declared, where=_original_at_top, remedies=(stack.INNER_ORIGINAL,),
         ),
         _lmdeploy_longrope(
             key="attention_factor",

@@ -233,18 +233,18 @@ class WindowRows:
         slices, cls = self._slices(head, entries), int(self.window.cls)
         whole = target if self.keys is None else np.empty((len(target), self.window.tokens), target.dtype)
         tokens = self.queries[start:stop]
-        for first, last in self._stretches(tokens - cls):
+        for first, last in self._patch_runs(tokens - cls):
             if cls:
                 whole[first:last, 0] = entries[-2]
             y, x = divmod(int(tokens[first]) - cls, self.window.width)
-            self._stretch(slices, y, x, whole[first:last, cls:])
+            self._write_run(slices, y, x, whole[first:last, cls:])
         if cls:
             token = tokens == 0
             whole[token, 0], whole[token, 1:] = entries[-1], entries[-3]
         if self.keys is not None:
             target[...] = whole[:, self.keys]
 
-    def _stretches(self, patches: NDArray[np.int64]) -> list[tuple[int, int]]:
+    def _patch_runs(self, patches: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Return the runs of neighbouring patches among these; the class token is none."""
         inside = np.flatnonzero(patches >= 0)
         if not len(inside):
@@ -253,7 +253,7 @@ class WindowRows:
         starts, ends = [0, *breaks.tolist()], [*breaks.tolist(), len(inside)]
         return [(int(inside[i]), int(inside[j - 1]) + 1) for i, j in zip(starts, ends, strict=True)]
 
-    def _stretch(self, slices: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
+    def _write_run(self, slices: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
         """Write the rows of neighbouring patches from (y, x) on: a row's rest, whole rows, a row's beginning."""
         width = self.window.width
         target = target.reshape(-1, self.window.height, width)
@@ -262,12 +262,12 @@ class WindowRows:
             row = min(len(target), width - x)
             target[:row] = slices[y, x : x + row]
             y += 1
-        lines, rest = divmod(len(target) - row, width)
+        lines, remainder = divmod(len(target) - row, width)
         middle = target[row : row + lines * width]
         for line in range(lines):
             middle[line * width : (line + 1) * width] = slices[y + line]
-        if rest:
-            target[row + lines * width :] = slices[y + lines, :rest]
+        if remainder:
+            target[row + lines * width :] = slices[y + lines, :remainder]
 
     def _slices(self, head: int, entries: NDArray[Any]) -> NDArray[Any]:
         """Return a view of shape (h, w, h, w): at [y, x] the row of patch (y, x), made once for a head."""
@@ -276,10 +276,10 @@ class WindowRows:
             if held is None:
                 height, width = self.window.height, self.window.width
                 offsets = entries[: (2 * height - 1) * (2 * width - 1)].reshape(2 * height - 1, 2 * width - 1)
-                turned = np.ascontiguousarray(offsets[::-1, ::-1])
-                pieces = np.lib.stride_tricks.sliding_window_view(turned, (height, width))
+                reversed_entries = np.ascontiguousarray(offsets[::-1, ::-1])
+                pieces = np.lib.stride_tricks.sliding_window_view(reversed_entries, (height, width))
                 held = pieces[::-1, ::-1]
-                while self._held and len(self._held) * turned.nbytes >= KEPT:
+                while self._held and len(self._held) * reversed_entries.nbytes >= KEPT:
                     del self._held[min(self._held)]  # writers go from head to head
                 self._held[head] = held
         return held

@@ -177,7 +177,7 @@ class ValueFiller(Filler[Values]):
 
 Views = list[tuple[Part, NDArray[Any]]]
 
-FEW_RUNS = 8
+MAX_RUNS = 8
 """More runs of columns than this are copied by the bands' own strided slices."""
 
 
@@ -241,6 +241,6 @@ def runs(flags: NDArray[np.bool_]) -> list[slice]:
     """Return where flags are set, as contiguous slices, or strided ones where those would be many."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
     found = [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
-    if len(found) <= FEW_RUNS:
+    if len(found) <= MAX_RUNS:
         return found
     return progressions(np.flatnonzero(flags).tolist())

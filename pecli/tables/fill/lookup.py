@@ -108,17 +108,17 @@ class Lookup:
         for piece in pieces:
             indices = [axis.index(rows[piece]) for axis in waves.axes]
             target = {name: a[piece] for name, a in out.items()}
-            for part, alike in self._stretches(indices):
-                here = {name: a[part] for name, a in target.items()}
+            for part, alike in self._equal_runs(indices):
+                block = {name: a[part] for name, a in target.items()}
                 if alike:
                     found = self.frequencies.get(self._every, waves.axes[0].unit)
-                    views = self.places.views(self._every, here)
+                    views = self.places.views(self._every, block)
                     fill(found, at(waves.axes[0].multiples, indices[0][part]), views, self.dtype, threads=threads)
                 else:
                     for number, index in enumerate(indices):
-                        self._fill_axis(number, index[part], here, threads)
+                        self._fill_axis(number, index[part], block, threads)
 
-    def _stretches(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
+    def _equal_runs(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
         """Cut rows where they begin or cease to have the same coordinate on all axes, as text has in mrope."""
         n = len(indices[0])
         if not self._every.frequencies:
@@ -242,9 +242,9 @@ class Sums:
         """Fill rows of ``pe``."""
         cross, step = self.cross, max(1, BLOCK // len(self.cross.factors[0]))
         for at in range(0, len(rows), step):
-            here = rows[at : at + step]
+            block = rows[at : at + step]
             target = out[at : at + step]
-            values, doubtful = (self._wide if self.dtype == "float64" else self._narrow)(here)
+            values, doubtful = (self._wide if self.dtype == "float64" else self._narrow)(block)
             target[:, cross.cos], target[:, cross.sin] = values[:, 0::2], values[:, 1::2]
             if not len(doubtful):
                 continue
@@ -253,7 +253,7 @@ class Sums:
                 chosen = (place & 1) == odd
                 if chosen.any():
                     part_of = target[:, columns]
-                    exact = self._exact(here, row[chosen], place[chosen] >> 1, "sin" if odd else "cos")
+                    exact = self._exact(block, row[chosen], place[chosen] >> 1, "sin" if odd else "cos")
                     part_of[row[chosen], place[chosen] >> 1] = exact
 
     def _narrow(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
@@ -319,8 +319,8 @@ def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str,
     factors = np.array(cross.logarithm, np.int64)
     step = max(1, 2 * BLOCK // len(factors))
     for at in range(0, len(points), step):
-        here = points.multiples[at : at + step].tolist()
-        logarithms = FrequencySet([logarithm(m * points.unit) for m in here], turns=True, unit=cross.unit)
+        block = points.multiples[at : at + step].tolist()
+        logarithms = FrequencySet([logarithm(m * points.unit) for m in block], turns=True, unit=cross.unit)
         rows = out[at : at + step]
         views: Views = [("sin", rows[:, cross.sin].T), ("cos", rows[:, cross.cos].T)]
         fill(logarithms, factors, views, dtype, threads=threads)
