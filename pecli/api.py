@@ -21,7 +21,7 @@ from pecli.spec.tabular import Tabular
 from pecli.tables.sources import NamedSource, config_source, read_source
 
 if TYPE_CHECKING:
-    from pecli.apply.options import ApplyResult
+    from pecli.apply.tensors import ApplyResult
     from pecli.extrapolate.report import Extrapolation
     from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
@@ -101,7 +101,7 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     >>> compare(Recipe.parse("rope:dim=4,base=100"), "rope:dim=4,base=200").equal
     False
     """
-    from pecli.apply.faults import explained
+    from pecli.apply.checkpoints import explained
     from pecli.judge.compare import compare as compared
     from pecli.tables.alignment import open_aligned
     from pecli.tables.figures import Tolerance
@@ -239,8 +239,7 @@ def apply(
     [[1.0, 1.0], [-0.3, 1.38]]
     """
     from pecli.apply.apply import apply as applied
-    from pecli.apply.options import ApplyOptions, parse_scale
-    from pecli.apply.tensors import tensor_of
+    from pecli.apply.tensors import ApplyOptions, parse_scale, tensor_of
     from pecli.tables.foreign import positions_of_values, table_of
     from pecli.tables.request import known_arithmetic
 

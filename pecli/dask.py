@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Shard, Spread, WriteOptions
+from pecli.formats.hdf5 import block_shape
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url
 from pecli.spec.catalogue import declared_in, load_file
@@ -114,7 +115,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
         except Exception as error:
             raise WriteFailed(path, f"a worker could not write its part ({error}): see its log") from error
         finally:
-            _settle(client, waiting)
+            _wait_for_writers(client, waiting)
 
     return write
 
@@ -156,7 +157,7 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
         yield client
 
 
-def _settle(client: distributed.Client, waiting: Any) -> None:
+def _wait_for_writers(client: distributed.Client, waiting: Any) -> None:
     """Wait until no worker writes any more: what a failed run wrote is deleted next."""
     from distributed import wait
 
@@ -181,12 +182,8 @@ def _plugin(recipe: str) -> str | None:
 
 def _chunks(found: Array) -> tuple[int, ...]:
     """Return chunks of whole rows."""
-    left, sizes = max(1, CHUNK_BYTES // max(1, found.row_bytes)), []
-    for size in reversed(found.shape[: found.lead]):
-        taken = min(size, left)
-        left = max(1, left // taken) if taken == size else 1
-        sizes.append(taken)
-    return (*reversed(sizes), *found.row_shape)
+    rows = max(1, CHUNK_BYTES // max(1, found.row_bytes))
+    return (*block_shape(found.shape[: found.lead], rows), *found.row_shape)
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,7 @@ from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
-from pecli.tables.naming import FREQUENCIES
+from pecli.tables.request import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
@@ -128,6 +128,13 @@ class FrameworkTable:
         if first < 0:
             raise IndexError(f"position {first} lies before the table of {self.source.text}")
 
+    def query_rows(self, queries: int, keys: int | None, reach: Callable[[int], None]) -> tuple[slice, int]:
+        """Return the rows of the last `queries` of `keys` positions, and the number of keys; the table reaches them."""
+        keys = queries if keys is None else keys
+        self.check_first(keys - queries)
+        reach(keys - 1)
+        return slice(keys - queries, keys), keys
+
     def reach(self, last: int, make: Callable[[int], None]) -> None:
         """Make a longer table, by at least half, if position `last` lies past this one.
 
@@ -180,12 +187,6 @@ def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
     return {a.name: Stored(table.read(a.name), a.dtype) for a in table.arrays if a.name not in without}
 
 
-def check_pairs(pairs: str) -> None:
-    """Raise BadParameter for a word that says no pairing."""
-    if pairs not in PAIRS:
-        raise BadParameter("pairs", pairs, "must be half or interleaved")
-
-
 def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
     """Return x (.., dim) with its first columns turned, of any framework.
 
@@ -206,7 +207,8 @@ def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., An
     BadParameter
         For another word.
     """
-    check_pairs(pairs)
+    if pairs not in PAIRS:
+        raise BadParameter("pairs", pairs, "must be half or interleaved")
     m = cos.shape[-1]
     a, b = (x[..., :m], x[..., m : 2 * m]) if pairs == "half" else (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2])
     parts = (a * cos - b * sin, b * cos + a * sin)

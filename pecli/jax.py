@@ -160,13 +160,11 @@ class BiasTable(Constant):
 
         `weight` holds the trained numbers, where they are looked up: `start["weight"]` at first.
         """
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
         if not self.held.by_index:
-            return self.arrays["bias"][:, keys - queries : keys, :keys]
+            return self.arrays["bias"][:, rows, :keys]
         numbers = self.start["weight"] if weight is None else weight
-        return jnp.transpose(numbers[self.arrays["index"][keys - queries : keys, :keys]], (2, 0, 1))
+        return jnp.transpose(numbers[self.arrays["index"][rows, :keys]], (2, 0, 1))
 
 
 class RelativeTable(Constant):
@@ -179,8 +177,6 @@ class RelativeTable(Constant):
 
         `vector` holds the trained ones: `start["vector"]` at first.
         """
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
         vectors = {**self.arrays, **self.start}["vector"] if vector is None else vector
-        return vectors[self.arrays["index"][keys - queries : keys, :keys]]
+        return vectors[self.arrays["index"][rows, :keys]]

@@ -1,9 +1,14 @@
-"""Rows added to a tensor or multiplied with it, and rows made from its content."""
+"""Rows added to a tensor or multiplied with it, rows made from its content, and a framework's arithmetic.
+
+In a framework's arithmetic every product and sum is rounded to a type: an addition is the scaled input, then the sum,
+with rows rounded to the type; see `pecli.apply.rotation.rotation_steps` for rotations.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -22,9 +27,10 @@ from pecli.apply.exact import (
     round_sums,
     rows_of,
 )
-from pecli.apply.options import (
+from pecli.apply.tensors import (
     ApplyOptions,
     ApplyResult,
+    Tensor,
     axes_notes,
     keys_of,
     only_tensor,
@@ -32,18 +38,19 @@ from pecli.apply.options import (
     stored_rows,
     table_rows,
 )
-from pecli.apply.tensors import ConcatTable, Tensor
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_integer, shorten
 from pecli.numbers.double_double import DoubleDouble, add
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow
+from pecli.numbers.rounding import narrow, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
-from pecli.tables.content import base_of
-from pecli.tables.fill.rounding import minus_infinity, round_into
+from pecli.tables.figures import last_place
+from pecli.tables.fill.conditional import base_of
+from pecli.tables.fill.filler import minus_infinity, round_into
+from pecli.tables.grouped import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
@@ -119,14 +126,14 @@ class AddedRows(Tabular):
         where = self.where(vectors)
         rows = self._rows(where)
         given = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
-        strange = None
+        not_finite = None
         if not (
             np.isfinite(largest_size(given)) and np.isfinite(largest_size(rows))
         ):  # IEEE 754 says what becomes of them
-            strange = ~(np.isfinite(given) & np.isfinite(rows))
+            not_finite = ~(np.isfinite(given) & np.isfinite(rows))
             with np.errstate(all="ignore"):
-                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[strange]
-            given, rows = np.where(strange, 0.0, given), np.where(strange, 0.0, rows)
+                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[not_finite]
+            given, rows = np.where(not_finite, 0.0, given), np.where(not_finite, 0.0, rows)
         if self.multiplied:  # x r + 0 1, otherwise k x + 1 r
             size, other, row = np.broadcast_to(rows, given.shape), np.zeros(given.shape), np.ones(given.shape)
             most = largest_size(given) * largest_size(rows)
@@ -134,8 +141,8 @@ class AddedRows(Tabular):
             size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
             row, most = rows, largest_size(given) * largest_size(self.factor.hi) + largest_size(rows)
         round_sums(given, size, other, row, RowFactors(self, where), self.dtype, out, own, most)
-        if strange is not None:
-            out[strange] = narrow(kept, None, self.dtype)
+        if not_finite is not None:
+            out[not_finite] = narrow(kept, None, self.dtype)
         if self.causal:
             last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
             out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
@@ -145,8 +152,8 @@ class AddedRows(Tabular):
             self.reals.rows(0, int(where.max()) + 1)
         rows = np.empty((len(where), self.reals.width))
         for number in np.unique(where // self.step).tolist():
-            mine = np.flatnonzero(where // self.step == number)
-            rows[mine] = self._run(number)[where[mine] - number * self.step]
+            selected = np.flatnonzero(where // self.step == number)
+            rows[selected] = self._run(number)[where[selected] - number * self.step]
         return rows
 
 
@@ -261,3 +268,74 @@ class ConditionedRows(Tabular):
             given = rows[first - offset : last - offset]
             found = add(found, DoubleDouble(given, np.zeros(given.shape)))
         round_into(found, self.dtype, out)
+
+
+def rounded(values: Floats, dtype: str) -> Floats:
+    """Return values rounded to a type, as float64."""
+    with np.errstate(all="ignore"):
+        return widen(narrow(values, None, dtype), dtype)
+
+
+class FrameworkRows(Tabular):
+    """Tensors as a framework's arithmetic gives them.
+
+    Parameters
+    ----------
+    exact : Tabular
+        The real values, rounded to float64, of the same names and shapes.
+    compute : mapping of str to callable
+        For each name, of vectors `start` to `stop` gives (n, width) in the arithmetic; and of exact values, what
+        their last places are counted in.
+    arithmetic : {"float32", "bfloat16"}
+        Of every step.
+    dtype : str
+        Of the outputs.
+
+    Attributes
+    ----------
+    worst : float
+        The largest error so far, in units in the last place of the arithmetic.
+    """
+
+    def __init__(
+        self,
+        exact: Tabular,
+        compute: Mapping[str, tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]],
+        arithmetic: str,
+        dtype: str,
+    ) -> None:
+        self.exact, self.compute, self.arithmetic, self.dtype = exact, compute, arithmetic, dtype
+        self.arrays = tuple(replace(array, dtype=dtype) for array in exact.arrays)
+        self.recipe, self.metadata = None, exact.metadata
+        self.worst, self._lock = 0.0, threading.Lock()
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        for name, target in out.items():
+            steps, sizes = self.compute[name]
+            values = steps(start, stop)
+            truth = self.exact.read_rows([name], start, stop)[name]
+            with np.errstate(all="ignore"):
+                units = np.abs(values - truth) / last_place(sizes(truth), self.arithmetic)
+            worst = float(np.max(units, initial=0.0, where=np.isfinite(units)))
+            with self._lock:
+                self.worst = max(self.worst, worst)
+            narrow(values, None, self.dtype, target)
+
+
+def adding_steps(
+    tensor: Tensor, table: Tabular, factor: float, rows: Rows | None, arithmetic: str
+) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+    """Return how a framework adds a table's rows (n, width) to a tensor that a factor multiplies first."""
+    name = table.arrays[0].name
+
+    def steps(start: int, stop: int) -> Floats:
+        where = tensor.rows(np.arange(start, stop, dtype=np.int64), rows)
+        low = int(where.min())
+        held = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
+        given = rounded(tensor.read(start, stop), arithmetic)
+        with np.errstate(all="ignore"):
+            scaled = rounded(given * rounded(np.array([factor]), arithmetic), arithmetic)
+            return rounded(scaled + rounded(held, arithmetic), arithmetic)
+
+    return steps, np.abs

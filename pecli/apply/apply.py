@@ -7,15 +7,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from pecli.apply.addition import AddedRows, apply_content
+from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
 from pecli.apply.attention import scores_of
 from pecli.apply.cosines import ExactRotations, HeadPairs, Rotations, StoredRotations
 from pecli.apply.exact import ExactRows, InputScale, StoredRows, rows_of
-from pecli.apply.framework import FrameworkRows, adding_steps
-from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes, only_tensor, stored_rows, table_rows
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import add_bias
-from pecli.apply.tensors import Tensor
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, stored_rows, table_rows
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import COMPLEX

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pecli.apply.addition import apply_content
 from pecli.apply.exact import Floats
-from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
 from pecli.apply.rotation import rotate
 from pecli.apply.scores import (
     UNIT,
@@ -27,7 +26,7 @@ from pecli.apply.scores import (
     pair_table,
 )
 from pecli.apply.scores import longest_vector as size_of
-from pecli.apply.tensors import Tensor, tensor_of
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, tensor_of
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions

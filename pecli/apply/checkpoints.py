@@ -20,15 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.cosines import OF_MODEL, PAIRINGS, members
+from pecli.apply.cosines import OF_MODEL, PAIRINGS, HeadPairs, members
+from pecli.apply.exact import Floats
+from pecli.apply.tensors import BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
 from pecli.formats.io.atomic import Need, open_output
 from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
 from pecli.formats.stored import plain
 from pecli.numbers.decimals import shorten
-from pecli.numbers.dtypes import DTYPES
+from pecli.numbers.dtypes import DTYPES, GRIDS
+from pecli.numbers.rounding import widen
+from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular, View
+from pecli.tables.comparison import Comparison, Finding, compare_tables
 
 Integers = NDArray[np.int64]
 
@@ -261,7 +266,7 @@ def permute_checkpoint(
     found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
     if not found:
         raise none_found(path, rows)
-    edits = {f: Edit(os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
+    edits = {f: (os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
     _rewrite(path, target, edits, clobber, progress)
     return found
 
@@ -310,26 +315,18 @@ def replace_array(
             yield block.values[array.name].tobytes()
         yield from _between(table, first + begin + old.bytes, os.path.getsize(file))
 
-    edits = {file: Edit(size - first + LENGTH_BYTES + len(text), pieces())}
+    edits: dict[str, Edit] = {file: (size - first + LENGTH_BYTES + len(text), pieces())}
     for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
         held = json.loads(index.read_text())
         if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
             held["metadata"]["total_size"] = total + array.bytes - old.bytes
-            edits[str(index)] = Edit.of(json.dumps(held, indent=2).encode() + b"\n")
+            data = json.dumps(held, indent=2).encode() + b"\n"
+            edits[str(index)] = len(data), [data]
     _rewrite(path, target, edits, clobber, progress)
 
 
-@dataclass(frozen=True)
-class Edit:
-    """What a file becomes: how many bytes, and these piece by piece."""
-
-    size: int
-    pieces: Iterable[bytes]
-
-    @classmethod
-    def of(cls, whole: bytes) -> Edit:
-        """Return what is written in one piece."""
-        return cls(len(whole), (whole,))
+Edit = tuple[int, Iterable[bytes]]
+"""What a file becomes: how many bytes, and these piece by piece."""
 
 
 def files_of(path: str) -> list[str]:
@@ -382,8 +379,9 @@ def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, p
 
 
 def _write(target: str, edit: Edit, clobber: bool, progress: Callable[[int], None]) -> None:
-    with open_output(target, clobber=clobber, need=Need(edit.size)) as output:
-        for piece in edit.pieces:
+    size, pieces = edit
+    with open_output(target, clobber=clobber, need=Need(size)) as output:
+        for piece in pieces:
             progress(output.write(piece))
 
 
@@ -447,3 +445,91 @@ def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
         str(taken), str(wanted), heads, kv, None if rotary is None else int(rotary),
         None if tensors is None else str(tensors), None if dim is None else int(dim),
     )  # fmt: skip
+
+
+MAX_BYTES = 1 << 26  # of an array that is rotated anew in memory, several times as float64
+MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat16 may be apart
+
+
+def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
+    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
+    usual = found.explain
+    tested, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
+    if heads is None and "rotated" not in golden.metadata:
+        return found
+
+    def explain(comparison: Comparison) -> list[Finding]:
+        findings = rotation_faults(tested, golden, comparison) if heads is None else weight_faults(a, b, heads)
+        return findings or (usual(comparison) if usual is not None else [])
+
+    found.explain = explain
+    return found
+
+
+def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
+    """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
+    from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
+
+    facts = golden.metadata
+    findings: list[Finding] = []
+    names = facts.get("rotated", "").split()
+    given = {name: name.removesuffix("_rotated") for name in names}
+    heads = [golden.array(x).shape[1] for x in given.values() if x in golden and len(golden.array(x).shape) == 4]
+    same = [array.name for array in found.arrays if not array.figures.beyond]
+    for name, x in given.items():
+        if name not in tested or x == name or x not in golden or tested.array(name).dtype not in GRIDS:
+            continue
+        shape, dtype = tested.array(name).shape, tested.array(name).dtype
+        alike = shape == golden.array(name).shape
+        if (alike and name in same) or max(table.array(name).bytes for table in (tested, golden)) > MAX_BYTES:
+            continue
+        y, right, before = (
+            widen(t.read(n), t.array(n).dtype) for t, n in ((tested, name), (golden, name), (golden, x))
+        )
+        if not alike:
+            fault = _repeated(y, right)
+            findings += [Finding("rotation", f"{name}: {fault}")] if fault else []
+            continue
+        recipe = split_recipe(facts["applied"])
+        pairs, axes = HeadPairs.parse(facts["pairs"]), BY_RANK[len(shape)]
+        applied = AppliedRotation(
+            x=as_vectors(before, axes),
+            y=as_vectors(y, axes),
+            right=as_vectors(right, axes),
+            positions=golden.read("positions").astype(np.int64),
+            pairs=(pairs.taken, pairs.given),
+            rotary=int(facts["rotary-dim"]),
+            dtype=dtype,
+            source=RotationSource((recipe[0], recipe[1])),
+            heads=max(heads, default=1),
+            axes=axes,
+        )
+        findings += faults(applied, name)
+    return findings
+
+
+def _repeated(tested: Floats, truth: Floats) -> str | None:
+    """Return whether keys (b, heads, n, d) stand once for each head of the queries."""
+    if tested.ndim != 4 or truth.ndim != 4 or tested.shape[1] % truth.shape[1]:
+        return None
+    times = tested.shape[1] // truth.shape[1]
+    heads = f"{tested.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
+    for made, findings in (
+        (np.repeat(truth, times, axis=1), f"each stands {times} times"),
+        (
+            np.tile(truth, (1, times, 1, 1)),
+            "all stand one after the other, again and again, in the order of none of the groups",
+        ),
+    ):
+        if made.shape == tested.shape and (np.abs(tested - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
+            return f"{heads}: {findings}"
+    return None
+
+
+def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Finding]:
+    """Return whether the rows of one matrix are those of another in the order of the other pairing."""
+    for taken, given in (PAIRINGS, PAIRINGS[::-1]):
+        moved = PermutedRows(expected, HeadRows(taken, given, heads, heads))
+        if compare_tables(tested, moved).equal:
+            return [Finding("pairs", f"rows permuted: {given} against {taken}, every value equal once they are moved")]
+    return []

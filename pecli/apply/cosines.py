@@ -147,7 +147,7 @@ class Rotations(ABC):
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
 
-    def near(self, start: int, stop: int) -> Points:
+    def approximate(self, start: int, stop: int) -> Points:
         """Return the same within `loose`, where that is less work."""
         return self.rows(start, stop)
 
@@ -221,13 +221,13 @@ class ExactRotations(Rotations):
         self.table.fill(start, stop, parts)
         return found
 
-    def near(self, start: int, stop: int) -> Points:
+    def approximate(self, start: int, stop: int) -> Points:
         """Return c + i s of rows as products of a ladder, not rounded to float64; see `Rotations`."""
         if self.points.run is None:
             return self.rows(start, stop)
-        wheel, multiples = self.points.run
+        frequencies, multiples = self.points.run
         found = np.empty((stop - start, self.pairs), np.complex128)
-        fill_points(wheel, multiples[start:stop], found)
+        fill_points(frequencies, multiples[start:stop], found)
         return found
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:

@@ -26,7 +26,6 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite, isqrt
-from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,8 +51,9 @@ from pecli.numbers.double_double import (
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
-from pecli.spec.plans import Band, Values, Waves
+from pecli.spec.plans import Values, Waves
 from pecli.spec.tabular import Tabular
+from pecli.tables.fill.filler import BandFrequencies
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
@@ -309,36 +309,35 @@ class WavePoints:
 
     def __init__(self, plan: Waves, part: Positions) -> None:
         self.plan, self.part = plan, part
-        self._wheels: dict[tuple[int, Fraction], FrequencySet] = {}
-        self._lock = Lock()
+        self.frequencies = BandFrequencies()
 
     @cached_property
     def run(self) -> tuple[FrequencySet, range] | None:
-        """The wheel and the multiples of all rows, where one band rotates every column and they are evenly spaced."""
+        """The frequencies and multiples of all rows, where one band rotates every column and they are evenly spaced."""
         if self.plan.axes or self.plan.blank or len(self.plan.bands) != 1 or not self.part.is_range:
             return None
         (band,), (segment,) = self.plan.bands, self.part.segments(0, self.part.count)
         every = np.arange(self.plan.width)
         if band.sin is None or not np.array_equal(every[band.sin], every) or not isinstance(segment.multiples, range):
             return None
-        wheel = self._wheel(0, band, segment.unit)
-        return (wheel, segment.multiples) if has_points(wheel, segment.multiples) else None
+        frequencies = self.frequencies.get(band, segment.unit)
+        return (frequencies, segment.multiples) if has_points(frequencies, segment.multiples) else None
 
     def doubled(self, rows: Integers, where: ColumnBands) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
         parts[0][...] = 1.0  # what no band rotates stays as it is
         error = np.zeros(len(rows))
-        for chosen, wheel, multiples, columns in self._groups(rows, where):
-            found = wheel.doubled_rows(multiples, columns)
+        for chosen, frequencies, multiples, columns in self._groups(rows, where):
+            found = frequencies.doubled_rows(multiples, columns)
             size = DoubleDouble(
-                *(np.broadcast_to(x, multiples.shape) for x in (wheel.magnitude.hi, wheel.magnitude.lo))
+                *(np.broadcast_to(x, multiples.shape) for x in (frequencies.magnitude.hi, frequencies.magnitude.lo))
             )
             for k, value in enumerate(found):
                 scaled = multiply(value, size)
                 parts[2 * k][chosen], parts[2 * k + 1][chosen] = scaled.hi, scaled.lo
-            bits = wheel.kept_bits(multiples, 100)
-            error[chosen] = (wheel.phase_error(multiples, bits) + 2.0**-98) * abs(float(wheel.magnitude.hi))
+            bits = frequencies.kept_bits(multiples, 100)
+            error[chosen] = (frequencies.phase_error(multiples, bits) + 2.0**-98) * abs(float(frequencies.magnitude.hi))
         return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3]), error
 
     def interval(self, row: int, where: ColumnBands, bits: int) -> tuple[Interval, Interval]:
@@ -346,33 +345,33 @@ class WavePoints:
         groups = list(self._groups(np.array([row]), where))
         if not groups:
             return (Fraction(1), Fraction(1)), (Fraction(0), Fraction(0))
-        ((_, wheel, multiples, columns),) = groups
-        return wheel.exact.enclosed_point(int(multiples[0]), int(columns[0]), bits)
+        ((_, frequencies, multiples, columns),) = groups
+        return frequencies.exact.enclosed_point(int(multiples[0]), int(columns[0]), bits)
 
     def _groups(
         self, rows: Integers, where: ColumnBands
     ) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
         """Yield places by band and unit: which they are, the wheel, the multiple and the column of each."""
         for number, band in enumerate(self.plan.bands):
-            mine = np.flatnonzero(where.band == number)
-            if not len(mine):
+            selected = np.flatnonzero(where.band == number)
+            if not len(selected):
                 continue
-            columns = where.column[mine]
+            columns = where.column[selected]
             if self.plan.axes:
                 axis = self.plan.axes[band.axis]
-                positions = self.part.numbers(0, self.part.count).astype(np.int64)[rows[mine]]
+                positions = self.part.numbers(0, self.part.count).astype(np.int64)[rows[selected]]
                 values = np.asarray(axis.multiples, np.int64)
                 multiples = values[axis.index(positions - self.plan.prefix)]
-                yield mine, self._wheel(number, band, axis.unit), multiples, columns
+                yield selected, self.frequencies.get(band, axis.unit), multiples, columns
                 continue
-            distinct, place = np.unique(rows[mine], return_inverse=True)
+            distinct, place = np.unique(rows[selected], return_inverse=True)
             for unit, which, found in self._multiples(distinct):
-                here = np.flatnonzero(np.isin(place, which))
+                same_unit = np.flatnonzero(np.isin(place, which))
                 yield (
-                    mine[here],
-                    self._wheel(number, band, unit),
-                    found[np.searchsorted(which, place[here])],
-                    columns[here],
+                    selected[same_unit],
+                    self.frequencies.get(band, unit),
+                    found[np.searchsorted(which, place[same_unit])],
+                    columns[same_unit],
                 )
 
     def _multiples(self, rows: Integers) -> Iterator[tuple[Fraction, Integers, Integers]]:
@@ -387,15 +386,6 @@ class WavePoints:
             own = np.arange(self.part.count)[segment.rows]
             which = np.flatnonzero(np.isin(rows, own))
             yield segment.unit, which, np.asarray(segment.multiples)[np.searchsorted(own, rows[which])]
-
-    def _wheel(self, number: int, band: Band, unit: Fraction) -> FrequencySet:
-        key = (number, unit)
-        with self._lock:
-            if key not in self._wheels:
-                self._wheels[key] = FrequencySet(
-                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
-                )
-            return self._wheels[key]
 
 
 class ExactRows(ABC):
@@ -454,8 +444,8 @@ class StoredRows(ExactRows):
         """Return some values; see `ExactRows`."""
         values = np.empty(len(rows))
         for row in np.unique(rows).tolist():
-            mine = rows == row
-            values[mine] = self.rows(row, row + 1)[0, columns[mine]]
+            selected = rows == row
+            values[selected] = self.rows(row, row + 1)[0, columns[selected]]
         nothing = np.zeros(len(rows))
         return DoubleDouble(values, nothing), nothing
 
@@ -490,10 +480,10 @@ class WaveRows(StoredRows):
         """Return some values; see `ExactRows`."""
         hi, lo, error = (np.zeros(len(rows)) for _ in range(3))
         for part, where in ((1, self.sines), (0, self.cosines)):
-            mine = np.flatnonzero(self.inside[rows] & (where.band[columns] >= 0))
-            if len(mine):
-                *point, known = self.points.doubled(rows[mine], where.at(columns[mine]))
-                hi[mine], lo[mine], error[mine] = point[part].hi, point[part].lo, known
+            selected = np.flatnonzero(self.inside[rows] & (where.band[columns] >= 0))
+            if len(selected):
+                *point, known = self.points.doubled(rows[selected], where.at(columns[selected]))
+                hi[selected], lo[selected], error[selected] = point[part].hi, point[part].lo, known
         return DoubleDouble(hi, lo), error
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
@@ -530,14 +520,14 @@ class ValueRows(StoredRows):
             own = np.arange(first, last)[segment.rows]
             which = np.flatnonzero(np.isin(own, rows))
             place = np.searchsorted(own[which], rows)
-            mine = np.flatnonzero(np.isin(rows, own))
+            selected = np.flatnonzero(np.isin(rows, own))
             found = self.at(Points(np.asarray(segment.multiples, np.int64)[which], segment.unit))
             found = found.doubled() if isinstance(found, Exponentials) else found
-            at = place[mine], columns[mine]
+            at = place[selected], columns[selected]
             if isinstance(found, DoubleDouble):
-                hi[mine], lo[mine] = found.hi[at], found.lo[at]
+                hi[selected], lo[selected] = found.hi[at], found.lo[at]
             else:
-                hi[mine] = np.asarray(found, np.float64)[at]
+                hi[selected] = np.asarray(found, np.float64)[at]
         return DoubleDouble(hi, lo), np.zeros(len(rows))
 
 

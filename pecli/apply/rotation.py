@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.apply.addition import FrameworkRows, rounded
 from pecli.apply.cosines import (
     OF_LAYOUT,
     OF_MODEL,
@@ -27,6 +28,7 @@ from pecli.apply.cosines import (
     columns,
     complex_points,
     inverse_of,
+    members,
     put_apart,
 )
 from pecli.apply.exact import (
@@ -41,9 +43,18 @@ from pecli.apply.exact import (
     round_candidates,
     sums_one_by_one,
 )
-from pecli.apply.framework import FrameworkRows, rotation_steps
-from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes, keys_of, roles_note, stored_rows, table_rows
-from pecli.apply.tensors import ConcatTable, Tensor, Tile, tiles
+from pecli.apply.tensors import (
+    ApplyOptions,
+    ApplyResult,
+    Tensor,
+    Tile,
+    axes_notes,
+    keys_of,
+    roles_note,
+    stored_rows,
+    table_rows,
+    tiles,
+)
 from pecli.engine.threads import Scratch, Task, default_threads
 from pecli.engine.threads import run_tasks as share
 from pecli.errors import BadParameter, BadRecipe
@@ -56,6 +67,8 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.conversion import convert
+from pecli.tables.figures import pair_norms
+from pecli.tables.grouped import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
@@ -205,7 +218,7 @@ class RotatedTensors(Tabular):
 
         Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
         """
-        points = self.rotations.near(number * self.run, min((number + 1) * self.run, self._last))
+        points = self.rotations.approximate(number * self.run, min((number + 1) * self.run, self._last))
         with np.errstate(all="ignore"):
             most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
         size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
@@ -300,8 +313,8 @@ class RotatedTensors(Tabular):
         z, rotated = z.reshape(len(rows), -1), rotated.reshape(len(rows), -1)
         doubts = list[Doubt]()
         for number in np.unique(rows // self.run).tolist():
-            mine = np.flatnonzero(rows // self.run == number)
-            for part in np.array_split(mine, max(1, len(mine) * self.width // DOUBLE_DOUBLE_VALUES)):
+            selected = np.flatnonzero(rows // self.run == number)
+            for part in np.array_split(selected, max(1, len(selected) * self.width // DOUBLE_DOUBLE_VALUES)):
                 at, (cosine, sine, error) = rows[part] - number * self.run, self._doubled.get(number)
                 x, y, c, s, known = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
                 for second, (given, others, turn) in enumerate(((x, y, -s), (y, x, s))):
@@ -352,10 +365,10 @@ class RotatedTensors(Tabular):
         numbers, most = rows // self.run, 0.0
         found = np.empty((len(rows), self.rotations.pairs), np.complex128)
         for number in np.unique(numbers).tolist():
-            mine = np.flatnonzero(numbers == number)
+            selected = np.flatnonzero(numbers == number)
             points, size = self._runs.get(number)
             most = max(most, size)
-            found[mine] = points[rows[mine] - number * self.run]
+            found[selected] = points[rows[selected] - number * self.run]
         return found, most
 
 
@@ -401,11 +414,11 @@ def rotate(
         """Return the real values rounded to a type, by default each tensor's own."""
         found: dict[bool, RotatedTensors] = {}
         for key in (False, True):
-            mine = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
-            if mine:
+            selected = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
+            if selected:
                 scaled = _with_factor(rotations, table, effect, key)
                 scaled = inverse_of(scaled) if options.way == "inverse" else scaled
-                found[key] = RotatedTensors(scaled, mine, pairing, **table_options)
+                found[key] = RotatedTensors(scaled, selected, pairing, **table_options)
         if len(found) == 1:
             return next(iter(found.values()))
         return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)
@@ -422,6 +435,64 @@ def rotate(
         steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic, factor, divides=key)
     made = FrameworkRows(exact("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
+
+
+def rotation_steps(
+    tensor: Tensor,
+    table: Tabular,
+    pairing: HeadPairs,
+    rows: Integers | None,
+    arithmetic: str,
+    factor: str | None = None,
+    divides: bool = False,
+) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+    """Return how a framework rotates a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
+
+    cos and sin are computed in float32, as ``generate --arithmetic float32`` does, and rounded to the type.  A factor
+    that multiplies queries or divides keys multiplies cos and sin, or its reciprocal does.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Queries or keys.
+    table : Tabular
+        cos and sin (n, pairs), of the type of the arithmetic.
+    pairing : HeadPairs
+        Which columns turn together.
+    rows : (b, n) int64 ndarray, optional
+        Which row of the table each position of each batch has.
+    arithmetic : str
+        The type of every step.
+    factor : str, optional
+        The array of the table, (n, pairs) or (n, 1), that scales.
+    divides : bool
+        Whether by its reciprocal.
+    """
+    width = 2 * table.array("cos").shape[1]
+
+    def steps(start: int, stop: int) -> Floats:
+        numbers = np.arange(start, stop, dtype=np.int64)
+        where = tensor.rows(numbers, rows)
+        low = int(where.min())
+        names = ["cos", "sin", *([factor] if factor else [])]
+        held = table.read_rows(names, low, int(where.max()) + 1)
+        cos, sin, *scale = (widen(held[name], table.array(name).dtype)[where - low] for name in names)
+        for size in scale:
+            times = rounded(1 / size, arithmetic) if divides else size
+            cos, sin = rounded(cos * times, arithmetic), rounded(sin * times, arithmetic)
+        given = rounded(tensor.read(start, stop), arithmetic)
+        out = given.copy()
+        x, y = members(given, width, pairing.taken)
+        first, second = members(out, width, pairing.given)
+        with np.errstate(all="ignore"):
+            first[...] = rounded(rounded(x * cos, arithmetic) + rounded(-y * sin, arithmetic), arithmetic)
+            second[...] = rounded(rounded(y * cos, arithmetic) + rounded(x * sin, arithmetic), arithmetic)
+        return out
+
+    def sizes(exact: Floats) -> Floats:
+        return pair_norms(exact, width, pairing.given == "interleaved")
+
+    return steps, sizes
 
 
 def _cosines_and_positions(table: Tabular, rows: NDArray[np.int64] | None, dtype: str) -> Tabular:

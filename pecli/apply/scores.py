@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows
 from pecli.apply.exact import ExactRows, Floats
-from pecli.apply.options import ApplyOptions, ApplyResult, axes_notes
-from pecli.apply.tensors import Tensor, as_logits
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, as_logits, axes_notes
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, Points
@@ -114,12 +113,12 @@ class BiasRows(ExactRows):
         """Return some values; see :class:`pecli.apply.exact.ExactRows`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
         for row in np.unique(rows).tolist():
-            mine = np.flatnonzero(rows == row)
-            found = self._finer(row, columns[mine])
+            selected = np.flatnonzero(rows == row)
+            found = self._finer(row, columns[selected])
             if isinstance(found, DoubleDouble):
-                hi[mine], lo[mine] = found.hi[0], found.lo[0]
+                hi[selected], lo[selected] = found.hi[0], found.lo[0]
             else:
-                hi[mine] = self.rows(row, row + 1)[0, columns[mine]]
+                hi[selected] = self.rows(row, row + 1)[0, columns[selected]]
         return DoubleDouble(hi, lo), np.zeros(len(rows))
 
     def _finer(self, row: int, columns: Integers) -> object:

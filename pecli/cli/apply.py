@@ -32,8 +32,7 @@ from pecli.numbers.printing import figure
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:
-    from pecli.apply.options import ApplyResult
-    from pecli.apply.tensors import Tensor
+    from pecli.apply.tensors import ApplyResult, Tensor
     from pecli.spec.tabular import Tabular
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
@@ -190,7 +189,7 @@ def _vector(text: str) -> list[float]:
 
 
 def _apply_options(options: ApplyArguments) -> Any:
-    from pecli.apply.options import ApplyOptions, parse_scale
+    from pecli.apply.tensors import ApplyOptions, parse_scale
 
     if options.inverse and options.gradient:
         raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
@@ -268,8 +267,8 @@ def _golden(drawn: list[Tensor], made: ApplyResult) -> Tabular:
     """Return inputs, positions, cosines and sines, and outputs in one file."""
     import numpy as np
 
-    from pecli.apply.tensors import ConcatTable
     from pecli.spec.tabular import InMemory
+    from pecli.tables.grouped import ConcatTable
 
     parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
     if made.companion is not None:

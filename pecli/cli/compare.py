@@ -518,7 +518,7 @@ def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOpti
         found = compare(a, b, tolerance, advance)
     if options.heads is None and not any("rotated" in table.metadata for table in (a, b)):
         return found
-    from pecli.apply.faults import explained
+    from pecli.apply.checkpoints import explained
 
     return explained(found, a, b, options.heads)
 

@@ -49,8 +49,7 @@ from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
 from pecli.spec.declaration import Encoding, Family, Parameter
 from pecli.tables.layouts import LAYOUTS
-from pecli.tables.naming import COMPANIONS
-from pecli.tables.request import ALIGNMENTS, ARITHMETICS, FORMS
+from pecli.tables.request import ALIGNMENTS, ARITHMETICS, COMPANIONS, FORMS
 
 if TYPE_CHECKING:
     from pecli.models.reading import LayerReading

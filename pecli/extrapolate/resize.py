@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.rounding import widen
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.fill.rounding import round_into
+from pecli.tables.fill.filler import round_into
 from pecli.version import __version__
 
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")

@@ -9,16 +9,16 @@ import bisect
 import contextlib
 import struct
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from pecli.formats.columns import Column, ColumnTable, TableColumns, batches, schema
+from pecli.formats.columns import Column, TableColumns, batches, gather, labels_of, schema
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
-from pecli.formats.stored import KEY, parse_object
+from pecli.formats.stored import KEY, StoredTable, parse_object, texts
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Tabular
@@ -116,17 +116,18 @@ def numbers(values: pa.Array) -> NDArray[Any]:
     return np.frombuffer(data, dtype, len(values), values.offset * ITEM_BYTES[str(dtype)])
 
 
-class BatchTable(ColumnTable):
-    """A table of columns in record batches.
+class BatchTable(StoredTable):
+    """A table whose arrays are gathered from columns in record batches; they are read together, forwards.
 
     A subclass gives `pieces`, and `fault`, what is said where reading fails.
     """
 
+    sequential = True
     fault = "cannot be read"
 
     def __init__(self, source: InputFile) -> None:
         self.source, self._lock = source, threading.Lock()
-        self._described: dict[str, Column] = {}
+        self._columns: dict[str, Column] = {}
 
     def pieces(self, names: Sequence[str], start: int, stop: int) -> Iterable[pa.RecordBatch]:
         """Return rows `start` to `stop` (at least one) of the named columns in batches; one thread asks at a time."""
@@ -135,24 +136,61 @@ class BatchTable(ColumnTable):
     def describe(self, schema: pa.Schema, first: pa.RecordBatch | None) -> dict[str, Any]:
         """Take the columns from the schema and a first batch, and return the facts that stand with it."""
         found = [describe(self.source, f, first.column(i) if first else None) for i, f in enumerate(schema)]
-        self._described = {column.name: column for column in found if column is not None}
+        self._columns = {column.name: column for column in found if column is not None}
         return parse_object((schema.metadata or {}).get(KEY.encode(), b""))
 
     def gather(self, form: str, rows: int, facts: dict[str, Any]) -> None:
         """Find the arrays that the columns make."""
-        super().__init__(self.source, form, list(self._described.values()), rows, facts)
+        self._gather(rows, facts.get("arrays"))
+        metadata = texts(facts)
+        recipe = metadata.pop("recipe", None)
+        super().__init__(self.source, form, [found.array for found in self._gathered.values()], recipe, metadata)
 
-    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return entries `start` to `stop` of the named columns."""
+    def _gather(self, rows: int, described: object = None) -> None:
+        known = described if isinstance(described, dict) else {}
+        found = gather(list(self._columns.values()), rows, known, self._outer(rows))
+        self._gathered = {one.array.name: one for one in found}
+
+    def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
+        """Return entries `start` to `stop` of the named columns, batch by batch."""
+        with self._lock, reading(self.source, self.fault):
+            batches = self.pieces(names, start, stop) if start < stop else ()
+            return [{n: to_numpy(self.source, self._columns[n], b.column(n)) for n in names} for b in batches]
+
+    def read_column(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        """Return entries `start` to `stop` of one column."""
         import numpy as np
 
-        with self._lock, reading(self.source, self.fault):
-            batches = list(self.pieces(names, start, stop)) if start < stop else []
-            found = {n: [to_numpy(self.source, self._described[n], b.column(n)) for b in batches] for n in names}
-        for name in names:
-            if not found[name]:
-                found[name].append(np.empty((0, *self._described[name].shape), self._described[name].dtype))
-        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in found.items()}
+        column, parts = self._columns[name], self.read_batches([name], start, stop)
+        return np.concatenate([np.empty((0, *column.shape), column.dtype), *(part[name] for part in parts)])
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        names = [column for name in out for column in self._gathered[name].columns]
+        at = 0
+        for found in self.read_batches(names, start, stop):
+            end = at + len(found[names[0]])
+            for name, values in out.items():
+                self._gathered[name].fill(found, values[at:end])
+            at = end
+
+    def position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return positions; see :meth:`pecli.spec.tabular.Tabular.position`."""
+        for name in ("position", "query"):
+            if name in self._columns and not self._columns[name].shape:
+                values = self.read_column(name, start, stop)
+                return values.astype("float64" if values.dtype.kind == "f" else "int64")
+        return None
+
+    def _outer(self, rows: int) -> tuple[int, ...]:
+        """Return the sizes of the axes that number the rows, but for the last: they count from 0, the last need not."""
+        names = labels_of([name for name, column in self._columns.items() if not column.shape])[:-1]
+        if not rows or any(name != "head" and not name.startswith("axis") for name in names):
+            return ()
+        if any(self._columns[name].dtype != "int64" for name in names):
+            return ()
+        sizes = tuple(int(self.read_column(name, rows - 1, rows)[0]) + 1 for name in names)
+        return sizes if all(size > 0 for size in sizes) else ()
 
 
 MAGIC, MARK = b"ARROW1", 0xFFFFFFFF  # of a file, and of a message

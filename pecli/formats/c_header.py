@@ -36,19 +36,19 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
             kind = f"{array.dtype}_t" if array.dtype in INTEGERS else "float"
             blocks = in_order(table, array, options)
             declare(array, _TYPES.get(array.dtype, kind), blocks, _literals(array), output)
-        end(output)
+        output.write(b"\n#endif\n")
 
     return Draft(write, None, 4 * sum(array.bytes // max(1, array.row_bytes) for array in table.arrays))
 
 
-def begin(table: Tabular, output: Output, note: str = "") -> None:
+def begin(table: Tabular, output: Output) -> None:
     """Write the guard, and what the table is."""
     from pecli.version import __version__
 
     guard = f"{_word(output)}_H".upper()
-    facts = [f"pecli {__version__}: {plain(table.recipe or 'a table without a recipe')}", *note.splitlines()]
-    comment = "\n".join(f" * {line}" for line in facts).replace("*/", "* /").replace("\\", "/")
-    text = f"/*\n{comment}\n */\n#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n"
+    fact = f"pecli {__version__}: {plain(table.recipe or 'a table without a recipe')}"
+    comment = fact.replace("*/", "* /").replace("\\", "/")
+    text = f"/*\n * {comment}\n */\n#ifndef {guard}\n#define {guard}\n\n#include <math.h>\n#include <stdint.h>\n"
     output.write(text.encode("ascii", "backslashreplace"))
 
 
@@ -76,11 +76,6 @@ def declare(array: Array, kind: str, blocks: Iterator[NDArray[Any]], literals: L
                 lines.append(f"{opens}{{{body}}}{closes},\n")
         output.write("".join(lines).encode())
     output.write(b"};\n")
-
-
-def end(output: Output) -> None:
-    """Close the guard."""
-    output.write(b"\n#endif\n")
 
 
 def name_of(array: Array, output: Output) -> str:

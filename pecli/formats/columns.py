@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from pecli.errors import BadParameter
 from pecli.formats.format import WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, groups, in_turn
-from pecli.formats.io.source import InputFile
 from pecli.formats.layout import numbered
-from pecli.formats.stored import KEY, StoredTable, facts_json, safe_shape, texts
+from pecli.formats.stored import KEY, facts_json, safe_shape
 from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -30,7 +29,6 @@ GROUP_BYTES = 8 << 20  # of values: what a reader must hold to see one row
 GROUP_ROWS = 4096
 SCALARS = 65_536  # rows of a group where a row is one value
 STEMS = {"bias": "b"}  # of the names of single values; others have the array's own name
-FORMER_STEMS = {"pe": "d", "bias": "b"}  # of files that earlier versions wrote
 
 
 class TableColumns:
@@ -140,11 +138,11 @@ def schema(columns: TableColumns, wide: bool = False) -> pa.Schema:
     return pa.schema(fields, {KEY: facts})
 
 
-def wide_names(array: Array, stems: Mapping[str, str] = STEMS) -> list[str]:
+def wide_names(array: Array) -> list[str]:
     """Return a name for each value of a row: pe0, pe1 .. for ``pe``, b0, b1 .. for ``bias``; _re, _im for parts."""
     if not array.row_shape and array.dtype not in REAL:
         return [array.name]
-    names = [stems.get(array.name, array.name)]
+    names = [STEMS.get(array.name, array.name)]
     for level, size in enumerate(array.row_shape):
         names = [f"{name}{'_' if level else ''}{index}" for name in names for index in range(size)]
     if array.dtype in REAL:
@@ -202,7 +200,7 @@ def _batch(
 
 KEYS = ("position", "head", "query", "distance")
 MORE_LABELS = ("key", "row", "bucket")
-ARRAYS = {stem: name for name, stem in FORMER_STEMS.items()}
+ARRAYS = {stem: name for name, stem in STEMS.items()}
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
@@ -320,10 +318,9 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
         return None
     if math.prod(shape[lead:]) > len(free):
         return None
-    for stems in (STEMS, FORMER_STEMS):
-        names = wide_names(Array(name, shape, dtype, (), lead), stems)
-        if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
-            return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
+    names = wide_names(Array(name, shape, dtype, (), lead))
+    if all(n in free and free[n].dtype == stored and not free[n].shape for n in names):
+        return ColumnArray(array_of(name, shape, dtype, axes, lead), tuple(names))
     return None
 
 
@@ -353,57 +350,3 @@ def _grid(names: Iterable[str]) -> tuple[Any, bool]:
         return None, complex_parts
     counted = [(place, ending) for place in product(*map(range, shape)) for ending in endings]
     return (shape if counted == found else None), complex_parts
-
-
-class ColumnTable(StoredTable):
-    """A table whose arrays are gathered from columns; they are read together, forwards.
-
-    A subclass gives `read_columns`.
-    """
-
-    sequential = True
-
-    def __init__(
-        self, source: InputFile, form: str, columns: Sequence[Column], rows: int, facts: Mapping[str, Any]
-    ) -> None:
-        self._gather(columns, rows, facts.get("arrays"))
-        metadata = texts(facts)
-        recipe = metadata.pop("recipe", None)
-        super().__init__(source, form, [found.array for found in self._gathered.values()], recipe, metadata)
-
-    def _gather(self, columns: Sequence[Column], rows: int, described: object = None) -> None:
-        self._columns = {column.name: column for column in columns}
-        known = described if isinstance(described, dict) else {}
-        self._gathered = {found.array.name: found for found in gather(columns, rows, known, self._outer(rows))}
-
-    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return entries `start` to `stop` of the named columns."""
-        raise NotImplementedError
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        names = [column for name in out for column in self._gathered[name].columns]
-        found = self.read_columns(names, start, stop)
-        for name, values in out.items():
-            self._gathered[name].fill(found, values)
-
-    def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return positions; see :meth:`pecli.spec.tabular.Tabular.position`."""
-        name = next(
-            (key for key in ("position", "query") if key in self._columns and not self._columns[key].shape), None
-        )
-        if name is None:
-            return None
-        values = self.read_columns([name], start, stop)[name]
-        return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
-
-    def _outer(self, rows: int) -> tuple[int, ...]:
-        """Return the sizes of the axes that number the rows, but for the last: they count from 0, the last need not."""
-        names = labels_of([name for name, column in self._columns.items() if not column.shape])[:-1]
-        if not rows or any(name != "head" and not name.startswith("axis") for name in names):
-            return ()
-        if any(self._columns[name].dtype != "int64" for name in names):
-            return ()
-        last = self.read_columns(names, rows - 1, rows) if names else {}
-        sizes = tuple(int(last[name][0]) + 1 for name in names)
-        return sizes if all(size > 0 for size in sizes) else ()

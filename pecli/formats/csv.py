@@ -24,7 +24,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
-from pecli.formats.stored import MOST_ARRAYS
+from pecli.formats.stored import MAX_ARRAYS
 from pecli.numbers.dtypes import real_pairs
 from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Tabular
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST_FILE = 256 << 20  # bytes of text, which is held with its values; beyond it, other formats are read in blocks
-BLOCK = 4 << 20  # bytes that pyarrow parses at a time; a line must fit, and that of 65,536 columns does
+BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a line must fit, and that of 65,536 columns does
 SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
@@ -45,8 +45,8 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Write line after line."""
     columns = TableColumns(table, "csv")
     count = sum(math.prod(row_axes(array)) for array in columns.arrays) + len(columns.keys)
-    if count > MOST_ARRAYS:
-        rule = f"holds at most {MOST_ARRAYS:,} columns, and this table has {count:,}: use npy or hdf5 (.h5)"
+    if count > MAX_ARRAYS:
+        rule = f"holds at most {MAX_ARRAYS:,} columns, and this table has {count:,}: use npy or hdf5 (.h5)"
         raise BadParameter("format", "csv", rule)
     values = sum(array.rows * max(1, array.row_bytes // 16) for array in columns.arrays)
     return Draft(lambda output: _write(columns, output, options), None, 2 * values)
@@ -114,8 +114,8 @@ class CsvTable(BatchTable):
             begin += len(first.encode()) + 1
         else:
             names = [f"array{index}" for index in range(len(names))]
-        if len(names) > MOST_ARRAYS:
-            raise source.bad(f"has {len(names):,} columns, and {MOST_ARRAYS:,} are the most")
+        if len(names) > MAX_ARRAYS:
+            raise source.bad(f"has {len(names):,} columns, and {MAX_ARRAYS:,} are the most")
         if len(set(names)) < len(names):
             raise source.bad("has two columns of one name: give each its own")
         if begin >= len(self._data):
@@ -126,8 +126,7 @@ class CsvTable(BatchTable):
             begin = 0
         self._begin, self._separator = begin, separator
         self._table = self._parsed(names)
-        self._types = self._column_types()
-        self._described = {name: Column(name, dtype) for name, dtype in self._types.items()}
+        self._columns = {name: Column(name, dtype) for name, dtype in self._column_types().items()}
         self._check_overflow()
         self._data = bytearray()
         self.gather("csv", self._table.num_rows, {})
@@ -137,19 +136,19 @@ class CsvTable(BatchTable):
         batches: list[pa.RecordBatch] = self._table.select(list(names)).slice(start, stop - start).to_batches()
         return batches
 
-    def read_columns(self, names: Sequence[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return entries `start` to `stop` of the named columns."""
-        found = super().read_columns(names, start, stop)
-        return {name: narrowed(values, self._types[name]) for name, values in found.items()}
+    def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
+        """Return entries `start` to `stop` of the named columns, batch by batch."""
+        found = super().read_batches(names, start, stop)
+        return [{name: narrowed(v, self._columns[name].dtype) for name, v in one.items()} for one in found]
 
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
-        names = [name for name, held in self._types.items() if held == "float64" and name not in KEYS]
+        names = [name for name, column in self._columns.items() if column.dtype == "float64" and name not in KEYS]
         rows = self._table.num_rows
-        if not all(spelled(self.read_columns([name], 0, rows)[name], dtype) for name in names):
+        if not all(spelled(self.read_column(name, 0, rows), dtype) for name in names):
             return False
-        self._types.update(dict.fromkeys(names, dtype))
-        self._gather([Column(name, held) for name, held in self._types.items()], rows)
+        self._columns.update({name: Column(name, dtype) for name in names})
+        self._gather(rows)
         kept = {array.name for array in self.arrays}
         self.arrays = tuple(found.array for name, found in self._gathered.items() if name in kept)
         return bool(names)
@@ -241,8 +240,10 @@ class CsvTable(BatchTable):
         """Raise where a decimal beyond the largest float64 was read as infinity."""
         found: dict[str, list[int]] = {}
         for name, column in zip(self._table.column_names, self._table.columns, strict=True):
-            if self._types.get(name) == "float64" and any(np.isinf(numbers(chunk)).any() for chunk in column.chunks):
-                found[name] = np.flatnonzero(np.isinf(np.concatenate([numbers(c) for c in column.chunks]))).tolist()
+            if name in self._columns and self._columns[name].dtype == "float64":
+                infinite = [np.isinf(numbers(chunk)) for chunk in column.chunks]
+                if any(map(np.any, infinite)):
+                    found[name] = np.flatnonzero(np.concatenate(infinite)).tolist()
         if not found or self._data.lower().count(b"inf", self._begin) == sum(map(len, found.values())):
             return
         for name, rows in found.items():

@@ -52,10 +52,10 @@ def spelled(values: NDArray[Any], dtype: str) -> bool:
     narrow = narrowed(values, dtype)
     if (np.isinf(narrow) & ~np.isinf(values)).any():
         return False
-    rest = np.flatnonzero((narrow.astype(np.float64) != values) & ~np.isnan(values))
-    rest = rest[narrow[rest].astype("S32").astype(np.float64) != values[rest]]
+    unsure = np.flatnonzero((narrow.astype(np.float64) != values) & ~np.isnan(values))
+    unsure = unsure[narrow[unsure].astype("S32").astype(np.float64) != values[unsure]]
     digits = ALL_DIGITS.get(dtype, 0)
-    return all(float(f"{narrow[k]:.{digits}g}") == values[k] for k in rest)
+    return all(float(f"{narrow[k]:.{digits}g}") == values[k] for k in unsure)
 
 
 def json_texts(values: NDArray[Any]) -> list[str]:

@@ -73,14 +73,18 @@ Chunk = tuple[tuple[int, ...], bytes]
 
 
 def chunk_shape(array: Array) -> tuple[int, ...]:
-    """Return a chunk of at most `CHUNK_BYTES`, consecutive in C order: whole last axes, a part of one, then 1."""
-    left = CHUNK_BYTES // ITEM_BYTES[array.dtype]
-    shape: tuple[int, ...] = ()
-    for size in reversed(array.shape):
+    """Return a chunk of at most `CHUNK_BYTES`."""
+    return block_shape(array.shape, CHUNK_BYTES // ITEM_BYTES[array.dtype])
+
+
+def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
+    """Return a block of at most `left` values, consecutive in C order: whole last axes, a part of one, then 1."""
+    block: tuple[int, ...] = ()
+    for size in reversed(shape):
         part = max(1, min(size, left))
         left = left // part if part == size else 1
-        shape = (part, *shape)
-    return shape
+        block = (part, *block)
+    return block
 
 
 def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:
@@ -240,7 +244,7 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
     shielded.check()
 
 
-MOST_DATASETS = 10_000
+MAX_DATASETS = 10_000
 CHUNK_CACHE = 1 << 20  # the library's own for each dataset
 LARGEST_CHUNK = 256 << 20
 LONGEST_FACT = 1 << 20
@@ -300,15 +304,6 @@ class Hdf5Table(StoredTable):
         if values is not out:
             out[...] = values
 
-    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of keys, as the scale of this name has them."""
-        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
-        if keys is None or keys.dtype not in ("int64", "float64"):
-            return None
-        out = np.empty(stop - start, storage(keys.dtype))
-        self.fill_array(keys, start, stop, out)
-        return out
-
     def close(self) -> None:
         """Close the file."""
         self._raw.close()
@@ -342,8 +337,8 @@ def _walk(
         if identity in seen:
             continue
         seen.add(identity)
-        if len(seen) > MOST_DATASETS:
-            raise source.bad(f"holds more than {MOST_DATASETS:,} objects: name a smaller file")
+        if len(seen) > MAX_DATASETS:
+            raise source.bad(f"holds more than {MAX_DATASETS:,} objects: name a smaller file")
         if isinstance(item, h5py.Group):
             yield from _walk(source, item, seen, f"{path}{name}/")
         elif isinstance(item, h5py.Dataset):

@@ -77,7 +77,7 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
 
 
 LARGEST_FILE = 64 << 20  # bytes of text, of which Python's objects take up to eight times as much
-MOST_LEVELS = 32  # of lists
+MAX_LEVELS = 32  # of lists
 TEXTS = re.compile(rb'(?<=[\[,\s])"(-?)(inf|nan)"(?=[,\]\n])')  # infinity and NaN in a list, as `json_texts` has them
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
@@ -154,8 +154,8 @@ class JsonTable(StoredTable):
             values = np.array(lists)
         except ValueError:
             raise self.source.bad(f"has lists of unequal length in '{name}': make them equal") from None
-        if values.ndim > MOST_LEVELS:
-            rule = f"has {values.ndim} levels of lists in '{name}', and {MOST_LEVELS} are the most: it is no table"
+        if values.ndim > MAX_LEVELS:
+            rule = f"has {values.ndim} levels of lists in '{name}', and {MAX_LEVELS} are the most: it is no table"
             raise self.source.bad(rule)
         if values.dtype.kind in "iuf":
             return values

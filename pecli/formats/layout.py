@@ -46,7 +46,8 @@ class FileLayout:
             if output.regular:
                 for offset, data in self.literals:
                     output.put(data, offset)
-                place(table, output, self.offsets, self.size, options)
+                place(table, output, self.offsets, options)
+                output.truncate(self.size)
             else:
                 self._send(table, output, options)
 
@@ -123,14 +124,14 @@ class Numbered(View):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        rest = dict(out)
-        for name in rest.keys() & self.scales.keys():
-            numbers = rest.pop(name)
+        remaining = dict(out)
+        for name in remaining.keys() & self.scales.keys():
+            numbers = remaining.pop(name)
             for at in range(start, stop, PIECE):
                 part = slice(at - start, min(at + PIECE, stop) - start)
                 numbers[part] = self.scales[name].values(start + part.start, start + part.stop)
-        if rest:
-            self.source.fill(start, stop, rest)
+        if remaining:
+            self.source.fill(start, stop, remaining)
 
     def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
         """Return the groups, scales apart and last: a few bytes behind each block, threads would queue for the file."""
@@ -163,7 +164,7 @@ def with_positions(table: Tabular) -> Tabular:
     return Numbered(table, {"position": DimensionScale(*found, table.position)})
 
 
-MOST_ARRAYS = 256  # with more, the list of those that a scale numbers outgrows the 64 KiB of an attribute
+MAX_ARRAYS = 256  # with more, the list of those that a scale numbers outgrows the 64 KiB of an attribute
 POSITIONS = ("position", "query", "distance")  # scales that hold the positions, or distances, of the rows
 
 Places = dict[tuple[str, int], str]
@@ -182,7 +183,7 @@ def with_scales(table: Tabular) -> tuple[Numbered, Places]:
     scales: dict[str, DimensionScale] = {}
     places: Places = {}
     by_size: dict[tuple[str, int], str] = {}
-    for array in table.arrays if len(table.arrays) <= MOST_ARRAYS else ():
+    for array in table.arrays if len(table.arrays) <= MAX_ARRAYS else ():
         for axis, (label, size) in enumerate(zip(array.axes, array.shape, strict=True)):
             name = by_size.get((label, size))
             if name is None:

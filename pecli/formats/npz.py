@@ -22,7 +22,6 @@ from pecli.numbers.dtypes import raw_bytes
 from pecli.spec.tabular import Array, Tabular, array_of
 
 RECIPE = "recipe"  # an array of text: every member of an npz should be an array
-FORMER_RECIPE = "recipe.json"  # of earlier versions
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -70,7 +69,7 @@ def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
 BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
 LOCAL_HEADER = 30
 END_RECORD = 22  # bytes, without the comment
-LARGEST_TURNED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
+LARGEST_TRANSPOSED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
 PIECE = 1 << 20
 LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
 _TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
@@ -99,9 +98,7 @@ class NpzTable(StoredTable):
             members = self._archive.infolist()
             facts: dict[str, Any] = {}
             for info in members:
-                if info.filename == FORMER_RECIPE:
-                    facts = parse_object(self._small(source, info)) or facts
-                elif info.filename.endswith(".npy") and not info.is_dir():
+                if info.filename.endswith(".npy") and not info.is_dir():
                     head = self._small(source, info, LONGEST_HEADER)
                     if not _TEXT.match(head):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
@@ -167,7 +164,7 @@ class _Deflated:
         self._archive, self._source, self._info = archive, source, info
         self._lock = threading.Lock()
         self._stream: zipfile.ZipExtFile | None = None
-        self._turned: NDArray[Any] | None = None
+        self._transposed: NDArray[Any] | None = None
         with undone(self.close):
             self._parse(source, name)
 
@@ -189,14 +186,14 @@ class _Deflated:
             )
         refuse_more(source, held - self.array.bytes)
         if fortran and len(shape) > 1:
-            if held > LARGEST_TURNED:
+            if held > LARGEST_TRANSPOSED:
                 raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
-            self._turned = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
+            self._transposed = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
 
     def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of the array, as `array` divides it into rows."""
-        if self._turned is not None:
-            out[...] = self._turned.reshape(array.rows, *array.row_shape)[start:stop]
+        if self._transposed is not None:
+            out[...] = self._transposed.reshape(array.rows, *array.row_shape)[start:stop]
         else:
             out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
 

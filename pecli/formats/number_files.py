@@ -118,12 +118,12 @@ class _Text:
 
 def _list_of(text: str) -> str | None:
     """Return the list of numbers that a csv or JSON file is; None for one that holds named arrays."""
-    first, _, rest = text.lstrip().partition("\n")
+    first, _, remainder = text.lstrip().partition("\n")
     if first.startswith("{"):
         return None
     if first.startswith("[") or all(map(is_number, first.split(","))):
         return text
-    return rest if "," not in first else None  # a column with its name above it
+    return remainder if "," not in first else None  # a column with its name above it
 
 
 def _stored(path: str, table: StoredTable, name: str) -> StoredArray:

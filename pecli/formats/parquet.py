@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 RELEASE = 4  # row groups between two times that the allocator gives back what it keeps, some 20 MB
-MOST_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
+MAX_CHUNKS = 1 << 16  # pyarrow was seen to take 1.6 kB for each
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -40,8 +40,8 @@ def _check_chunks(columns: TableColumns) -> None:
     """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
     width = sum(math.prod(row_axes(array)) for array in columns.arrays)
     chunks = width * -(-columns.rows // columns.group_rows())
-    if chunks > MOST_CHUNKS:
-        rule = f"would make {chunks:,} column chunks, and {MOST_CHUNKS:,} are the most: leave it out"
+    if chunks > MAX_CHUNKS:
+        rule = f"would make {chunks:,} column chunks, and {MAX_CHUNKS:,} are the most: leave it out"
         raise BadParameter("wide", "true", rule)
 
 
@@ -134,7 +134,7 @@ class _Cursor:
     def __init__(self, table: ParquetTable, names: tuple[str, ...], row: int) -> None:
         group = bisect.bisect_right(table._starts, row) - 1  # which holds the row
         self._table = table
-        size = sum(math.prod(c.shape) * ITEM_BYTES[c.dtype] for c in (table._described[name] for name in names))
+        size = sum(math.prod(c.shape) * ITEM_BYTES[c.dtype] for c in (table._columns[name] for name in names))
         self._batches = table._batches(group, names, max(1, min(GROUP_ROWS, GROUP_BYTES // max(1, size))))
         self.start = self._next = table._starts[group]
         self._batch: pa.RecordBatch | None = None

@@ -69,8 +69,8 @@ def parse_object(data: bytes | str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-MOST_ARRAYS = 1 << 16  # each costs time, however little it holds
-MOST_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
+MAX_ARRAYS = 1 << 16  # each costs time, however little it holds
+MAX_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
 
 
 class StoredTable(Tabular):
@@ -107,12 +107,12 @@ class StoredTable(Tabular):
         self.recipe = None if recipe is None else UntrustedText(plain(recipe))
         if not self.arrays:
             raise source.bad(f"holds no array of numbers that {form} could give: name another file")
-        if len(self.arrays) > MOST_ARRAYS:
-            raise source.bad(f"holds {len(self.arrays):,} arrays, and {MOST_ARRAYS:,} are the most")
+        if len(self.arrays) > MAX_ARRAYS:
+            raise source.bad(f"holds {len(self.arrays):,} arrays, and {MAX_ARRAYS:,} are the most")
         for array in self.arrays:
-            if array.rows > MOST_EMPTY_ROWS and not array.row_bytes:
+            if array.rows > MAX_EMPTY_ROWS and not array.row_bytes:
                 rule = f"says {array.rows:,} rows of no values for '{array.name}'"
-                raise source.bad(f"{rule}, and {MOST_EMPTY_ROWS:,} are the most: it is damaged")
+                raise source.bad(f"{rule}, and {MAX_EMPTY_ROWS:,} are the most: it is damaged")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy where the file is: a copy opens it for itself."""
@@ -154,8 +154,8 @@ class StoredTable(Tabular):
         """Whether an array can be the positions of the rows of another."""
         if len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
             return False
-        rest = (array for array in self.arrays if array is not found)
-        return any(array.lead and array.shape[array.lead - 1] == found.shape[0] for array in rest)
+        others = (array for array in self.arrays if array is not found)
+        return any(array.lead and array.shape[array.lead - 1] == found.shape[0] for array in others)
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions that the file gives to rows `start` to `stop`; None where it gives none."""
@@ -164,6 +164,15 @@ class StoredTable(Tabular):
         out = np.empty(stop - start, storage(self._positions.dtype))
         self.fill_array(self._positions, start, stop, out)
         return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
+
+    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
+        """Return the positions of keys, as the scale of this name has them."""
+        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
+        if keys is None or keys.dtype not in ("int64", "float64"):
+            return None
+        out = np.empty(stop - start, keys.dtype)
+        self.fill_array(keys, start, stop, out)
+        return out
 
     def take_type(self, dtype: str) -> bool:
         """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.

@@ -195,11 +195,13 @@ class Target:
 
     def write(self, box: Sequence[slice], values: NDArray[Any]) -> None:
         """Write a shard: whole rows of a box of the leading axes."""
-        rest = self._array.shape[len(box) :]
+        remaining = self._array.shape[len(box) :]
         with self._making:
-            self._array[(*box, *map(slice, rest))] = values.reshape([part.stop - part.start for part in box] + [*rest])
+            self._array[(*box, *map(slice, remaining))] = values.reshape(
+                [part.stop - part.start for part in box] + [*remaining]
+            )
         corner = [part.start // size for part, size in zip(box, self._array.shards or (), strict=False)]
-        self._outbox.send("/".join(map(str, ["c", *corner, *(0 for _ in rest)])))
+        self._outbox.send("/".join(map(str, ["c", *corner, *(0 for _ in remaining)])))
 
 
 CHUNKS = 4  # of a shard
@@ -223,7 +225,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
             numbers = [shard for shard in shards if shard.array in scaled.scales]
             _by_threads(scaled, objects, numbers, WriteOptions())
             options.spread(objects.path, [shard for shard in shards if shard.array not in scaled.scales], options)
-        objects.settle()
+        objects.sync()
         _finish(scaled, objects.path)
 
     size = sum(array.bytes for array in scaled.arrays)
@@ -272,10 +274,10 @@ def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) ->
     array = table.array(shard.array)
     values = fill(table, Task((array,), shard.start, shard.stop), buffer)[array.name]
     box: list[slice] = []
-    rest = shard.start
+    remaining = shard.start
     for axis in range(array.lead):
         inner = math.prod(array.shape[axis + 1 : array.lead])
-        at, rest = divmod(rest, inner)
+        at, remaining = divmod(remaining, inner)
         box.append(slice(at, min(array.shape[axis], at + shard_shape(array)[axis])))
     target.write(box, values)
     return values.nbytes
@@ -312,7 +314,7 @@ def _finish(table: Numbered, path: str) -> None:
 
 LARGEST_CHUNK = 256 << 20
 LARGEST_PIECE = 16 << 20  # bytes of an object that is fetched whole, where a part of it is wanted
-MOST_DIMENSIONS = 32
+MAX_DIMENSIONS = 32
 
 
 class ZarrTable(StoredTable):
@@ -378,22 +380,13 @@ class ZarrTable(StoredTable):
 
     def _fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         held, at = self._held[array.name], 0
-        rest = tuple(slice(0, size) for size in array.row_shape)
+        remaining = tuple(slice(0, size) for size in array.row_shape)
         for box in boxes(array.shape[: array.lead], start, stop):
             count = math.prod(part.stop - part.start for part in box)
             with reading(self.source, f"cannot be read at '{array.name}'"):
-                values = np.asarray(self._retry(partial(held.__getitem__, (*box, *rest))))
+                values = np.asarray(self._retry(partial(held.__getitem__, (*box, *remaining))))
             out[at : at + count] = values.reshape(count, *array.row_shape)
             at += count
-
-    def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of keys, as the scale of this name has them."""
-        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
-        if keys is None or keys.dtype not in ("int64", "float64"):
-            return None
-        out = np.empty(stop - start, keys.dtype)
-        self.fill_array(keys, start, stop, out)
-        return out
 
 
 def _run(array: Array, part: tuple[int, ...]) -> tuple[int, int] | None:
@@ -422,7 +415,7 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
 
     with reading(source, f"cannot be read at '{name}'"):
         shape, dtype = safe_shape(tuple(held.shape)), dtype_name(np.dtype(held.dtype))
-        if shape is None or len(shape) > MOST_DIMENSIONS:
+        if shape is None or len(shape) > MAX_DIMENSIONS:
             raise source.bad(f"gives '{name}' a shape that cannot be: it is damaged")
         size = math.prod(held.chunks) * np.dtype(held.dtype).itemsize
         if size > limit(LARGEST_CHUNK):
@@ -445,13 +438,13 @@ class Objects:
     path : str
         A folder or a URL.
     bytes : int
-        Of its objects, once they are settled.
+        Of its objects, once they are on the disk.
     """
 
     def __init__(self, path: str) -> None:
         self.path, self.bytes = path, 0
 
-    def settle(self) -> None:
+    def sync(self) -> None:
         """See that all that was written is on the disk, before the root says that it is."""
         if is_url(self.path):
             return

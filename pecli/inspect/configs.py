@@ -13,9 +13,8 @@ from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.models.config import load_config
 from pecli.models.reader import of_layer, read_for
 from pecli.models.reading import VERSION, ConfigReading, Key, LayerReading
-from pecli.models.stack import TRANSFORMERS, Remedy
-from pecli.models.stack_differences import StackReading, read_as, rule_text
-from pecli.models.stacks import STACKS, stack_of
+from pecli.models.stack import TRANSFORMERS, Remedy, StackReading, read_as, rule_text, stack_of
+from pecli.models.stacks import STACKS
 from pecli.numbers.printing import figure
 from pecli.settings import notice
 from pecli.spec.plans import Waves

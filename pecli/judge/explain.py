@@ -13,7 +13,7 @@ from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.planes import planes_of
 from pecli.spec.tabular import Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
-from pecli.tables.naming import ArrayNaming
+from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, pair_views, same_layout
 

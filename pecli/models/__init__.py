@@ -2,5 +2,5 @@
 
 Nothing here imports NumPy.  Families live in data: families.txt (rotary),
 others.txt (everything else), composites.txt (text, vision and audio parts).
-A stack other than transformers is one module of ``stacks/``.
+Stacks other than transformers are in ``stacks/``.
 """

@@ -12,9 +12,7 @@ from typing import Any
 
 from pecli.models.config import number
 from pecli.models.families import rotary_family, rotating_or_none
-from pecli.models.reading import Params, RawConfig
-from pecli.models.stack import ORIGINAL as ORIGINAL
-from pecli.models.stack import Change, Where
+from pecli.models.reading import ORIGINAL, Change, Params, RawConfig, Where
 from pecli.numbers.decimals import join_list, number_text
 
 DEEPSEEK = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2")

@@ -109,12 +109,12 @@ def rotary_family(name: str) -> ModelFamily | None:
         assert kin is not None
         names = ",".join(filter(None, (kin.option("names"), options.get("names"))))
         return replace(kin, name=name, options={**kin.options, **options, **({"names": names} if names else {})})
-    theta, width, heads, head, length, depth, share, layout, pairs, *rest = words
+    theta, width, heads, head, length, depth, share, layout, pairs, *others = words
     number = share.removeprefix("=")
     return ModelFamily(
         name, None if theta == "-" else Decimal(theta), _integer(width), _integer(heads), head, _integer(length),
         _integer(depth), Decimal(number) if number[0].isdigit() else None, honours=share != "-",
-        forced=share.startswith("="), layout=layout, pairs=pairs, options=options_of(rest),
+        forced=share.startswith("="), layout=layout, pairs=pairs, options=options_of(others),
     )  # fmt: skip
 
 

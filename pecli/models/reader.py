@@ -14,8 +14,8 @@ from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rot
 from pecli.models.non_rotary import holds, other_layers, with_extras
 from pecli.models.reading import ConfigReading, LayerReading
 from pecli.models.rotary import rotary_layers
-from pecli.models.stack_differences import as_stack, renamed, split
-from pecli.models.stacks import STACKS, stack_of
+from pecli.models.stack import as_stack, renamed, split, stack_of
+from pecli.models.stacks import STACKS
 from pecli.settings import notice
 from pecli.spec.recipe import Recipe
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -17,6 +17,9 @@ Params = Mapping[str, str]
 
 GRIDS = ("16x16", "4x16x16")
 """What stands in a command for the grid of an image or a video, which no config gives."""
+
+
+ORIGINAL = "original_max_position_embeddings"
 
 
 class RawConfig(NamedTuple):
@@ -48,6 +51,11 @@ class RawConfig(NamedTuple):
     kind: str = "all"
     head: int = 0
     length: int | None = None
+
+
+Change = Callable[[Params, RawConfig], Params]
+"""Takes a recipe's parameters so far and the raw config, and returns new parameters."""
+Where = Callable[[RawConfig], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,25 +174,21 @@ class ConfigReading:
     default: str = ""
 
     @property
-    def _said(self) -> str:
+    def _title(self) -> str:
         return f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
 
     def __repr__(self) -> str:
         layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
         parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
-        return "\n  ".join([self._said, *layers, *parts, *self.warnings, *self.faults])
+        return "\n  ".join([self._title, *layers, *parts, *self.warnings, *self.faults])
 
     def _repr_html_(self) -> str:
         rows = [
             (name, layer.encoding, ", ".join(f"{key}={text}" for key, text in layer.params.items()), layer.length or "")
             for name, layer in self.layers.items()
         ]
-        phrase = [
-            f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it",
-            *self.warnings,
-            *self.faults,
-        ]
-        return html_table("\n  ".join(phrase), ("layers", "encoding", "parameters", "length"), rows)
+        title = "\n  ".join([self._title, *self.warnings, *self.faults])
+        return html_table(title, ("layers", "encoding", "parameters", "length"), rows)
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

@@ -1,17 +1,24 @@
-"""A stack: rules about how it reads a config differently from transformers, with the changes that make both agree."""
+"""Stacks: rules about how they read a config differently from transformers, and the readings that follow.
+
+A rule may have remedies, changes of the config with which both agree.  A stack that is known to have a scaling, and of
+which no rule is known, reads it as transformers does; of what it is not known to have, nothing is said.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache
+from importlib import import_module
 from typing import Any
 
-from pecli.errors import UnknownName
-from pecli.models.reading import Params, RawConfig
+from pecli.errors import BadFile, UnknownName
+from pecli.models import changes
+from pecli.models.reading import ORIGINAL, VERSION, Change, ConfigReading, LayerReading, Params, RawConfig, Where
+from pecli.models.stacks import MODULES, STACKS
 
-ORIGINAL = "original_max_position_embeddings"
 HOLDERS = ("rope_scaling", "rope_parameters")
 
 Config = dict[str, Any]
@@ -90,10 +97,6 @@ FLOAT_FACTOR = Remedy("write the factor with a decimal point", _factor)
 GIVEN_FACTOR = Remedy(f"write the factor out: max_position_embeddings over {ORIGINAL}", _ratio)
 INNER_ORIGINAL = Remedy(f"write {ORIGINAL} inside the rope parameters", _original)
 OLD_STYLE = Remedy("write rope_theta and rope_scaling, the keys of transformers 4, for rope_parameters", _old_style)
-
-
-Change = Callable[[Params, RawConfig], Params]
-Where = Callable[[RawConfig], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,6 +211,13 @@ class Stack:
         return asked
 
 
+@cache
+def stack_of(name: str) -> Stack:
+    """Return a stack by its name; transformers, which the others are measured by, is none."""
+    found: Stack = import_module(f"pecli.models.stacks.{MODULES[name]}").STACKS[name]
+    return found
+
+
 TRANSFORMERS = "transformers"
 SCALED = ("linear", "dynamic", "yarn", "longrope", "llama3")  # the rope types of transformers 4
 EVERY = (*SCALED, "ntk", "proportional")
@@ -220,3 +230,239 @@ def _numbers(version: str) -> tuple[int, ...]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
+
+
+# ----- rules that several stacks have in the same words
+
+NONE_TIMES = "TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"
+Scalings = str | tuple[str, ...]
+
+
+def null_betas(source: str, error: str = NONE_TIMES, where: Where | None = None) -> Rule:
+    """Return the refusal of a beta that is null, which transformers takes for the default."""
+    null = changes.null("beta_fast", "beta_slow")
+    return Rule(
+        key="beta_fast", text="reckons with a beta that is null", source=source, scaling="yarn", error=error,
+        where=changes.both(null, where) if where else null, remedies=(BETAS,),
+    )  # fmt: skip
+
+
+def null_factor(source: str, where: Where | None = None) -> Rule:
+    """Return the refusal of a factor that is null, which transformers takes for the ratio of the lengths."""
+    null = changes.null("factor")
+    return Rule(
+        key="factor", text="takes no factor that is null", source=source, scaling="yarn", error="TypeError",
+        where=changes.both(null, where) if where else null, remedies=(GIVEN_FACTOR,),
+    )  # fmt: skip
+
+
+def whole_factor(source: str) -> Rule:
+    """Return the refusal of a linear factor without a decimal point."""
+    return Rule(
+        key="factor", text="takes no whole number as a factor: only a float becomes a list", source=source,
+        scaling="linear", error="TypeError: 'int' object is not iterable", where=changes.whole_factor,
+        remedies=(FLOAT_FACTOR,),
+    )  # fmt: skip
+
+
+def inner_original(source: str, scaling: Scalings, where: Where | None = None) -> Rule:
+    """Return the preference of the inner original length; transformers prefers the one beside the dictionary."""
+    text = "takes the original length inside the scaling before the one at the top level"
+    return Rule(
+        key=ORIGINAL, text=text, source=source, scaling=scaling, change=changes.inner_original, where=where,
+        remedies=(INNER_ORIGINAL,),
+    )  # fmt: skip
+
+
+def absent_original(length: int, source: str, scaling: Scalings, where: Where = changes.no_original) -> Rule:
+    """Return a default for an original length that is absent, where transformers takes max_position_embeddings."""
+    text = f"takes {length} for an original length that is absent where it looks"
+    return Rule(
+        key=ORIGINAL, text=text, source=source, scaling=scaling, where=where,
+        change=changes.giving(original_max=str(length)), remedies=(INNER_ORIGINAL,),
+    )  # fmt: skip
+
+
+def ratio(source: str, where: Where | None = None) -> Rule:
+    """Return DeepSeek's magnitude for every config."""
+    text = "reads no attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is absent"
+    return Rule(
+        key="attention_factor", text=text, source=source, scaling="yarn", change=changes.ratio, where=where,
+        remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
+    )  # fmt: skip
+
+
+def whole_ends(source: str, where: Where | None = None) -> Rule:
+    """Return a ramp between whole indices."""
+    text = "rounds the ends of the ramp to whole indices, whatever truncate says"
+    return Rule(
+        key="truncate", text=text, source=source, scaling="yarn", change=changes.whole_ends, where=where,
+        remedies=(NO_TRUNCATE,),
+    )  # fmt: skip
+
+
+def honoured_share(source: str, scaling: Scalings = "none", where: Where | None = None) -> Rule:
+    """Return a rotating share that every model honours."""
+    return Rule(
+        key="partial_rotary_factor", text="rotates the given share of a head for every model", source=source,
+        scaling=scaling, change=changes.honoured_share, where=where, remedies=(NO_SHARE,),
+    )  # fmt: skip
+
+
+TYPES = ("rope_type", "type")
+
+
+@dataclass(frozen=True)
+class StackReading:
+    """One stack's reading of one kind of layer.
+
+    Parameters
+    ----------
+    stack, version : str
+        Whose, and of which release or commit.
+    run : bool
+        Whether the stack's code was run for its rules, and not only read.
+    encoding : str
+        The encoding.
+    params : mapping of str to str, optional
+        The recipe's parameters; None where the stack makes no table.
+    differences : tuple of Rule
+        The rules by which it departs from transformers.
+    remarks : tuple of Rule
+        What else is known of such a config there.
+    """
+
+    stack: str
+    version: str
+    run: bool
+    encoding: str
+    params: Params | None
+    differences: tuple[Rule, ...] = field(default=())
+    remarks: tuple[Rule, ...] = field(default=())
+
+
+def split(word: str) -> tuple[str, str]:
+    """Return the stack and the version of ``--stack NAME[@VERSION]``; "" for the newest that is known.
+
+    Raises
+    ------
+    UnknownName
+        For a stack, or a version of it, that is not known.
+    """
+    given, _, version = word.partition("@")
+    name = given.lower()
+    if name not in STACKS:
+        raise UnknownName("stack", given, STACKS)
+    if name != STACKS[0]:
+        return name, stack_of(name).chosen(version, name)
+    if version not in ("", VERSION):
+        raise UnknownName("version of transformers", version, [VERSION])
+    return name, VERSION
+
+
+def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
+    """Return one stack's reading of a kind of layer.
+
+    A rule that changes nothing here is no difference.
+    """
+    stack = stack_of(name)
+    version = stack.chosen(version, name)
+    params: Params = layer.params
+    found: list[Rule] = []
+    remarks: list[Rule] = []
+    blank = StackReading(name, version, stack.run, layer.encoding, None)
+    for rule in stack.rules if layer.encoding == "rope" else ():
+        if not rule.concerns(params, layer.written, version):
+            continue
+        if rule.error:
+            return replace(blank, differences=(*found, rule), remarks=tuple(remarks))
+        changed = rule.change(params, layer.written) if rule.change else params
+        if rule.change is None:
+            remarks.append(rule)
+        elif dict(changed) != dict(params):
+            found.append(rule)
+            params = changed
+    missing = _undocumented(layer, stack)
+    if missing is not None:
+        return replace(blank, differences=(missing,))
+    return replace(blank, params=params, differences=tuple(found), remarks=tuple(remarks))
+
+
+def _undocumented(layer: LayerReading, stack: Stack) -> Rule | None:
+    """Return what is to be said where a stack is not known to have such a table."""
+    if layer.encoding == "none":
+        return None
+    if layer.encoding != "rope":
+        known, key, what = layer.encoding in stack.encodings, "model_type", layer.encoding
+    elif not stack.knows(layer.written.model):
+        known, key, what = False, "model_type", f"model of type {layer.written.model}"
+    else:
+        scaling = layer.params.get("scaling", "none")
+        known, key, what = scaling in stack.scalings, "rope_type", f"{scaling} scaling"
+    text = f"documents no {what}: whether and how it makes this table is not known"
+    return None if known else Rule(key=key, text=text, source="no public source shows it", error="not known")
+
+
+def rule_text(rule: Rule, name: str, version: str, stack: Stack) -> str:
+    """Return a rule as a sentence: whose, what, since when, where that was read."""
+    places = [rule.source]
+    if rule.since or rule.until:
+        bounds = (rule.since and f"since {rule.since}", rule.until and f"until {rule.until}")
+        places.append(" ".join(filter(None, bounds)))
+    checked = rule.checked or stack.version.split()[0]
+    if checked != version:
+        places.append(f"checked at {checked}")
+    if not stack.run:
+        places.append("read, not run")
+    refusal = f": {rule.error}" if rule.error else ""
+    return f"{name} {version} {rule.text}{refusal} ({'; '.join(places)})"
+
+
+def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
+    """Return a config's reading as another stack's, with its departures as notes.
+
+    Raises
+    ------
+    BadFile
+        If the stack makes no table of a kind of layer.
+    """
+    name, version = split(word)
+    stack = stack_of(name)
+    layers = {}
+    for kind, layer in reading.layers.items():
+        other = read_as(layer, name, version)
+        notes = tuple(rule_text(rule, name, version, stack) for rule in (*other.differences, *other.remarks))
+        if other.params is None:
+            last = rule_text(other.differences[-1], name, version, stack)
+            raise BadFile(reading.path, f"has no table in {name}: {last}")
+        also = {word: {**_beyond(more, layer.params), **other.params} for word, more in layer.also.items()}
+        layers[kind] = replace(layer, params=other.params, also=also, notes=(*layer.notes, *notes))
+    known = "" if stack.run else ", whose code was read, not run"
+    through = f"; a config reaches it by {stack.conversion}" if stack.conversion else ""
+    whose = f"this is the table of {stack.title} {version}{known}{through}"
+    warnings = (whose, *reading.warnings)
+    return replace(reading, layers=layers, stack=name, version=version, warnings=warnings)
+
+
+def _beyond(params: Params, own: Params) -> dict[str, str]:
+    """Return what another encoding of the same keys has beside a layer's own parameters."""
+    return {name: text for name, text in params.items() if name not in own}
+
+
+def renamed(data: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
+    """Return a config whose old rope types, which transformers refuses, are called by what they mean to a stack.
+
+    The old word stays as ``type``, for rules that hang on it.
+    """
+
+    def holder(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        word = next((value[name] for name in TYPES if name in value), None)
+        return {**value, "type": word, "rope_type": words[word]} if isinstance(word, str) and word in words else value
+
+    found: dict[str, Any] = {}
+    for name, value in data.items():
+        inner = renamed(value, words) if isinstance(value, dict) and name not in HOLDERS else value
+        found[name] = holder(inner) if name in HOLDERS else inner
+    return found

@@ -18,8 +18,8 @@ from pecli.numbers.rounding import floats
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
-from pecli.tables.naming import FREQUENCIES, companion_name
 from pecli.tables.parts import component_names, components_of
+from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import pair_views, same_layout
@@ -33,7 +33,7 @@ LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 DOUBLED = ("half", "interleaved")  # layouts in which every column stands twice
 SAME_COLUMNS = 0.05  # mean difference, at most, of columns that are the same but for spoiled values
 POSITION_BLOCK = 1 << 18
-MOST_BYTES = 16 << 20  # of a recipe's table whose length nobody said
+MAX_BYTES = 16 << 20  # of a recipe's table whose length nobody said
 
 
 def table_like(source: NamedSource, other: Tabular) -> Table:
@@ -62,11 +62,11 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
         raise problem
     misfit, best = min(tried, key=lambda item: item[0])
     if misfit[0] and not source.says_length:
-        return _turned(source, other.arrays[0].shape, best, kind)
+        return _transposed(source, other.arrays[0].shape, best, kind)
     return best
 
 
-def _turned(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
+def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
     """Return the table with as many rows as a file of this shape has columns, if it lies across; else the one made."""
     if len(shape) != 2 or shape[0] != made.arrays[0].shape[-1]:
         return made
@@ -104,14 +104,14 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
     given, recipe = source.given, source.recipe
     if "positions" in given or (recipe.rows is not None and "len" not in given):
         return [{}]
-    few = {} if given.keys() & {"queries", "keys", "align"} else _queries(other, recipe.encoding.family)
+    fewer = {} if given.keys() & {"queries", "keys", "align"} else _queries(other, recipe.encoding.family)
     if "len" in given:
-        return [{}, few] if few else [{}]
+        return [{}, fewer] if fewer else [{}]
     lengths = lengths_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"start", "step"} else positions_of(other)
     if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
         return [{"positions": listed} if not listed.is_range else _range_options(listed)]
-    return [{"length": length, **more} for length in lengths for more in ([few, {}] if few else [{}])]
+    return [{"length": length, **more} for length in lengths for more in ([fewer, {}] if fewer else [{}])]
 
 
 def _queries(other: Tabular, family: Family) -> dict[str, Any]:
@@ -163,8 +163,8 @@ def positions_of(table: Tabular) -> Positions | None:
         step = first[1] - first[0] if rows > 1 else 1
         for start in range(0, rows, POSITION_BLOCK):
             stop = min(start + POSITION_BLOCK, rows)
-            some = table.position(start, stop)
-            if some is None or not np.array_equal(some, first[0] + step * np.arange(start, stop)):
+            sample = table.position(start, stop)
+            if sample is None or not np.array_equal(sample, first[0] + step * np.arange(start, stop)):
                 return _listed(table, rows)
         if step == 0 or first.dtype.kind != "i":
             return _listed(table, rows)
@@ -227,8 +227,8 @@ def doubled_layouts(table: Tabular) -> set[str]:
     last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else rows  # going far ahead is dear
     places = sorted({*np.linspace(0, min(rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
     with np.errstate(all="ignore"):  # any bits may stand in a file
-        some = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
-        x: NDArray[Any] = np.concatenate(some).astype(np.float64)
+        sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
+        x: NDArray[Any] = np.concatenate(sample).astype(np.float64)
         gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
         off = {name: np.minimum(np.abs(gap[np.isfinite(gap)]), 1.0) for name, gap in gaps.items()}
     mean = {name: float(gap.mean()) if gap.size else 0.0 for name, gap in off.items()}
@@ -253,26 +253,26 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     much the first rows differ on average: in another layout all their values do, with a fault in the same one some.
     """
     pairs, left, right = pair_views(made, other)
-    strange = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
+    no_common_name = not {array.name for array in made.arrays} & {array.name for array in other.arrays}
     if right or not pairs:
-        return OTHER_SHAPE, strange, True, float("inf")
+        return OTHER_SHAPE, no_common_name, True, float("inf")
     apart, gaps = 0, []
-    for mine, theirs in (same_layout(*pair) for pair in pairs):
-        fits = mine.row_shape == theirs.row_shape and mine.lead == theirs.lead
-        if not fits or is_complex(mine.array) != is_complex(theirs.array):
-            return OTHER_SHAPE, strange, bool(left), float("inf")
-        if mine.shape != theirs.shape:
-            if mine.shape[: mine.lead - 1] != theirs.shape[: mine.lead - 1]:
-                return OTHER_SHAPE, strange, bool(left), float("inf")
+    for made_view, other_view in (same_layout(*pair) for pair in pairs):
+        fits = made_view.row_shape == other_view.row_shape and made_view.lead == other_view.lead
+        if not fits or is_complex(made_view.array) != is_complex(other_view.array):
+            return OTHER_SHAPE, no_common_name, bool(left), float("inf")
+        if made_view.shape != other_view.shape:
+            if made_view.shape[: made_view.lead - 1] != other_view.shape[: made_view.lead - 1]:
+                return OTHER_SHAPE, no_common_name, bool(left), float("inf")
             apart = FEWER_ROWS
-        rows = min(LOOK_ROWS, mine.rows, theirs.rows)
+        rows = min(LOOK_ROWS, made_view.rows, other_view.rows)
         with np.errstate(all="ignore"):  # any bits may stand in a file
-            x: NDArray[Any] = floats(mine.read(0, rows), mine.dtype).astype(np.float64)
-            y: NDArray[Any] = floats(theirs.read(0, rows), theirs.dtype).astype(np.float64)
+            x: NDArray[Any] = floats(made_view.read(0, rows), made_view.dtype).astype(np.float64)
+            y: NDArray[Any] = floats(other_view.read(0, rows), other_view.dtype).astype(np.float64)
             gap: NDArray[Any] = np.abs(x - y)
         gaps.append(gap[np.isfinite(gap)])
     finite = np.concatenate(gaps)
-    return apart, strange, bool(left), float(finite.mean()) if finite.size else 0.0
+    return apart, no_common_name, bool(left), float(finite.mean()) if finite.size else 0.0
 
 
 def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
@@ -324,7 +324,7 @@ def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
     if high is not None and options.get("start") is None:
         length = max(1, min(length, int(high) + 1))
     made = source.open(**{"length": length, **options})
-    while length > 1 and "length" not in options and sum(array.bytes for array in made.arrays) > MOST_BYTES:
+    while length > 1 and "length" not in options and sum(array.bytes for array in made.arrays) > MAX_BYTES:
         length //= 2
         made = source.open(**{"length": length, **options})
     return made

@@ -97,7 +97,7 @@ class ArrayComparison:
 
     @property
     def profile(self) -> list[tuple[int, float]]:
-        """First row and largest difference of each stretch of rows; empty where nothing differs."""
+        """First row and largest difference of each block of rows; empty where nothing differs."""
         found = self.figures.profile
         return [] if found is None else [(k * self.row_block, float(v)) for k, v in enumerate(found)]
 
@@ -257,18 +257,15 @@ def _compare_pair(
 
 
 def compare_lanes(
-    left: ArrayView, right: ArrayView, parts: list[RowOverlap], tolerance: Tolerance, progress: Progress = None,
-    enough: Callable[[Figures], bool] | None = None,
-) -> ArrayComparison:  # fmt: skip
-    """Compare the rows that two views have in common, on all cores; no further than until the figures are enough."""
+    left: ArrayView, right: ArrayView, parts: list[RowOverlap], tolerance: Tolerance, progress: Progress = None
+) -> ArrayComparison:
+    """Compare the rows that two views have in common, on all cores."""
     pairing = Pairing(left, right, parts[0].cut if parts else (), tolerance)
     total = Figures()
     for figures, size in ordered_map(partial(compare_block, pairing), _blocks(left, right, parts)):
         total += figures
         if progress is not None:
             progress(size)
-        if enough is not None and enough(total):
-            break
     ulp_dtype = coarser(left.dtype, right.dtype)
     return ArrayComparison(
         left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.row_block, total, right.name,

@@ -46,8 +46,8 @@ def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None)
     x, y = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
     if x.size and np.bitwise_xor(x, y, out=work).min() >= 0:  # equal signs everywhere, as mostly: nothing to mirror
         apart = np.subtract(x, y, out=work)
-        near: NDArray[Any] = np.abs(apart, out=apart).view(f"u{x.itemsize}")
-        return near
+        close: NDArray[Any] = np.abs(apart, out=apart).view(f"u{x.itemsize}")
+        return close
     x, y = _ordered(x), _ordered(y)
     low, high = np.minimum(x, y), np.maximum(x, y)
     found: NDArray[Any] = high.view(f"u{x.itemsize}") - low.view(f"u{x.itemsize}")
@@ -69,8 +69,8 @@ def histogram(units: NDArray[Any]) -> NDArray[np.int64]:
     counts[0] = below
     if most.bit_length() > 12:
         # the exponent of 2u - 1 is the number of doublings from 1 to u, rounded up
-        some = 2.0 * units[units > 0].astype(np.float64) - 1.0
-        found = np.bincount((some.view(np.int64) >> 52) - 1023)
+        positive = 2.0 * units[units > 0].astype(np.float64) - 1.0
+        found = np.bincount((positive.view(np.int64) >> 52) - 1023)
         counts[1 : 1 + len(found)] = found
         return counts
     for k in range((most - 1).bit_length() + 1 if most else 0):
@@ -94,9 +94,9 @@ def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> ND
     found = np.abs(values)
     for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
         found[..., columns] = np.hypot(values[..., 0:width:2], values[..., 1:width:2])
-    half = width // 2
-    for columns in () if interleaved else (slice(0, half), slice(half, width)):
-        found[..., columns] = np.hypot(values[..., :half], values[..., half:width])
+    middle = width // 2
+    for columns in () if interleaved else (slice(0, middle), slice(middle, width)):
+        found[..., columns] = np.hypot(values[..., :middle], values[..., middle:width])
     return found
 
 
@@ -157,8 +157,6 @@ class Figures:
         How many differ at all, and by more than the tolerance.
     other_bits : int
         How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
-    unequal_rows : int
-        Rows that have a value that differs.
     largest : float
         Largest finite difference; where NaN or infinity stands, there is none.
     total : float
@@ -176,8 +174,8 @@ class Figures:
         Where the difference is largest; the first and the last one beyond the tolerance.
     columns : (columns,) float64 or None
         Largest difference in each column; None where nothing differs or there are more than 65536.
-    profile : (stretches,) float64 or None
-        Largest difference in each stretch of rows; None where nothing differs.
+    profile : (blocks,) float64 or None
+        Largest difference in each block of rows; None where nothing differs.
     """
 
     compared: int = 0
@@ -185,7 +183,6 @@ class Figures:
     unequal: int = 0
     beyond: int = 0
     other_bits: int = 0
-    unequal_rows: int = 0
     largest: float = 0.0
     total: float = 0.0
     max_ulp: int = 0
@@ -301,9 +298,9 @@ class Tolerance:
 
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
-MOST_COLUMNS = 1 << 16
-MOST_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
-STRETCHES = 512  # of rows, in a profile
+MAX_COLUMNS = 1 << 16
+MAX_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
+PROFILE_BLOCKS = 512  # of rows, in a profile
 
 _buffers = local()
 
@@ -349,7 +346,7 @@ class Pairing:
     @property
     def row_block(self) -> int:
         """Rows for which one number stands in the profile."""
-        return max(1, -(-self.left.rows // STRETCHES))
+        return max(1, -(-self.left.rows // PROFILE_BLOCKS))
 
     def row(self, row: int) -> tuple[int, ...]:
         """Return the index of a row in the left array's leading axes."""
@@ -429,7 +426,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
     units = _units(a, b, x, y, (left, right))
     if pairing.layout_change is not None and units is not None:
-        units = _turned_units(pairing, x, y, gap)
+        units = _pair_units(pairing, x, y, gap)
     nan = infinite = OddValues()
     known = units
     if not math.isfinite(float(gap.max(initial=0.0))):  # NaN and infinity both show in the maximum
@@ -486,22 +483,21 @@ def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], g
         "finite": known.size,
         "largest": float(known.max(initial=0.0)),
         "total": float(known.sum()),
-        "unequal_rows": int(np.count_nonzero(rows)),
     }
     if not top:
         return found
     row_blocks = np.zeros(-(-pairing.left.rows // pairing.row_block))
     np.maximum.at(row_blocks, np.arange(row, row + len(rows)) // pairing.row_block, rows)
-    columns = gap.max(axis=0, initial=0.0).astype(np.float64) if gap.shape[1] <= MOST_COLUMNS else None
+    columns = gap.max(axis=0, initial=0.0).astype(np.float64) if gap.shape[1] <= MAX_COLUMNS else None
     worst = pairing.place(row, _worst(x, y, gap, top), x, y)
     return {**found, "worst": worst, "columns": columns, "profile": row_blocks}
 
 
 def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> int:
     """Return the place of the largest difference; differences of float32 values were rounded: the best are redone."""
-    near = gap >= np.float32(top * (1 - 2.0**-22))
-    if gap.dtype == np.float32 and math.isfinite(top) and 1 < np.count_nonzero(near) <= MOST_CANDIDATES:
-        best = np.flatnonzero(near)
+    close = gap >= np.float32(top * (1 - 2.0**-22))
+    if gap.dtype == np.float32 and math.isfinite(top) and 1 < np.count_nonzero(close) <= MAX_CANDIDATES:
+        best = np.flatnonzero(close)
         exact = np.abs(x.reshape(-1)[best].astype(np.float64) - y.reshape(-1)[best].astype(np.float64))
         return int(best[exact.argmax()])
     return int(gap.argmax())
@@ -546,7 +542,7 @@ def _units(
     return distance(narrow(x, None, common), narrow(y, None, common))
 
 
-def _turned_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> NDArray[Any]:
+def _pair_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> NDArray[Any]:
     """Return distances in units in the last place of the norms of pairs, rounded up."""
     assert pairing.layout_change is not None
     dtype = coarser(pairing.left.dtype, pairing.right.dtype)

@@ -21,6 +21,7 @@ from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Array, Tabular, View
+from pecli.tables.grouped import ConcatTable
 from pecli.tables.layouts import cosines_and_sines
 
 if TYPE_CHECKING:
@@ -118,46 +119,21 @@ class Pieces(Tabular):
         return np.concatenate(known) if known and len(known) == len(found) else None
 
 
-class Components(Tabular):
-    """Cosines and sines of one table, from two files.
-
-    Parameters
-    ----------
-    cosines, sines : Tabular
-        Tables of one array each, of equal shapes.
-    """
-
-    def __init__(self, cosines: Tabular, sines: Tabular) -> None:
-        self._tables = {"cos": cosines, "sin": sines}
-        self.arrays = tuple(replace(table.arrays[0], name=name) for name, table in self._tables.items())
-        self.recipe, self.metadata = None, cosines.metadata
-        self.sequential = any(getattr(table, "sequential", False) for table in self._tables.values())
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        for name, values in out.items():
-            table = self._tables[name]
-            table.fill(start, stop, {table.arrays[0].name: values})
-
-    def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of the cosines."""
-        return self._tables["cos"].position(start, stop)
-
-
 def component_names(paths: Sequence[str]) -> list[str]:
     """Return the two of some files that are named as cosines and sines, in this order; empty where none are."""
     stems = {Path(path).stem: path for path in paths}
     return [stems[stem] for stem in cosines_and_sines(list(stems))] if len(stems) == len(paths) else []
 
 
-def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Components | None:
+def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Tabular | None:
     """Return two files as one table where one is named as cosines, the other as sines, with arrays of one shape."""
     named = component_names(paths)
     if len(tables) != 2 or not named or any(len(table.arrays) != 1 for table in tables):
         return None
     cosines, sines = (tables[paths.index(path)] for path in named)
     alike = cosines.arrays[0].shape == sines.arrays[0].shape and cosines.arrays[0].lead == sines.arrays[0].lead
-    return Components(cosines, sines) if alike else None
+    parts = [(part, table, table.arrays[0].name) for part, table in (("cos", cosines), ("sin", sines))]
+    return ConcatTable(parts, cosines.metadata, cosines) if alike else None
 
 
 def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:

@@ -16,8 +16,7 @@ from pecli.numbers.positions import Positions
 from pecli.spec.plans import Conditional, Plan
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.naming import ArrayNaming, frequencies
-from pecli.tables.request import Extent, Request, positions_of, take_table_keys
+from pecli.tables.request import ArrayNaming, Extent, Request, frequencies, positions_of, take_table_keys
 from pecli.version import __version__
 
 if TYPE_CHECKING:
@@ -296,7 +295,7 @@ def table(text: str, **options: Any) -> Table:
 def rows_of(recipe: Recipe) -> int | None:
     """Return how many rows a recipe has by itself or by its content; None where a length decides."""
     if recipe.rows is None and not recipe.open_parameters and isinstance(recipe.plan, Conditional):
-        from pecli.tables.content import content_rows
+        from pecli.tables.fill.conditional import content_rows
 
         return content_rows(recipe.plan.content, Table.parse)
     return recipe.rows

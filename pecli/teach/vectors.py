@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from pecli.apply.apply import apply
 from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
-from pecli.apply.options import ApplyOptions
 from pecli.apply.rotation import pairing_of
-from pecli.apply.tensors import tensor_of
+from pecli.apply.tensors import ApplyOptions, tensor_of
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions

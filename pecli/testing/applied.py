@@ -87,13 +87,7 @@ class Applied:
 
     def made(self, **options: Any) -> Any:
         """Return what is made of the inputs, in float64."""
-        given = {
-            "pairs": self.pairs,
-            "start": self.start,
-            "positions": self.positions,
-            "axes": self.axes,
-            **options,
-        }
+        given = {"pairs": self.pairs, "start": self.start, "positions": self.positions, "axes": self.axes, **options}
         return api.apply(self.source, self.before, dtype="float64", **given)
 
     def gap(self, made: Any) -> float:

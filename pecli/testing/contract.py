@@ -22,7 +22,7 @@ def faults_of(encoding: Any, length: int) -> list[str]:
     """Return what a declaration lacks, a sentence each."""
     declared = declared_by(encoding)
     found: list[str] = []
-    for check in (_said, _computed, _refused, _worked, _extended):
+    for check in (_described, _computed, _refused, _worked, _extended):
         try:
             found += [f"{declared.name}: {text}" for text in check(declared, length)]
         except PecliError as error:
@@ -45,7 +45,7 @@ def declared_by(encoding: Any) -> Encoding:
     return find(str(encoding))
 
 
-def _said(encoding: Encoding, length: int) -> Iterator[str]:
+def _described(encoding: Encoding, length: int) -> Iterator[str]:
     first = encoding.description.partition("\n")[0]
     if not first.endswith(".") or len(first) > 76:
         yield f"the docstring's first line is its help: a sentence of at most 76 characters, not '{first}'"
@@ -67,8 +67,8 @@ def _computed(encoding: Encoding, length: int) -> Iterator[str]:
             whole = made.read_rows([array.name], 0, array.rows)[array.name]
             if dtype == "float64" and not np.isfinite(whole).all():
                 yield f"{array.name} holds values that are not finite"
-            half = array.rows // 2
-            parts = [made.read_rows([array.name], *ends)[array.name] for ends in ((0, half), (half, array.rows))]
+            middle = array.rows // 2
+            parts = [made.read_rows([array.name], *ends)[array.name] for ends in ((0, middle), (middle, array.rows))]
             if np.concatenate(parts).tobytes() != whole.tobytes():
                 yield f"rows of {array.name} in {dtype} depend on which others are computed with them"
 

@@ -325,7 +325,7 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
     def put() -> str:
         exact = BiasModule(source, 512)
 
-        def chosen(relative_position: torch.Tensor, **_said: Any) -> torch.Tensor:
+        def chosen(relative_position: torch.Tensor, **_ignored: Any) -> torch.Tensor:
             queries, keys = relative_position.shape[-2:]
             first = int(relative_position[..., 0, 0])  # of the first key, minus that of the first query
             exact(max(keys, queries - first))  # which makes the table long enough

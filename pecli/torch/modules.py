@@ -13,7 +13,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
-from pecli.tables.naming import FREQUENCIES
+from pecli.tables.request import FREQUENCIES
 
 WHOLE = ("pe", "pe.weight", "weight", "weights", "pos_embed", "position_embeddings.weight", "embed_positions.weight")
 PAIR = ("cos_cached", "sin_cached"), ("cos", "sin")
@@ -155,8 +155,8 @@ class TableModule(torch.nn.Module):
             self._buffers |= {name: None if one is None else one.to(probe.device) for name, one in kept.items()}
         return self
 
-    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        local, strict, missing, unexpected, errors = rest
+    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *further: Any) -> None:
+        local, strict, missing, unexpected, errors = further
         taken, faults = take_saved(self.held, state, prefix)
         errors += faults
         super()._load_from_state_dict({**state, **taken}, prefix, local, strict, missing, unexpected, errors)
@@ -329,10 +329,7 @@ class BiasModule(TableModule):
 
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache."""
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
-        rows = slice(keys - queries, keys)
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
         if self.held.by_index:
             found: torch.Tensor = self._parameters["weight"][self._buffers["index"][rows, :keys]]
             return found.permute(2, 0, 1)
@@ -358,8 +355,6 @@ class RelativeModule(TableModule):
 
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the vectors of the last `queries` of `keys` positions."""
-        keys = queries if keys is None else keys
-        self.held.check_first(keys - queries)
-        self.reach(keys - 1)
-        found: torch.Tensor = self.vector[self.index[keys - queries : keys, :keys]]
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
+        found: torch.Tensor = self.vector[self.index[rows, :keys]]
         return found

@@ -11,8 +11,7 @@ import pytest
 from pecli import PecliError, Recipe
 from pecli import apply as apply_values
 from pecli.apply.apply import apply
-from pecli.apply.options import ApplyOptions
-from pecli.apply.tensors import tensor_of
+from pecli.apply.tensors import ApplyOptions, tensor_of
 from pecli.engine.angles import round_ratio
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import widen

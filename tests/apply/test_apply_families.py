@@ -7,8 +7,7 @@ import pytest
 
 from pecli import CATALOGUE, PecliError, Recipe
 from pecli.apply.apply import apply
-from pecli.apply.options import ApplyOptions
-from pecli.apply.tensors import tensor_of
+from pecli.apply.tensors import ApplyOptions, tensor_of
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import InMemory
 from pecli.tables.sources import read_source

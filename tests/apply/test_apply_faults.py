@@ -5,7 +5,7 @@ import pytest
 
 from pecli import Recipe
 from pecli import compare as compare_subjects
-from pecli.apply.faults import rotation_faults
+from pecli.apply.checkpoints import rotation_faults
 from pecli.formats import open_table
 from pecli.judge.compare import compare
 from pecli.spec.tabular import InMemory

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from pecli.apply.apply import apply
-from pecli.apply.options import ApplyOptions
-from pecli.apply.tensors import tensor_of
+from pecli.apply.tensors import ApplyOptions, tensor_of
 from pecli.spec.tabular import InMemory
 from pecli.tables.sources import read_source
 from tests.conftest import DATA

@@ -13,7 +13,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Waves, rotation
 from pecli.spec.recipe import Recipe
-from pecli.tables.fill import waves
+from pecli.tables.fill import filler, waves
 from pecli.tables.request import Extent, Request
 
 
@@ -74,21 +74,21 @@ def test_a_slice_without_rows_or_with_gaps_is_refused(rows):
         pecli.table("rope:dim=4,len=5")[rows]
 
 
-def test_a_wheel_is_made_once_for_all_threads(monkeypatch):
-    made, lock, wheel = [], threading.RLock, waves.FrequencySet
+def test_frequencies_are_made_once_for_all_threads(monkeypatch):
+    made, lock, wheel = [], threading.RLock, filler.FrequencySet
 
     def slow_lock():
         time.sleep(0.02)  # so that threads which would each make one do
         return lock()
 
-    def slow_wheel(*given, **options):
+    def slow_frequencies(*given, **options):
         made.append(threading.current_thread().name)
         time.sleep(0.02)
         return wheel(*given, **options)
 
     table = pecli.table("rope:dim=8,len=64")
     monkeypatch.setattr(threading, "RLock", slow_lock)
-    monkeypatch.setattr(waves, "FrequencySet", slow_wheel)
+    monkeypatch.setattr(filler, "FrequencySet", slow_frequencies)
     out = [{"cos": np.empty((8, 4), np.float32)} for _ in range(8)]
     threads = [threading.Thread(target=table.fill, args=(8 * k, 8 * k + 8, out[k])) for k in range(8)]
     for thread in threads:
@@ -102,9 +102,9 @@ def test_a_wheel_is_made_once_for_all_threads(monkeypatch):
 def filled(plan, count, layout="split"):
     """Rows of a plan, by its filler alone: it knows no table."""
     recipe = Recipe.parse(f"rope:dim={2 * plan.width}")
-    filler = waves.WaveFiller(plan, recipe, Extent(Positions.arange(count), 0, count), Request(layout=layout))
-    out = {a.name: np.empty(a.shape, np.float32) for a in filler.arrays}
-    filler.fill(0, count, out, 1)
+    made = waves.WaveFiller(plan, recipe, Extent(Positions.arange(count), 0, count), Request(layout=layout))
+    out = {a.name: np.empty(a.shape, np.float32) for a in made.arrays}
+    made.fill(0, count, out, 1)
     return out
 
 

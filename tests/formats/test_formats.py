@@ -287,32 +287,10 @@ def test_duckdb_reads_parquet(tmp_path):
     assert json.loads(value)["formula"] == "θ = p ω"
 
 
-def test_an_npz_of_an_earlier_version_keeps_its_recipe(tmp_path):
-    table, path = unequal(), tmp_path / "former.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, values in table.values.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, values)
-        archive.writestr("recipe.json", json.dumps({"recipe": RECIPE, "formula": "θ"}))
-    with open_table(path) as found:
-        assert (found.recipe, found.metadata, found.keys()) == (RECIPE, {"formula": "θ"}, ("vector", "index"))
-
-
 def test_an_npz_with_words_beside_its_numbers_is_read(tmp_path):
     np.savez(tmp_path / "a.npz", pe=np.ones((3, 2)), names=np.array(["a", "bc"]), recipe=np.array("no json"))
     with open_table(tmp_path / "a.npz") as found:
         assert (found.keys(), found.recipe) == (("pe",), None)
-
-
-def test_wide_parquet_of_an_earlier_version_is_read(tmp_path):
-    import pyarrow.parquet as pq
-
-    table = absolute(rows=5, width=3)
-    held = pq.read_table(write(table, tmp_path, "parquet", wide=True))
-    pq.write_table(held.rename_columns(["position", "d0", "d1", "d2"]), tmp_path / "former.parquet")
-    with open_table(tmp_path / "former.parquet") as found:
-        np.testing.assert_array_equal(found.read("pe"), table.values["pe"])
-        assert found.arrays[0].name == "pe"
 
 
 def test_duckdb_reads_wide_parquet(tmp_path):

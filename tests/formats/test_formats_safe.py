@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -243,16 +242,6 @@ def test_a_table_that_cannot_fit_is_refused_before_a_byte_is_written(name, tmp_p
         write_table(table, path, threads=2)
     assert os.listdir(tmp_path) == []
     assert not table.threads
-
-
-def test_space_is_reserved_from_end_to_end(tmp_path, monkeypatch):
-    reserved = []
-    monkeypatch.setattr(os, "posix_fallocate", lambda descriptor, start, size: reserved.append((start, start + size)))
-    path = tmp_path / "pe.npy"
-    write_table(Formula(150_000, 64), path, threads=1)
-    assert reserved[0][0] == 0
-    assert reserved[-1][1] == path.stat().st_size
-    assert all(before[1] == after[0] for before, after in pairwise(reserved))
 
 
 # Places

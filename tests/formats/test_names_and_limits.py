@@ -13,7 +13,7 @@ import pytest
 from pecli.cli.run import run
 from pecli.errors import BadFile, BadParameter
 from pecli.formats import open_table, write_table
-from pecli.formats.stored import MOST_ARRAYS
+from pecli.formats.stored import MAX_ARRAYS
 from pecli.spec.tabular import InMemory
 
 FORMULAS = ["=HYPERLINK(1)", "@SUM(1)", "+1x", "-1x", "=", "'=x"]
@@ -80,11 +80,11 @@ def test_a_header_of_csv_is_no_formula(name, tmp_path):
 
 def test_csv_is_written_only_where_it_can_be_read_back(tmp_path):
     with pytest.raises(BadParameter, match=r"at most 65,536 columns, and this table has 65,537: use npy"):
-        write_table(InMemory({"pe": np.zeros((1, MOST_ARRAYS), np.float32)}), tmp_path / "x.csv")
+        write_table(InMemory({"pe": np.zeros((1, MAX_ARRAYS), np.float32)}), tmp_path / "x.csv")
     assert not os.listdir(tmp_path)
-    write_table(InMemory({"pe": np.ones((1, MOST_ARRAYS - 1), np.float32)}), tmp_path / "x.csv")
+    write_table(InMemory({"pe": np.ones((1, MAX_ARRAYS - 1), np.float32)}), tmp_path / "x.csv")
     with open_table(tmp_path / "x.csv") as found:
-        assert found.arrays[0].shape == (1, MOST_ARRAYS - 1)
+        assert found.arrays[0].shape == (1, MAX_ARRAYS - 1)
 
 
 @pytest.mark.parametrize("line", [b"\n", b"\r\n", b" \n", b"\t \n", b"#\n", b"# none\r\n"])

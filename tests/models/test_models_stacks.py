@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data, read_for
-from pecli.models.stack_differences import as_stack, read_as, rule_text
-from pecli.models.stacks import STACKS, stack_of
+from pecli.models.stack import as_stack, read_as, rule_text, stack_of
+from pecli.models.stacks import MODULES, STACKS
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.golden_cases import cases, values
@@ -350,3 +351,9 @@ def compared(one, case, table, stack):
         for part, name in zip(("cos", "sin"), samples, strict=True):
             error = np.abs(made.read(part)[i][: len(turning)] - values("stacks")[name])
             assert (error <= bound).all(), (part, position)
+
+
+def test_every_stack_of_a_module_is_listed_by_its_name():
+    for module in sorted(set(MODULES.values())):
+        named = {name for name, of in MODULES.items() if of == module}
+        assert set(import_module(f"pecli.models.stacks.{module}").STACKS) == named

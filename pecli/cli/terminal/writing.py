@@ -148,7 +148,7 @@ def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, s
     if size < PLANNED and to.workers is None and not to.json and not full:
         return describe(table, label, to, path, form.name)
     from pecli.engine import default_threads
-    from pecli.formats.estimate import estimate_write
+    from pecli.formats import estimate_write
 
     found = estimate_write(table, form, to.workers or to.threads or default_threads())
     more = {"outlook": lambda: {**asdict(found), "needed": space.size, "free": space.free}}

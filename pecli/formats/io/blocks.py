@@ -6,17 +6,15 @@ still in the processor's caches when it is written.
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import cores, ordered, run_threads
+from pecli.engine.threads import cores, ordered
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.spec.tabular import Array, Tabular
@@ -24,9 +22,8 @@ from pecli.spec.tabular import Array, Tabular
 if TYPE_CHECKING:
     from pecli.formats.io.output import Output
 
-
 BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
-BUFFER_BYTES = 16 << 20  # of all workers' buffers run_threads
+BUFFER_BYTES = 16 << 20  # of all workers' buffers together
 AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
@@ -87,90 +84,29 @@ def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Itera
         yield Task(arrays, first, min(first + step, stop))
 
 
-def place(table: Tabular, output: Output, offsets: Mapping[str, int], size: int, options: WriteOptions) -> None:
-    """Write every named array at its offset in a regular file: each thread computes, then writes.
+def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: WriteOptions) -> None:
+    """Write every named array at its offset in a regular file, computed ahead by threads.
 
     Parameters
     ----------
     offsets : mapping of str to int
         Where each array begins, in C order.
-    size : int
-        Bytes of the whole file; they are reserved while the first rows are computed.
     """
-    threads = min(options.threads, cores())
+    small = sum(table.array(name).bytes for name in offsets) <= 2 * BLOCK_BYTES  # threads would take longer to begin
+    threads = 1 if small else min(options.threads, cores())
     block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
     work = (task for group in table.groups(offsets) for task in tasks(group, block))
-    lock, queue = threading.Lock(), BufferQueue(output, offsets, threads, options.progress)
 
-    def run(errors: Sequence[BaseException]) -> None:
-        while not errors:
-            with lock:
-                task = next(work, None)
-            if task is None:
-                return
-            buffer = queue.buffer()
-            queue.add(FilledBuffer(task, fill(table, task, buffer), buffer))
+    def make(task: Task, buffer: Buffer) -> tuple[Task, dict[str, NDArray[Any]]]:
+        return task, fill(table, task, buffer)
 
-    run_threads(run, threads, lambda errors: output.reserve(size, stopped=lambda: bool(errors)))
-
-
-@dataclass(frozen=True)
-class FilledBuffer:
-    """Rows that wait to be written, in a buffer."""
-
-    task: Task
-    values: Mapping[str, NDArray[Any]]
-    buffer: Buffer
-
-
-class BufferQueue:
-    """Where threads leave what they have computed: one of them writes for all.
-
-    A file lets one thread write at a time.  Threads that queued for it would not compute meanwhile, all the less
-    where a task has several arrays: each would let another's piece between two of its own.
-    """
-
-    def __init__(
-        self, output: Output, offsets: Mapping[str, int], threads: int, progress: Callable[[int], None]
-    ) -> None:
-        self._output, self._offsets, self._progress = output, offsets, progress
-        self._waiting = deque[FilledBuffer]()
-        self._free = [Buffer() for _ in range(threads + 1)]  # one waits while each thread works on another
-        self._writing, self._counting = threading.Lock(), threading.Lock()
-
-    def buffer(self) -> Buffer:
-        """Return one that is free, made so by writing where none is."""
-        while True:
-            with suppress(IndexError):
-                return self._free.pop()
-            if (filled := self._next()) is not None:
-                return self._written(filled)
-
-    def add(self, filled: FilledBuffer) -> None:
-        """Leave rows to whoever writes already, or else write all that wait."""
-        self._waiting.append(filled)
-        # Looked at again after each release: what came before it found the lock taken.
-        while self._waiting and self._writing.acquire(blocking=False):
-            try:
-                while (other := self._next()) is not None:
-                    self._free.append(self._written(other))
-            finally:
-                self._writing.release()
-
-    def _next(self) -> FilledBuffer | None:
-        try:
-            return self._waiting.popleft()
-        except IndexError:
-            return None
-
-    def _written(self, filled: FilledBuffer) -> Buffer:
-        """Write rows where they belong; return the buffer that held them."""
-        for array in filled.task.arrays:
-            values = filled.values[array.name]
-            self._output.put(raw_bytes(values), self._offsets[array.name] + filled.task.start * array.row_bytes)
-            with self._counting:
-                self._progress(values.nbytes)
-        return filled.buffer
+    workers = threads + 1 if threads > 1 else 1  # the caller writes for all: a file lets one thread write at a time
+    with closing(ordered(work, make, [Buffer() for _ in range(workers)], workers)) as found:
+        for task, values in found:
+            for array in task.arrays:
+                rows = values[array.name]
+                output.put(raw_bytes(rows), offsets[array.name] + task.start * array.row_bytes)
+                options.progress(rows.nbytes)
 
 
 @contextmanager

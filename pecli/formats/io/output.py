@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import os
 import select
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +13,6 @@ from pecli.errors import BrokenPipe
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
-
-
-RESERVED_AT_ONCE = 16 << 20
-SLOW_RESERVATION = 1e-10  # seconds a byte; seen: ext4 1e-12, tmpfs 3e-10
 
 
 class Output(io.RawIOBase):
@@ -49,7 +42,6 @@ class Output(io.RawIOBase):
         self._send = send or (lambda view: os.write(descriptor, view))
         self._at = self._end = 0
         self._abandoned = False
-        self._placing = threading.Lock()
 
     def writable(self) -> bool:
         """Return true."""
@@ -99,7 +91,7 @@ class Output(io.RawIOBase):
         return self._end
 
     def put(self, data: ReadableBuffer, offset: int) -> None:
-        """Write all of `data` at `offset` of a regular file; threads may call it at once."""
+        """Write all of `data` at `offset` of a regular file; one thread at a time."""
         view = memoryview(data).cast("B")
         self._end = max(self._end, offset + len(view))
         while view and not self._abandoned:
@@ -119,29 +111,6 @@ class Output(io.RawIOBase):
         """Bytes written so far, counted to the furthest."""
         return self._end
 
-    def reserve(self, size: int, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Take `size` bytes of the disk now, so that it cannot run full later.
-
-        Where that takes as long as writing (tmpfs, which has nothing to
-        reserve but the memory itself) it would keep the other threads from the
-        file; there the free space was checked, and a write that fails is told.
-        """
-        if not self.regular or not hasattr(os, "posix_fallocate"):
-            return
-        for start in range(0, size, RESERVED_AT_ONCE):
-            if stopped():
-                return
-            count = min(RESERVED_AT_ONCE, size - start)
-            begun = time.thread_time()
-            try:
-                os.posix_fallocate(self._descriptor, start, count)
-            except OSError as error:
-                if error.errno in (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS):  # a file system that cannot
-                    return
-                raise
-            if time.thread_time() - begun > count * SLOW_RESERVATION:
-                return
-
     def _send_some(self, view: memoryview) -> int:
         try:
             return self._send(view)
@@ -155,9 +124,8 @@ class Output(io.RawIOBase):
     def _pwrite(self, view: memoryview, offset: int) -> int:
         if hasattr(os, "pwrite"):
             return os.pwrite(self._descriptor, view, offset)
-        with self._placing:  # Windows has no write at an offset
-            os.lseek(self._descriptor, offset, os.SEEK_SET)
-            return os.write(self._descriptor, view)
+        os.lseek(self._descriptor, offset, os.SEEK_SET)  # Windows has no write at an offset
+        return os.write(self._descriptor, view)
 
 
 class HeldOutput(io.RawIOBase):

@@ -124,7 +124,7 @@ class Range:
 
     def __init__(self, start: int, stop: int, before: int) -> None:
         self.start, self.stop, self.before, self.used = start, stop, before, 0
-        self._data, self._there = memoryview(b""), threading.Event()
+        self._data, self._arrived = memoryview(b""), threading.Event()
         self.error: BaseException | None = None
 
     def fetch(self, read: Callable[[int, int], bytes | memoryview]) -> None:
@@ -133,11 +133,11 @@ class Range:
             self._data = memoryview(read(self.start, self.stop - self.start))
         except BaseException as error:
             self.error = error
-        self._there.set()
+        self._arrived.set()
 
     def take(self, offset: int, count: int) -> memoryview:
         """Return at most `count` bytes from `offset`, once they are there."""
-        self._there.wait()
+        self._arrived.wait()
         if self.error is not None:
             raise self.error
         found = self._data[offset - self.start : offset - self.start + count]
@@ -215,10 +215,10 @@ class ReadAhead:
     def _forget(self, *kept: Range | None) -> None:
         """Let go of what was used longest ago; if it was fetched in vain, fetch less from now on."""
         while sum(held.stop - held.start for held in self._held) > HELD:
-            rest = [held for held in self._held if held not in kept]
-            if not rest:
+            remaining = [held for held in self._held if held not in kept]
+            if not remaining:
                 return
-            old = next((held for held in rest if held.used >= held.stop - held.start), rest[0])
+            old = next((held for held in remaining if held.used >= held.stop - held.start), remaining[0])
             self._held.remove(old)
             if old.before and not old.used:
                 self._longest = max(SHORTEST, self._longest // 2)
@@ -246,9 +246,9 @@ def system_of(url: str) -> tuple[Any, str]:
     BadFile
         If no such protocol is known.
     """
-    protocol, _, rest = url.partition("://")
+    protocol, _, remaining = url.partition("://")
     protocol, name = protocol.lower(), url_name(url)
-    if protocol in STORES and re.search("[:@]", rest.partition("/")[0]):
+    if protocol in STORES and re.search("[:@]", remaining.partition("/")[0]):
         rule = "holds a key before the bucket's name, where nobody reads it: give credentials in the protocol's own"
         raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")
     for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):

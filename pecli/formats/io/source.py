@@ -16,7 +16,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
 from pecli.numbers.dtypes import raw_bytes
@@ -38,21 +38,6 @@ PIECE = 1 << 20  # bytes of a pipe copied at a time
 AHEAD = 1 << 16  # bytes asked of a server where a library wants a few
 
 
-class Remote(Protocol):
-    """What is read by ranges."""
-
-    size: int
-
-    def read(self, offset: int, count: int) -> bytes:
-        """Return exactly so many bytes."""
-
-    def keep(self) -> None:
-        """Fetch nothing twice from now on."""
-
-    def release(self) -> None:
-        """Let go of the bytes that were read ahead, or kept."""
-
-
 @dataclass(frozen=True)
 class InputFile:
     """A regular file to read.
@@ -67,15 +52,15 @@ class InputFile:
         Bytes.
     head : bytes
         Its first bytes.
-    remote : Remote, optional
-        What reads it, where it lies behind a URL.
+    remote : RemoteFile, optional
+        What reads it by ranges, where it lies behind a URL; see `pecli.formats.io.remote`.
     """
 
     path: str
     name: str
     size: int
     head: bytes
-    remote: Remote | None = None
+    remote: Any = None
 
     def bad(self, rule: str) -> BadFile:
         """Return the error that says what is wrong with the file."""
@@ -91,8 +76,8 @@ class InputFile:
 class _Ranges(io.RawIOBase):
     """A remote file as libraries read files."""
 
-    def __init__(self, file: Remote) -> None:
-        self._remote, self._at = file, 0
+    def __init__(self, file: Any) -> None:
+        self._remote, self._at, self._size = file, 0, int(file.size)
 
     def readable(self) -> bool:
         """Return true."""
@@ -108,13 +93,13 @@ class _Ranges(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move to a place."""
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._remote.size}[whence]
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read on from the place."""
         view = memoryview(buffer).cast("B")
-        count = max(0, min(len(view), self._remote.size - self._at))
+        count = max(0, min(len(view), self._size - self._at))
         view[:count] = self._remote.read(self._at, count)
         self._at += count
         return count

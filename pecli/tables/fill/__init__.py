@@ -11,12 +11,12 @@ from pecli.spec.recipe import Recipe
 from pecli.tables.request import Extent, Request
 
 if TYPE_CHECKING:
-    from pecli.tables.content import Parse
+    from pecli.tables.fill.conditional import Parse
     from pecli.tables.fill.filler import Filler
 
 FILLERS: dict[type[Plan], str] = {
     Waves: ".waves:WaveFiller",
-    Values: ".values:ValueFiller",
+    Values: ".filler:ValueFiller",
     Bias: ".bias:BiasFiller",
     Relative: ".relative:RelativeFiller",
     Conditional: ".conditional:ConditionalFiller",
@@ -49,9 +49,9 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
     if request.arithmetic != "exact":
         if not isinstance(plan, Waves):
             raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
-        word = ".emulated:EmulatedFiller"
+        word = ".waves:EmulatedFiller"
     elif isinstance(plan, Conditional):
-        from pecli.tables.content import base_of, content_of
+        from pecli.tables.fill.conditional import base_of, content_of
 
         handed = [content_of(plan.content, extent.positions.count, parse), base_of(plan, extent.part, parse)]
     made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *handed)

@@ -1,15 +1,20 @@
-"""Tables that need content: one row of numbers for each position, handed in by whoever makes the table."""
+"""Tables that need content, one row of numbers for each position, from a file or a recipe."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from pecli.encodings.shared.weights import open_array
 from pecli.errors import BadParameter
+from pecli.numbers.positions import Positions
 from pecli.numbers.reader import StoredArray
+from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import Family
 from pecli.spec.plans import Conditional
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.fill.filler import CHANNELS, Arrays, Filler
-from pecli.tables.fill.rounding import round_into
-from pecli.tables.request import Extent, Request
+from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, round_into
+from pecli.tables.request import Extent, Request, take_table_keys
 
 
 class ConditionalFiller(Filler[Conditional]):
@@ -55,3 +60,64 @@ class ConditionalFiller(Filler[Conditional]):
         rows = self.content.rows(offset, min(n, last + reach))
         base = None if self.base is None else self.base.read_rows(["pe"], start, stop)["pe"]
         round_into(self.plan.value(rows, offset, first, last, n, base), self.dtype, out["pe"])
+
+
+Parse = Callable[..., Tabular]
+"""Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in."""
+
+
+def content_of(text: str, length: int, parse: Parse) -> StoredArray:
+    """Return the content that a file holds, or a recipe gives at so many positions.
+
+    Raises
+    ------
+    BadParameter, BadFile
+        If it is not one array of rows, or cannot be read.
+    """
+    if not _is_recipe(text):
+        return open_array(text, "content")
+    table = parse(text, dtype="float64", length=None if _fixes_length(text) else length)
+    if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
+        raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")
+    (array,) = table.arrays
+    return StoredArray(text, array.name, array.shape, lambda a, b: table.read_rows([array.name], a, b)[array.name])
+
+
+def content_rows(text: str, parse: Parse) -> int | None:
+    """Return how many rows content has; None where a recipe gives as many as are asked for."""
+    return None if _is_recipe(text) and not _fixes_length(text) else content_of(text, 1, parse).shape[0]
+
+
+def base_of(plan: Conditional, positions: Positions, parse: Parse) -> Tabular | None:
+    """Return the absolute table, one float64 array, whose rows a plan is given at these positions.
+
+    Raises
+    ------
+    BadParameter
+        If it is no absolute table of the plan's width, or has more than one array.
+    """
+    if plan.base is None:
+        return None
+    name, keys = split_recipe(plan.base)
+    width = keys.setdefault("dim", str(plan.dim))
+    if width != str(plan.dim):
+        raise BadParameter("position", plan.base, f"has dim={width}, and dim={plan.dim}: leave one out")
+    encoding = Recipe.bind(name, **keys).encoding
+    if encoding.family is not Family.ABSOLUTE:
+        rule = f"must be an absolute encoding: {encoding.name} is {encoding.family.word}"
+        raise BadParameter("position", plan.base, rule)
+    table = parse(join_recipe(name, keys), positions=positions, dtype="float64")
+    if len(table.arrays) != 1 or table.arrays[0].dtype != "float64":
+        raise BadParameter("position", plan.base, "must be one real array, and has others beside it")
+    return table
+
+
+def _is_recipe(text: str) -> bool:
+    """Whether a source is a recipe: a word that is an encoding's name is one."""
+    return text.partition(":")[0] in CATALOGUE
+
+
+def _fixes_length(text: str) -> bool:
+    name, keys = split_recipe(text)
+    own = take_table_keys(name, keys)
+    return "len" in own or "positions" in own or Recipe.bind(name, **keys).rows is not None

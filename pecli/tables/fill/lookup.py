@@ -1,10 +1,11 @@
-"""Rows of waves whose coordinates are looked up: of a grid, of points, of several position streams."""
+"""Rows of waves whose coordinates are looked up (a grid, points, position streams), summed or logarithms."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -12,14 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import FrequencySet, fill
+from pecli.engine import FrequencySet, Part, fill
+from pecli.engine.rotation_tables import Rows, Split, combine, doubled, join
+from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import Points
 from pecli.numbers.dtypes import storage
-from pecli.spec.plans import Band, Frequency, Ramp, Waves
+from pecli.numbers.rounding import narrow, round_within
+from pecli.spec.plans import Band, Coordinate, Cross, Frequency, Ramp, Waves
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays
-from pecli.tables.fill.places import Places, runs
-from pecli.tables.fill.rounding import as_array, round_into
+from pecli.tables.fill.filler import Arrays, BandFrequencies, Places, Views, as_array, round_into, runs
 
 Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
@@ -77,8 +79,8 @@ class Lookup:
         Type of the values.
     main : list of Array
         The arrays that hold sines and cosines.
-    wheel : callable
-        Gives the wheel of a band in a unit.
+    frequencies : BandFrequencies
+        Of its bands.
     covered : bool
         Whether the bands fill every column.
     """
@@ -87,7 +89,7 @@ class Lookup:
     places: Places
     dtype: str
     main: Sequence[Array]
-    wheel: Callable[[Band, Fraction], FrequencySet]
+    frequencies: BandFrequencies
     covered: bool
     lock: threading.Lock = field(default_factory=threading.Lock)
     levels: dict[int, list[SharedColumns]] = field(default_factory=dict)
@@ -106,17 +108,17 @@ class Lookup:
         for piece in pieces:
             indices = [axis.index(rows[piece]) for axis in waves.axes]
             target = {name: a[piece] for name, a in out.items()}
-            for part, alike in self._stretches(indices):
-                here = {name: a[part] for name, a in target.items()}
+            for part, alike in self._equal_runs(indices):
+                block = {name: a[part] for name, a in target.items()}
                 if alike:
-                    wheel = self.wheel(self._every, waves.axes[0].unit)
-                    views = self.places.views(self._every, here)
-                    fill(wheel, at(waves.axes[0].multiples, indices[0][part]), views, self.dtype, threads=threads)
+                    found = self.frequencies.get(self._every, waves.axes[0].unit)
+                    views = self.places.views(self._every, block)
+                    fill(found, at(waves.axes[0].multiples, indices[0][part]), views, self.dtype, threads=threads)
                 else:
                     for number, index in enumerate(indices):
-                        self._fill_axis(number, index[part], here, threads)
+                        self._fill_axis(number, index[part], block, threads)
 
-    def _stretches(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
+    def _equal_runs(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
         """Cut rows where they begin or cease to have the same coordinate on all axes, as text has in mrope."""
         n = len(indices[0])
         if not self._every.frequencies:
@@ -186,7 +188,7 @@ class Lookup:
         for band in self.waves.bands:
             if band.axis == number:
                 views = self.places.views(band, out)
-                fill(self.wheel(band, axis.unit), given, views, self.dtype, threads=threads)
+                fill(self.frequencies.get(band, axis.unit), given, views, self.dtype, threads=threads)
         for ramp in self.waves.ramps:
             if ramp.axis == number:
                 fill_ramp(ramp, Points(as_array(given), axis.unit), out["pe"], self.dtype)
@@ -209,3 +211,121 @@ def at(multiples: Multiples, index: Integers) -> range | Integers:
             return multiples[int(index[0]) : int(index[-1]) + 1]
         return multiples.start + multiples.step * index
     return np.array(multiples, np.int64)[index]
+
+
+BLOCK = 1 << 14
+"""Phases worked on at once."""
+
+PLANE = 2.0**-50.5
+"""Error of a product of rows of modulus 1, for each of them: a row errs by 2^-52.5, a product by sqrt(5) 2^-53."""
+
+WIDE = 2.0**-75
+"""The same where rows are carried as main + rest: a row errs by 2^-80, a product by 2^-76.2."""
+
+
+@dataclass
+class Sums:
+    """Fills columns whose phase is a sum over coordinates: e^(i(a + b)) = e^(ia) e^(ib).
+
+    Each coordinate's own rows are computed once for each of its values; their
+    product is a candidate, rounded from both ends of its error; where the two
+    differ, the sum itself is taken exactly.
+    """
+
+    cross: Cross
+    axes: tuple[Coordinate, ...]
+    dtype: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kept: dict[int, Split] = field(default_factory=dict)
+
+    def fill(self, rows: Integers, out: NDArray[Any]) -> None:
+        """Fill rows of ``pe``."""
+        cross, step = self.cross, max(1, BLOCK // len(self.cross.factors[0]))
+        for at in range(0, len(rows), step):
+            block = rows[at : at + step]
+            target = out[at : at + step]
+            values, doubtful = (self._wide if self.dtype == "float64" else self._narrow)(block)
+            target[:, cross.cos], target[:, cross.sin] = values[:, 0::2], values[:, 1::2]
+            if not len(doubtful):
+                continue
+            row, place = np.divmod(doubtful, values.shape[1])
+            for odd, columns in enumerate((cross.cos, cross.sin)):
+                chosen = (place & 1) == odd
+                if chosen.any():
+                    part_of = target[:, columns]
+                    exact = self._exact(block, row[chosen], place[chosen] >> 1, "sin" if odd else "cos")
+                    part_of[row[chosen], place[chosen] >> 1] = exact
+
+    def _narrow(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
+        """Return rows cos, sin, cos, sin .. rounded, and the flat places of the doubtful ones."""
+        pieces = [self._rows(number, rows, whole=True)[0] for number in range(len(self.axes))]
+        z = pieces[0]
+        for piece in pieces[1:]:
+            z *= piece
+        return round_within(z.view(np.float64), len(pieces) * PLANE, self.dtype)
+
+    def _wide(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
+        """Return the same for float64, from main and rest."""
+        pieces = [Split(*self._rows(number, rows, whole=False)) for number in range(len(self.axes))]
+        main, rest = combine(pieces[0], pieces[1])
+        for piece in pieces[2:]:
+            main, rest = combine(doubled(main, rest).split(), piece)
+        large, small, margin = main.view(np.float64), rest.view(np.float64), len(pieces) * WIDE
+        below, above = large + (small - margin), large + (small + margin)
+        return below, np.flatnonzero(below != above)
+
+    def _rows(self, number: int, rows: Integers, *, whole: bool) -> list[NDArray[np.complex128]]:
+        """Return the rows of one coordinate: rounded, or as coarse half, rest and rounded."""
+        axis = self.axes[number]
+        index = axis.index(rows)
+        width = len(self.cross.factors[0])
+        if len(axis.multiples) * width * 48 <= LEVELS_BYTES:
+            with self.lock:
+                if number not in self.kept:
+                    self.kept[number] = self._computed(number, np.arange(len(axis.multiples)))
+                found = self.kept[number]
+        else:
+            levels, index = np.unique(index, return_inverse=True)
+            found = self._computed(number, levels)
+        parts = (found.whole,) if whole else (found.coarse, found.rest, found.whole)
+        return [part.take(index, axis=0) for part in parts]
+
+    def _computed(self, number: int, levels: Integers) -> Split:
+        axis = self.axes[number]
+        found = FrequencySet(self.cross.factors[number], turns=True, unit=axis.unit)
+        multiples = np.array([axis.multiples[i] for i in levels.tolist()], np.int64)
+        cosine, sine = found.doubled_rows(multiples)
+        return Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)).split()
+
+    def _exact(self, rows: Integers, row: Integers, column: Integers, part: Part) -> NDArray[Any]:
+        """Return single values, each by its exact phase."""
+        phases = [Fraction(0)] * len(row)
+        for axis, factors in zip(self.axes, self.cross.factors, strict=True):
+            for number, (k, i) in enumerate(zip(column.tolist(), axis.index(rows[row]).tolist(), strict=True)):
+                phases[number] += factors[k] * axis.multiples[i] * axis.unit
+        found = narrow(np.zeros((1, len(phases))), None, self.dtype)
+        views: Views = [(part, found)]
+        fill(FrequencySet(phases, turns=True), range(1, 2), views, self.dtype)
+        exact: NDArray[Any] = found[0]
+        return exact
+
+
+def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str, threads: int) -> None:
+    """Fill the columns of multiples of ln p, rows `points` of ``pe``.
+
+    Positions and columns change places: the positions' logarithms are the
+    frequencies, the columns' factors the multiples.
+    """
+    factors = np.array(cross.logarithm, np.int64)
+    step = max(1, 2 * BLOCK // len(factors))
+    for at in range(0, len(points), step):
+        block = points.multiples[at : at + step].tolist()
+        logarithms = FrequencySet([logarithm(m * points.unit) for m in block], turns=True, unit=cross.unit)
+        rows = out[at : at + step]
+        views: Views = [("sin", rows[:, cross.sin].T), ("cos", rows[:, cross.cos].T)]
+        fill(logarithms, factors, views, dtype, threads=threads)
+
+
+def logarithm(value: Fraction) -> Decimal:
+    """Return the natural logarithm of a number above 0, in decimals."""
+    return CONTEXT.ln(CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator)))

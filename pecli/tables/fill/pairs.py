@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,8 +14,7 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.double_double import Points
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Plan
-from pecli.tables.fill.filler import Filler, once, points_of
-from pecli.tables.fill.rounding import as_array
+from pecli.tables.fill.filler import Filler, as_array, once, points_of
 from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
@@ -42,19 +42,13 @@ class Vectors:
     def __init__(self, heads: int, length: int, compute: OfPlaces) -> None:
         self.heads, self.length, self._compute = heads, length, compute
         self._together = max(1, min(heads, TOGETHER, GROUP // max(1, length)))
-        self._held: dict[int, NDArray[Any]] = {}
+        self._group = lru_cache(maxsize=2)(self._computed)  # writers are at one group or the next
         self._lock = threading.Lock()
 
     def head(self, head: int) -> NDArray[Any]:
         """Return the vector of a head, (length,); computed once for all threads."""
-        group = head // self._together
         with self._lock:
-            held = self._held.get(group)
-            if held is None:
-                while len(self._held) > 1:  # writers are at this group or the one before
-                    del self._held[min(self._held)]
-                held = self._held[group] = self._computed(group)
-        values: NDArray[Any] = held[head - group * self._together]
+            values: NDArray[Any] = self._group(head // self._together)[head % self._together]
         return values
 
     def _computed(self, group: int) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import FrequencySet, Part, fill
+from pecli.engine import Part, fill
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import Points
 from pecli.spec.plans import Frame, Relative
@@ -50,10 +50,10 @@ class RelativeFiller(PairFiller[Relative]):
     def _fill_waves(self, start: int, stop: int, target: NDArray[np.generic], threads: int) -> None:
         assert self.plan.waves is not None
         rows = self._rows[start:stop]
-        for band, wheel in zip(self.plan.waves.bands, self._wheels, strict=True):
+        for band in self.plan.waves.bands:
             places: tuple[tuple[Part, slice | None], ...] = (("sin", band.sin), ("cos", band.cos))
             views = [(part, target[:, columns]) for part, columns in places if columns is not None]
-            fill(wheel, rows, views, self.dtype, threads=threads)
+            fill(self.frequencies.get(band, self.positions.unit), rows, views, self.dtype, threads=threads)
 
     @once
     def _indices(self) -> DistanceRows:
@@ -76,12 +76,3 @@ class RelativeFiller(PairFiller[Relative]):
         if isinstance(found, range):
             return range(found.start * by, found.stop * by, found.step * by)
         return found * by
-
-    @once
-    def _wheels(self) -> list[FrequencySet]:
-        assert self.plan.waves is not None
-        unit = self.positions.unit
-        return [
-            FrequencySet(band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude)
-            for band in self.plan.waves.bands
-        ]

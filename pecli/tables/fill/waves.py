@@ -1,29 +1,25 @@
-"""Tables of sines and cosines, filled by the engine."""
+"""Tables of sines and cosines, filled by the engine, or with the steps of a framework's own arithmetic."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine import FrequencySet, fill
+from pecli.engine import fill
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
+from pecli.numbers.rounding import narrow
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Band, Companion, Waves
+from pecli.spec.plans import Companion, Waves
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, once, points_of
-from pecli.tables.fill.places import Places, runs
-from pecli.tables.fill.rounding import round_into
-from pecli.tables.layouts import layout_arrays
+from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, Places, once, points_of, round_into, runs
+from pecli.tables.layouts import layout_arrays, layout_views
 
 if TYPE_CHECKING:
-    from pecli.tables.fill.crossed import Sums
-    from pecli.tables.fill.lookup import Lookup
-
+    from pecli.tables.fill.lookup import Lookup, Sums
 
 LARGEST = 10**300  # of frequencies, near which a float64 ends
 
@@ -101,13 +97,13 @@ class WaveFiller(Filler[Waves]):
         self._still(target)
         for band in self.plan.bands:
             views = self.places.views(band, target)
-            fill(self._wheel(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
+            fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
         for ramp in self.plan.ramps:
             from pecli.tables.fill.lookup import fill_ramp
 
             fill_ramp(ramp, points_of(segment), target["pe"], self.dtype)
         if self.plan.cross is not None:
-            from pecli.tables.fill.crossed import fill_logarithms
+            from pecli.tables.fill.lookup import fill_logarithms
 
             fill_logarithms(self.plan.cross, points_of(segment), target["pe"], self.dtype, threads)
         if not whole:
@@ -156,7 +152,7 @@ class WaveFiller(Filler[Waves]):
     @once
     def _sums(self) -> Sums:
         """Return what fills phases that are sums over coordinates."""
-        from pecli.tables.fill.crossed import Sums
+        from pecli.tables.fill.lookup import Sums
 
         assert self.plan.cross is not None
         return Sums(self.plan.cross, self.plan.axes, self.dtype)
@@ -166,18 +162,45 @@ class WaveFiller(Filler[Waves]):
         """Return what fills rows whose coordinates are looked up."""
         from pecli.tables.fill.lookup import Lookup
 
-        return Lookup(self.plan, self.places, self.dtype, self.main, self._wheel, not self._uncovered)
+        return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies, not self._uncovered)
+
+
+class EmulatedFiller(WaveFiller):
+    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, as the encoding's hook says."""
+
+    def _arrays(self) -> tuple[Array, ...]:
+        plan, arithmetic = self.plan, self.request.arithmetic
+        if plan.axes or not self.recipe.encoding.declares("emulate"):
+            rule = f"is for rotary tables of one position: {self.name} is computed exactly"
+            raise BadParameter("arithmetic", arithmetic, rule)
+        names = [*(companion.name for companion in plan.companions), *(fixed.name for fixed in plan.fixed)]
+        for name in names:
+            if name not in self._emulation.others:
+                rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
+                raise BadParameter("arithmetic", arithmetic, rule)
+        return super()._arrays()
 
     @once
-    def _wheels(self) -> dict[tuple[int, Fraction], FrequencySet]:
-        return {}
+    def _emulation(self) -> Any:
+        return self.recipe.encoding.hook("emulate")(self.plan, self.recipe.values, self.request.arithmetic)
 
-    def _wheel(self, band: Band, unit: Fraction) -> FrequencySet:
-        """Return the wheel of a band for positions in this unit, made once."""
-        key = (id(band), unit)
-        with self.lock:
-            if key not in self._wheels:
-                self._wheels[key] = FrequencySet(
-                    band.frequencies, turns=band.turns, unit=unit, magnitude=band.magnitude
-                )
-            return self._wheels[key]
+    def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        if self.request.layout == "angles":
+            self._store(self._emulation.angles(self.part.numbers(start, stop)), out["angles"])
+            return
+        width = len(self._emulation.frequencies)
+        cos, sin = (np.empty((stop - start, width), np.float32) for _ in range(2))
+        self._emulation.fill(self.part.numbers(start, stop), cos, sin)
+        for part, view in layout_views(self.request.layout, width, out):
+            self._store(cos if part == "cos" else sin, view)
+
+    def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
+        values = self._emulation.others[companion.name](self.part.numbers(start, stop))
+        for view in self._companion_views(companion, out):
+            self._store(values, view)
+
+    def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
+        self._store(self._emulation.others[name](start, stop), out)
+
+    def _store(self, values: NDArray[Any], out: NDArray[Any]) -> None:
+        out[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)
