@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.codes import measured_of, rows_of
-from pecli.judge.description import Candidate, Fit, Identification
+from pecli.judge.description import Candidate, Fit, Identification, statistics_of
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
@@ -20,6 +20,8 @@ from pecli.spec.tabular import Tabular
 
 MAX_SURE_ULP = 8.0
 """Units in the last place within which narrow values are those of an arithmetic; of more, nothing is sure."""
+MIN_SHARE_NEAREST = 0.5
+"""Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
 FEW_HEADS = 4
@@ -245,10 +247,22 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                 added = float(values[0, 0] - number[0])
                 if np.array_equal(values[0], number + added):
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
-            if not indices:
+            if not indices and _by_distance(lines, profile):
                 what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
                 return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None
+
+
+def _by_distance(lines: Lines, profile: Profile) -> bool:
+    """Whether the values of all queries are those of their distances, but for a few."""
+    first, count = int(profile.at[0]), 0
+    own = np.arange(profile.queries) + (0 if profile.align else profile.keys - profile.queries)
+    for start, values in lines.blocks():
+        head, query = np.divmod(np.arange(start, start + len(values)), profile.queries)
+        at = np.arange(profile.keys) - own[query][:, None] - first
+        expected = profile.values[head[:, None] % profile.heads, at]
+        count += int(np.count_nonzero((values == expected) | np.isnan(expected)))
+    return bool(count >= MIN_SHARE_LIKELY * lines.count * lines.width)
 
 
 def verdict(found: Fit, table: Tabular) -> Identification:
@@ -256,8 +270,11 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     candidate = found.candidate
     recipe = recipe_text(found.table)
     if not is_named(found):
+        if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
+            return Identification(None, "unknown", measured=statistics_of(table))
         said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
-        return Identification(None, "unknown", measured=(*candidate.notes, said, *found.places))
+        own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
+        return Identification(None, "unknown", measured=(*own, said, *found.places))
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"

@@ -20,6 +20,7 @@ from pecli.errors import PecliError
 from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import is_large, refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
+from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
     LEVELS,
@@ -34,7 +35,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Expectation, Tally, numbered, places, recipe_of, single_values, tally
+from pecli.judge.whole import Expectation, Tally, places, recipe_of, single_values, tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_units

@@ -12,6 +12,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
+from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.hooks import Values
@@ -174,20 +175,13 @@ class Tally:
             found, many = np.unique(index[axis], return_counts=True)
             if len(found) < shape[axis] and many.sum() == self.unexplained and len(found) <= max(1, shape[axis] // 2):
                 whole = (many == math.prod(shape) // shape[axis]).all()
-                where = f", {'all' if whole else 'all of them'} in {name}{'s' * (len(found) > 1)} {numbers(found)}"
+                where = f", {'all' if whole else 'all of them'} in {numbered(name, found)}"
                 break
         if not where and len(shape) >= 2:
             distance = np.unique(index[-1] - index[-2])
             if len(distance) <= shape[-1] // 4:
-                where = f", all of them at the distances {numbers(distance)}"
+                where = f", all of them at the {numbered('distance', distance)}"
         return (f"{start}{where}; {example}",)
-
-
-def numbers(values: Integers) -> str:
-    """Return numbers as text: runs with their ends, at most four of them."""
-    runs = np.split(values, np.flatnonzero(np.diff(values) != 1) + 1)
-    said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:4]]
-    return ", ".join(said) + (" and others" if len(runs) > 4 else "")
 
 
 def make(candidate: Candidate, dtype: str) -> Table | None:

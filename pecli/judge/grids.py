@@ -183,7 +183,8 @@ def identify_grid(table: Tabular) -> Identification | None:
             said = _verdict(names) if names else None
             if said is not None:
                 return said
-        return None if grid is None else Identification(None, "unknown", measured=tuple(measured_words(grid)))
+        known = grid is not None and grid.axes.sides and np.isfinite([axis.origin for axis in grid.axes.axes]).all()
+        return Identification(None, "unknown", measured=tuple(measured_words(grid))) if grid and known else None
 
 
 def names_of(grid: Grid) -> list[GridName]:

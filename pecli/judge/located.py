@@ -160,7 +160,7 @@ class ArrayPair:
 
     def within(self, how: str) -> float:
         """Return how near a value of the stored or the effective type is to the expected one, or one with noise."""
-        if not self.stored:
+        if not self.stored or how == "exact":
             return 0.0
         mine = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
         theirs = real_type(self.theirs.dtype) if self.theirs.dtype in FLOATS else "float64"
@@ -186,15 +186,21 @@ class ArrayPair:
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
+    def _overviews(self) -> dict[float, Differences]:
+        return {}
+
+    @property
     def overview(self) -> Differences:
         """What differs with nothing changed."""
-        return differences(self, NOTHING, math.inf)
+        if self.near not in self._overviews:
+            self._overviews[self.near] = differences(self, NOTHING, math.inf)
+        return self._overviews[self.near]
 
     @property
     def most(self) -> float:
         """How many values a change may leave to be counted."""
         most = MAX_REST_SHARE * count_of(self.mine) * self.width
-        differing = self.overview.counts[self.overview.rows > self.near].sum() if self.same_shape else math.inf
+        differing = self.overview.beyond if self.same_shape else math.inf
         return float(min(most, MAX_REST_OF_DIFFERING * differing))
 
     @property
@@ -290,15 +296,18 @@ class Differences:
         The largest departure of each.
     counts : (n,) int64
         Unequal values of each row.
+    rounding, rounding_units : float
+        The largest departure of the other values, absolute and in units in the last place.
     values : list
-        Row, column, value and expected value of the first few.
+        Row, column, value and expected value of the first few that are beyond, or of the first few if none is.
     """
 
     rows: Floats
     columns: Floats
     counts: Integers
     beyond: int = 0
-    most_units: float = 0.0
+    rounding: float = 0.0
+    rounding_units: float = 0.0
     worst: tuple[int, int] = (0, 0)
     values: list[tuple[int, int, float, float]] = field(default_factory=list)
 
@@ -338,7 +347,8 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
         found.beyond += part.beyond
         more = part.values[: MAX_SINGLE - len(found.values)]
         found.values += [(start + row, column, here, there) for row, column, here, there in more]
-        found.most_units = max(found.most_units, part.most_units)
+        found.rounding = max(found.rounding, part.rounding)
+        found.rounding_units = max(found.rounding_units, part.rounding_units)
         if found.beyond > most:
             break
     return found
@@ -355,14 +365,16 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         columns = off.max(axis=0)
         if not columns.any():
             return None
-        flat = np.flatnonzero(off)
-        first = [divmod(at, pair.width) for at in flat[:MAX_SINGLE].tolist()]
+        flat, far = np.flatnonzero(off), np.flatnonzero(off > pair.near)
+        first = [divmod(at, pair.width) for at in (far if len(far) else flat)[:MAX_SINGLE].tolist()]
         values = [(row, column, float(mine[row, column]), float(made[row, column])) for row, column in first]
         found = Differences(off.max(axis=1), columns, np.count_nonzero(off, axis=1), values=values)
         found.worst = divmod(int(off.argmax()), pair.width)
-        found.beyond = int(np.count_nonzero(off > pair.near))
-        if pair.stored and change is not NOTHING:
-            found.most_units = float((off.ravel()[flat] / unit(made.ravel()[flat], pair.stored)).max())
+        found.beyond = len(far)
+        close = flat[off.ravel()[flat] <= pair.near]
+        found.rounding = float(off.ravel()[close].max(initial=0.0))
+        if pair.stored and len(close):
+            found.rounding_units = float((off.ravel()[close] / unit(made.ravel()[close], pair.stored)).max())
         return found
 
 
@@ -394,19 +406,20 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
     """Return the findings of all arrays together; where these have nothing in common, of each by itself."""
     if len({array.dtype in REAL for pair in differing for array in (pair.mine, pair.theirs)}) > 1:
         return [place(pair) for pair in differing]
-    if all(pair.same_shape for pair in differing):
-        count = sum(pair.overview.unequal for pair in differing)
-        if count <= max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(p.mine.shape) for p in differing))):
-            return [_one(pair, *value) for pair in differing for value in pair.overview.values]
+    few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.mine.shape) for pair in differing)))
     tried = list[list[float]]()
-    for how in ("stored", "effective", "noise"):
+    for how in ("exact", "stored", "effective", "noise"):
         nears = [pair.within(how) for pair in differing]
         for pair, near in zip(differing, nears, strict=True):
             pair.near = near
-        found = _explained(pairs, differing, loose=how == "noise") if nears not in tried else []
+        if nears in tried:
+            continue
+        tried += [nears] if how != "exact" else []
+        if all(pair.same_shape for pair in differing) and 0 < sum(pair.overview.beyond for pair in differing) <= few:
+            return [finding for pair in differing for finding in _remainder(pair, pair.overview)]
+        found = _explained(pairs, differing, loose=how == "noise") if how != "exact" else []
         if found:
             return found
-        tried.append(nears)
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
         return [finding for findings in own for finding in findings]
@@ -428,7 +441,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
         said = change.text if alone else f"{' and '.join(names)}: {change.text}"
-        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _rest(pair, rest)]
+        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
         least, best = left, [Finding(change.kind, said), *remainder]
         if not left:
             break
@@ -449,21 +462,26 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
     return bool(np.count_nonzero(gaps(mine, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
 
 
-def _rest(pair: ArrayPair, left: Differences) -> list[Finding]:
-    """Count and locate what a change leaves."""
-    if not left.unequal:
-        return []
-    if left.beyond and left.unequal <= MAX_SINGLE:
-        return [_one(pair, *value) for value in left.values]
+def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
+    """List or count the values that a change leaves, and say how large the rounding of the others is."""
+    found = list[Finding]()
     name = f"{pair.name}: " if pair.name else ""
-    if left.beyond:
+    if 0 < left.beyond <= MAX_SINGLE:
+        found += [_one(pair, *value) for value in left.values]
+    elif left.beyond:
         size = "" if math.isinf(left.largest) else f", by at most {figure(left.largest, 2)}"
         where = f"in {_region(pair, left)}{size}"
-        return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
-    ulp = math.ceil(left.most_units - 0.5)
-    size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.largest, 2)
-    values = "one value differs" if left.unequal == 1 else f"{left.unequal:,} values differ"
-    return [Finding("rounding", f"{name}{values} from that by at most {size}")]
+        found.append(Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}"))
+    others = left.unequal - left.beyond
+    if others and left.beyond <= MAX_SINGLE:
+        ulp = math.ceil(left.rounding_units - 0.5)
+        size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.rounding, 2)
+        more = " other" if found else ""
+        values = f"one{more} value differs" if others == 1 else f"{others:,}{more} values differ"
+        found.append(
+            Finding("rounding", f"{name}{values} from {'the expected ones' if found else 'that'} by at most {size}")
+        )
+    return found
 
 
 def _one(pair: ArrayPair, row: int, column: int, here: float, there: float) -> Finding:
@@ -566,7 +584,10 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
     for kind, text, function in _candidates(y, x, near, differing[0].stored):
-        off = gaps(differing[0].as_stored(function(x)), y)
+        made = function(x)
+        if kind not in ("constant", "rounded") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
+            continue  # another constant would explain as much
+        off = gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
             yield RowChange(kind, text.format(where), function, masks=regions)

@@ -23,6 +23,7 @@ MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each 
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
+MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
 
 
@@ -284,8 +285,8 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
 
 
 def plural(unit: str) -> str:
-    """Return "rows" or "batches"."""
-    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
+    """Return "rows", "batches" or "queries"."""
+    return f"{unit}es" if unit.endswith("ch") else f"{unit[:-1]}ies" if unit.endswith("ry") else f"{unit}s"
 
 
 def span(first: int, last: int, unit: str) -> str:
@@ -306,3 +307,16 @@ def ordinal(k: int) -> str:
     """Return second, 3rd, 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th") if k // 10 % 10 != 1 else "th"
     return "second" if k == 2 else f"{k}{ending}"
+
+
+def numbered(word: str, numbers: Integers) -> str:
+    """Return row or column numbers as runs: row 7; rows 3 to 9, 12 and 40 to 50."""
+    if not len(numbers):
+        return f"no {word}"
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    runs = [(int(r[0]), int(r[-1])) for r in np.split(numbers, breaks)]
+    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in runs[:MAX_RUNS]]
+    if len(runs) > MAX_RUNS:
+        texts.append(f"{len(runs) - MAX_RUNS:,} more places")
+    joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return f"{word if len(numbers) == 1 else plural(word)} {joined}"

@@ -153,10 +153,10 @@ class Pairs:
             logs = np.log(self.steps[use])
             slope, start = np.polyfit(exponents[use], logs, 1, w=1 / loose)
             rest = np.abs(logs - start - slope * exponents[use])
-            found.append((math.exp(start), float(rest.max() + loose.max())))
+            found.append((float(np.exp(start)), float(rest.max() + loose.max())))
         for scale, off in found:
             low, high = scale * (1 - off), scale * (1 + off)
-            if low > 0 and not low <= 1 <= high:
+            if 0 < low <= high < math.inf and not low <= 1 <= high:
                 yield low, high
 
 
