@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
+from pecli.judge.biases import PAST_HIDDEN, READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
 from pecli.judge.codes import visible
 from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, recipe_text
@@ -168,7 +168,7 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
 
 def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
     """Return the parameters that differ, one line each, then what the reading and the values leave to say."""
-    findings = [Finding("axes", note) for note in found.candidate.notes if note in READINGS.values()]
+    findings = [Finding("axes", note) for note in found.candidate.notes if note in (*READINGS.values(), PAST_HIDDEN)]
     other = _other_keys(found, expected)
     keys, theirs = dict(found.candidate.keys), _keys(expected.source)
     for key in [key for key in other if len(other) > 1 and key in theirs]:  # a term whose removal fits as well

@@ -129,6 +129,8 @@ READINGS = {
     (1, 0, 2): "the heads are the middle axis",
     (0, 2, 1): "query and key axes are exchanged",
 }
+PAST_HIDDEN = "the mask hides the keys before the query: a mask on the past, or query and key axes are exchanged"
+"""The same of a masked bias by distance, which does not show which of both was done."""
 
 
 def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
@@ -146,10 +148,17 @@ def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
     for lines in held:
         for order, note in READINGS.items():
             if len(order) == len(lines.shape) and lines.count > 1 and lines.array.bytes <= MAX_REORDERED_BYTES:
-                yield Lines(table, lines.name, note, order)
+                past = order[-2:] == (len(order) - 1, len(order) - 2) and _hides_past(lines)
+                yield Lines(table, lines.name, PAST_HIDDEN if past else note, order)
         side = math.isqrt(lines.width)
         if len(lines.shape) == 1 and lines.integral and side > 1 and side**2 == lines.width:
             yield Lines(table, lines.name, "its rows stand one after the other", shape=(side, side))
+
+
+def _hides_past(lines: Lines) -> bool:
+    """Whether the first query sees all keys, and the last one few of those before it."""
+    first, last = lines.read(0, 1)[0], lines.read(lines.shape[-2] - 1, lines.shape[-2])[0]
+    return bool(np.isneginf(last).mean() > MIN_SHARE_HIDDEN and not np.isneginf(first).any())
 
 
 def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
@@ -270,7 +279,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     candidate = found.candidate
     recipe = recipe_text(found.table)
     if not is_named(found):
-        if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
+        if candidate.trained or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown", measured=statistics_of(table))
         said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()

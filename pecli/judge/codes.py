@@ -82,7 +82,7 @@ def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
     for distance in (last, last + keys - queries):
         for chosen, said in ((on, high), (~on, low)):
-            if shape := _shape_of(chosen, distance):
+            if (shape := _shape_of(chosen, distance)) and not (said == "-inf" and "causal" in shape):
                 return f"{said} {shape}"
     return f"{high} {visible(on, last)}"
 
@@ -100,6 +100,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         ("on the diagonal (an identity)", distance == 0),
         ("where the key is not after the query (causal)", distance <= 0),
         ("where the key is before the query (strictly causal)", distance < 0),
+        ("where the key is not before the query", distance >= 0),
         (f"at distances of at most {reach} (a sliding window of {2 * reach + 1})", size <= reach),
         (
             f"at 0 to {reach} keys before the query (a causal sliding window of {reach + 1})",

@@ -24,6 +24,7 @@ from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
 from pecli.judge.waves import (
     LEVELS,
+    QUARTERS,
     Measured,
     WaveName,
     bound,
@@ -605,7 +606,8 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that columns are laid out otherwise than the expected table's, where both are of one shape."""
-    reading, own, sine_first = name.measured.reading, want.named.table.get("layout", ""), name.measured.swapped
+    reading, own = name.measured.reading, want.named.table.get("layout", "")
+    sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
     if {reading.layout, own} == {"half", "interleaved"}:
@@ -620,6 +622,6 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
             yield Finding("layout", f"sin and cos stand {turns}, where they were expected in two halves ({order})")
         elif sine_first == (order == "cos-sin"):
             yield Finding("exchanged", f"sin and cos are exchanged: {first} come first")
-    elif {reading.layout, own} == {"concat", "sin-cos"}:
+    elif {reading.layout, own} == {"concat", "sin-cos"} and name.phase not in QUARTERS:
         first = "sines" if own == "concat" else "cosines"
         yield Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")

@@ -183,7 +183,12 @@ def identify_grid(table: Tabular) -> Identification | None:
             said = _verdict(names) if names else None
             if said is not None:
                 return said
-        known = grid is not None and grid.axes.sides and np.isfinite([axis.origin for axis in grid.axes.axes]).all()
+        known = (
+            grid is not None
+            and grid.axes.sides
+            and len(grid.axes.axes) > 1
+            and np.isfinite([axis.origin for axis in grid.axes.axes]).all()
+        )
         return Identification(None, "unknown", measured=tuple(measured_words(grid))) if grid and known else None
 
 

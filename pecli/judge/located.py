@@ -772,6 +772,8 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             text = f"reshaped: {shape} is expected, the values are in the same order"
         elif own == tuple(shape[axis] for axis in axes):
             text = "transposed" if len(shape) == 2 else f"the axes are in the order {order}"
+            if all(len(np.unique(pair.sample[1])) == 2 for pair in differing):
+                text += ", or the mask is on the other side of the diagonal"
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"

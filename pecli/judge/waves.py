@@ -33,6 +33,8 @@ MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
 """Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
+QUARTERS = ("sine negated", "cosine negated")
+"""Phases by which cosines stand where sines would, and the other way round."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
 """The same of one component alone, A cos(p w + phase)."""
 MAX_SIZE_DIGITS = 5
@@ -373,6 +375,8 @@ def fitted(
     named, best = found, None
     phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES
     for phase, angle in phases.items():
+        if exact and phase in QUARTERS and len(measured.planes) == 1:
+            continue  # no recipe has this order of columns
         one = _placed(measured, encoding, named, phase, angle, guess)
         if one is not None and (best is None or merit(one) < merit(best)):
             best = one

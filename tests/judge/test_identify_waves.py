@@ -142,3 +142,32 @@ def test_the_command_prints_recipe_confidence_residual_and_arithmetic(ask):
 def test_the_command_says_unknown_rather_than_guess(ask):
     np.save("w.npy", np.random.default_rng(3).standard_normal((64, 32)).astype("float32"))
     ask("inspect", "w.npy", "--identify").ends(0).says("unknown").never("sinusoidal:", "rope:")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "axis", "change"),
+    [
+        ("alibi:heads=1,len=64,form=distance", 1, "zero"),
+        ("alibi:heads=2,len=64,bias=key-position", 1, "zero"),
+        ("alibi:heads=2,len=64,bias=key-position", 0, "scaled"),
+        ("alibi:heads=1,len=600", 1, "scaled"),
+        ("alibi:heads=1,len=64,queries=1", 2, "noise"),
+        ("alibi:heads=8,len=64", 1, "zero"),
+        ("alibi:heads=8,len=64", 2, "zero"),
+    ],
+)
+def test_a_bias_of_which_half_is_wrong_is_no_table_of_angles(recipe: str, axis: int, change: str) -> None:
+    bias = np.array(pecli.table(recipe)["bias"])
+    half = np.moveaxis(bias, axis, 0)[bias.shape[axis] // 2 :]
+    noise = np.random.default_rng(0).standard_normal(half.shape)
+    half[...] = {"zero": 0 * half, "scaled": 1.5 * half, "noise": noise}[change]
+    found = pecli.identify(bias)
+    assert found.recipe is None or found.recipe.startswith("alibi")
+    assert not any(word in str(found) for word in ("angles", "cos and sin", "depends on the distance"))
+
+
+def test_the_range_that_is_said_is_that_of_all_heads() -> None:
+    bias = np.array(pecli.table("alibi:heads=8,len=64")["bias"])
+    bias[:4] = np.random.default_rng(0).standard_normal(bias[:4].shape)
+    (said,) = pecli.identify(bias).measured
+    assert f"from {bias.min():.4g} to {bias.max():.4g}" in said
