@@ -29,7 +29,7 @@ FEW_HEADS = 4
 MAX_KEYS = 1 << 17
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MIN_SHARE_HIDDEN = 0.5
-"""Share of the keys after the query that are minus infinity under a causal mask; the others are spoiled."""
+"""Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted."""
 MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
 
@@ -53,7 +53,7 @@ def _profiles(lines: Lines) -> Iterator[Profile]:
         by: str, values: Floats, at: Integers, form: str, masked: str, queries: int, keys: int, align: str = ""
     ) -> Profile:
         values = np.where(np.isneginf(values), np.nan, values)
-        array = (lines.grain, lines.integral, lines.name, shape, lines.read)
+        array = (lines.effective_dtype, lines.integral, lines.name, shape, lines.read)
         return Profile(by, values, at, form, masked, queries, keys, *array, align)
 
     if len(shape) <= 1 and keys <= MAX_HEADS and (len(raw) <= 1 or raw[-1] == 1):
@@ -90,9 +90,9 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
             for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
                 laid[:, k, low : low + keys] = some[:, k]
             middle = _middle(laid)
-            told = np.isfinite(laid)
-            told &= told.sum(axis=1, keepdims=True) > 1
-            same = (laid == middle[:, None])[told]
+            finite = np.isfinite(laid)
+            finite &= finite.sum(axis=1, keepdims=True) > 1
+            same = (laid == middle[:, None])[finite]
             if not same.size or same.mean() < MIN_SHARE_ALIKE:
                 break
         else:
@@ -109,8 +109,8 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
 def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
     """Return what keys after the query hold where that hides them; "" where they have values of their own."""
     after, before = values[:, later], np.nan_to_num(values[:, ~later], neginf=0.0)
-    told = np.isfinite(after)
-    if told.any() and not after[told].any() and before.any(axis=1).all():
+    finite = np.isfinite(after)
+    if finite.any() and not after[finite].any() and before.any(axis=1).all():
         return "0"
     return "-inf" if after.size and np.isneginf(after).mean() > MIN_SHARE_HIDDEN else ""
 
@@ -275,7 +275,7 @@ def _by_distance(lines: Lines, profile: Profile) -> bool:
 
 
 def verdict(found: Fit, table: Tabular) -> Identification:
-    """Return how much a fit is worth."""
+    """Return the identification that a fit allows."""
     candidate = found.candidate
     recipe = recipe_text(found.table)
     if not is_named(found):

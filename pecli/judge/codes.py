@@ -28,10 +28,12 @@ def rows_of(lines: Lines) -> Iterator[CodeRows]:
     raw = lines.array.shape
     if len(lines.shape) == 2:
         yield CodeRows(
-            lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))), lines.count, lines.grain
+            lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))),
+            lines.count,
+            lines.effective_dtype,
         )
     elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.grain)
+        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.effective_dtype)
 
 
 def measured_of(table: Tabular) -> str | None:
@@ -62,7 +64,11 @@ def _ramp(lines: Lines) -> str | None:
     values = lines.read(0, 1)[0]
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))
-    if not np.isfinite(step) or step == 0 or (off > 2 * units(np.abs(values).max(keepdims=True), lines.grain)).any():
+    if (
+        not np.isfinite(step)
+        or step == 0
+        or (off > 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)).any()
+    ):
         return None
     said = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
     return said + (": positions, not an encoding of them" if lines.integral and step == 1 else "")

@@ -48,9 +48,9 @@ from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
-"""Share of sampled values that a description must give to be told; a spoiled row in 30 still passes."""
+"""Share of sampled values that a description must give to be said; a corrupted row in 30 still passes."""
 MIN_EXPLAINED = 0.5
-"""Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
+"""Share of all values from which a description is said, with the rest located; below it, the place is all we know."""
 MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
 MAX_PLACED = 8
@@ -62,19 +62,19 @@ MAX_STEP_DIGITS = 6
 MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 OTHER_FREQUENCIES = 1.5
-"""What frequencies without a rule count for: parameters that give the same are told instead."""
+"""What frequencies without a rule count for: parameters that give the same are said instead."""
 OTHER_STEP = 1.25
 """What another step counts for: a little more than one mistake, which may say the same."""
 STEP_UNITS = 4.0
-"""Units of position that a first fault is told by: below, rounding of values hides it."""
+"""Units of position that a first fault shows: below, rounding of values hides it."""
 WAVE_GAP = 0.02
 """Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
 VALUE_GAP = 2e-3
 """Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
 MIN_VALUE_ROWS = 4
-"""Rows by which a mistake is told; of fewer, several give the same values."""
+"""Rows by which a mistake is recognised; of fewer, several give the same values."""
 MAX_VALUE_ROWS = 256
-"""Rows that a mistake is told by at most; the values of each mistake are computed for them."""
+"""Rows that a mistake is recognised by at most; the values of each mistake are computed for them."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -154,11 +154,11 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         shape = (want.rows, want.table.arrays[0].shape[-1])
         crossed = bool(planes) and shape == (planes[0].width, planes[0].rows) != shape[::-1]
         orders = (True, False) if crossed else (False,) if is_large(actual) else (False, True)
-        for turned in orders:
+        for transposed in orders:
             for group in groups:
-                read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
+                read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
                 said = _of_group(read, want, found) if len(read) == len(group) else None
-                if said is not None and turned:
+                if said is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                     return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
                 if said is not None:
@@ -203,8 +203,8 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         if kinds[1 - index] == part:
             return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
         made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
-        mine = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
-        said = located([mine], [replace(mine, shape=(want.rows, plane.width), read=made)])
+        actual = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
+        said = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
         return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
     return None
 
@@ -312,9 +312,8 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         names = names_of(measured)
         own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
         for name in map(with_blank_row, (own or names)[:2]):
-            if not name.named.listed:
-                one = Description.of(name, parameter_lines(want, name), want)
-                best = one if best is None or one.merit < best.merit else best
+            one = Description.of(name, parameter_lines(want, name), want)
+            best = one if best is None or one.merit < best.merit else best
     return best
 
 
@@ -494,13 +493,13 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
     own = Expectation(replace(name, start=want.start, step=want.step))
-    spoiled = total.rows if (name.start, name.step) == (want.start, want.step) else None
-    mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, spoiled))
+    corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
+    actual = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
+    expected = [
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted))
         for k, plane in enumerate(planes)
     ]
-    said = located(mine, theirs)
+    said = located(actual, expected)
     if any(finding.kind != "place" for finding in said):
         yield from said
     else:

@@ -32,7 +32,7 @@ MAX_ODD = 8
 PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.95
-"""Share of the sampled values that a name must explain to be kept; a few rows may be spoiled."""
+"""Share of the sampled values that a name must explain to be kept; a few rows may be corrupted."""
 SAMPLE_VALUES = 1 << 19
 """Values of each plane by which a name is tried."""
 ROUNDINGS = 8

@@ -145,16 +145,16 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
     unknown: Identification | None = None
-    for turned in (True, False) if is_wide(table) else (False, True):
+    for transposed in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
-            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
-            if turned and (len(group) > 1 or not read or read[0].rows < 2):
+            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
+            if transposed and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
             found = _of_group(read, stated)
             if found is not None and found.recipe is not None:
-                note = ("rows and columns are exchanged",) if turned else ()
+                note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
-            unknown = unknown if turned or (unknown and unknown.measured) else found or unknown
+            unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
 
 
@@ -192,7 +192,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
-    if found.explained < MIN_EXPLAINED or best.named.listed:
+    if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     return described(best, found, names)
 
@@ -288,12 +288,7 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is not None and nearest.named.listed:
-        factors = nearest.named.keys["short-factor"].split("+")
-        listed = f"{', '.join(factors[:3])} .. {factors[-1]}"
-        base = nearest.named.keys.get("base", "10000")
-        said += f"; base {base} over a factor for each pair, as LongRoPE has: {listed}"
-    elif nearest is None or explained < MIN_EXPLAINED_NEAREST:
+    if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         said += "; the frequencies follow no known rule"
     else:
         said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"

@@ -189,16 +189,16 @@ class Expectation:
                 wrong = rows, numbers, have[rows, columns], want[rows, columns]
                 yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
-    def mended(self, plane: int, spoiled: Integers | None, start: int, stop: int) -> Floats:
+    def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
         """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
 
-        `spoiled` are the unexplained values of each row, where they were counted.
+        `corrupted` are the unexplained values of each row, where they were counted.
         """
         found = self.measured.planes[plane].read(start, stop)
         for first in range(start, stop, self.rows):
             last = min(first + self.rows, stop)
             with np.errstate(all="ignore"):
-                some = list(self.compare(first, last)) if spoiled is None or spoiled[first:last].any() else []
+                some = list(self.compare(first, last)) if corrupted is None or corrupted[first:last].any() else []
             for one in some:
                 if one.at.plane == plane:
                     found[one.rows + first - start, one.columns] = one.want

@@ -184,8 +184,6 @@ class Named:
         Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
     blank : tuple of int
         Positions whose rows are zero.
-    listed : bool
-        Whether a number stands for each pair, as any table could have them.
     """
 
     keys: Mapping[str, str]
@@ -197,7 +195,6 @@ class Named:
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True
     blank: tuple[int, ...] = ()
-    listed: bool = False
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
