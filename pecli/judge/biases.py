@@ -248,7 +248,8 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
     """
     for lines in arrays_of(table):
         for profile in profiles(lines) if len(lines.shape) > 1 else ():
-            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not profile.known.any():
+            dense = profile.by == "distance" and profile.form == "dense" and profile.queries > 2
+            if not dense or not profile.known.any() or not _by_distance(lines, profile):
                 continue
             values, at = profile.seen
             whole = {"key minus query": at, "query minus key": -at, "its size": abs(at), "minus its size": -abs(at)}
@@ -256,7 +257,7 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                 added = float(values[0, 0] - number[0])
                 if np.array_equal(values[0], number + added):
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
-            if not indices and _by_distance(lines, profile):
+            if not indices:
                 what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
                 return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None

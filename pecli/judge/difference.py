@@ -21,7 +21,7 @@ from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import is_large, refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import numbered
-from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
+from pecli.judge.planes import Plane, exchanged, planes_of, unit
 from pecli.judge.waves import (
     LEVELS,
     QUARTERS,
@@ -69,12 +69,6 @@ STEP_UNITS = 4.0
 """Units of position that a first fault shows: below, rounding of values hides it."""
 WAVE_GAP = 0.02
 """Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
-VALUE_GAP = 2e-3
-"""Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
-MIN_VALUE_ROWS = 4
-"""Rows by which a mistake is recognised; of fewer, several give the same values."""
-MAX_VALUE_ROWS = 256
-"""Rows that a mistake is recognised by at most; the values of each mistake are computed for them."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -164,7 +158,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                 if said is not None:
                     return said
         for group in groups:
-            said = _each_alone(group, want) if len(group) == 2 else _by_values(group[0], want)
+            said = _each_alone(group, want) if len(group) == 2 else None
             if said:
                 return said
         return next((said for group in groups if (said := _by_frequencies(group, want))), None)
@@ -225,39 +219,6 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
     out = np.zeros((stop - start, width))
     for place in name.measured.reading.cos_at:
         out[:, place.index] = name.score.way.compute(positions, magnitude, name.measured.dtype)[part]
-    return out
-
-
-def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
-    """Return the declared mistake whose values, computed column by column, are those of one array."""
-    rows = sample_rows(plane.rows, plane.width)
-    rows = rows[:: 1 + len(rows) // MAX_VALUE_ROWS]
-    values = plane.at(rows)
-    positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
-    for change in _mistakes(want) if plane.rows >= MIN_VALUE_ROWS else ():
-        changed = _changed(want, want.keys, change)
-        if changed is None or changed[1].form != "real":
-            continue
-        made = _column_values(changed[1], positions * float(change.step) + float(change.shift))
-        if made is None or made.shape != values.shape:
-            continue
-        near = np.abs(made - values) <= VALUE_GAP * (1 + np.abs(positions[:, None]) * 2.0**-12)
-        if near.mean() >= MIN_SAMPLE:
-            return [Finding(change.kind, change.text)]
-    return None
-
-
-def _column_values(plan: Waves, positions: Floats) -> Floats | None:
-    """Return the columns of a plan in one array, computed in double precision; None of a rotary one."""
-    out = np.zeros((len(positions), plan.width))
-    for band in plan.bands:
-        if band.sin == band.cos:
-            return None
-        w = np.array([float(f) for f in Waves(plan.width, (band,)).frequencies])
-        for columns, function in ((band.sin, np.sin), (band.cos, np.cos)):
-            if columns is not None:
-                count = len(range(*columns.indices(plan.width)))
-                out[:, columns] = float(band.magnitude) * function(positions[:, None] * w[:count])
     return out
 
 

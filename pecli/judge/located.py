@@ -415,7 +415,7 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         if nears in tried:
             continue
         tried += [nears] if how != "exact" else []
-        if all(pair.same_shape for pair in differing) and 0 < sum(pair.overview.beyond for pair in differing) <= few:
+        if all(pair.same_shape for pair in differing) and _single_values(differing, few):
             return [finding for pair in differing for finding in _remainder(pair, pair.overview)]
         found = _explained(pairs, differing, loose=how == "noise") if how != "exact" else []
         if found:
@@ -424,6 +424,14 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
     if any(findings[0].kind != "place" for findings in own):
         return [finding for findings in own for finding in findings]
     return [place(pair) for pair in differing]
+
+
+def _single_values(differing: list[ArrayPair], few: float) -> bool:
+    """Whether a few values differ, and by much more than the rounding of all others."""
+    seen = [pair.overview for pair in differing]
+    least = min((abs(have - want) for one in seen for _, _, have, want in one.values[: one.beyond]), default=0.0)
+    clear = not least <= MIN_CONTRAST * max(one.rounding for one in seen)  # NaN is
+    return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
 def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import pecli
 from pecli import compare
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.biases import PAST_HIDDEN
@@ -208,3 +209,9 @@ def test_what_no_cause_explains_is_left_to_others():
     noise = np.random.default_rng(1).standard_normal((8, N, N)).astype("f4")
     assert found(noise, A) is None
     assert found(noise[0], "rope:dim=32,len=32") is None
+
+
+def test_a_row_of_zeros_is_no_number_that_was_added():
+    bias = np.array(pecli.table("alibi:heads=8,len=32")["bias"])
+    bias[:, 3] = 0
+    assert pecli.compare(bias, "alibi:heads=8,len=32").findings[0].text == "row 3 is zero"
