@@ -201,3 +201,12 @@ def test_a_bias_with_noise_in_half_of_its_keys_ends_in_an_answer(seed: int) -> N
     bias = np.array(pecli.table("alibi:heads=1,len=200,bias=key-position")["bias"])
     bias[..., :100] += np.random.default_rng(seed).standard_normal(bias[..., :100].shape) * 0.01
     assert "cos and sin" not in str(pecli.identify(bias))
+
+
+@pytest.mark.parametrize("step", [20, -20])
+def test_cosines_before_sines_at_spaced_timesteps_are_a_sinusoid(step: int) -> None:
+    positions = np.arange(1, 1001, 20)[:: 1 if step > 0 else -1]
+    angles = np.outer(positions, 10000.0 ** -(np.arange(160) / 160)).astype(np.float32)
+    found = pecli.identify(np.concatenate([np.cos(angles), np.sin(angles)], axis=1))
+    assert found.recipe is not None
+    assert found.recipe.startswith("sinusoidal:dim=320,order=cos-sin,")

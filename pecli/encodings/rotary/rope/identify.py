@@ -28,6 +28,8 @@ RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 
 """low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
 FASTS = (32, 64, 16, 128, 8)
 """beta-fast: YaRN's, then others that were published."""
+STEPPED_CACHE = 2.0
+"""Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one."""
 SINE_FIRST = 2.0
 """Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
 
@@ -41,7 +43,8 @@ def identify(pairs: Pairs) -> Iterator[Named]:
     doubt = SINE_FIRST if pairs.single and pairs.sine_first else 0.0
     for named in _named(pairs):
         keys = {"dim": str(2 * pairs.count), **named.keys}
-        yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt)
+        steps = STEPPED_CACHE * (table.get("layout") == "concat" and named.step != 1)
+        yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt + steps)
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
