@@ -43,7 +43,7 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
     hooks={
         "lesson": ":lesson", "extend": reaches.biases,
     },
-    unrecognised="its two numbers are read from no file; compare with the recipe that you expect",
+    unrecognised="its two numbers are named from no file; compare with the recipe that you expect",
 )  # fmt: skip
 def fire(
     *,

@@ -36,7 +36,7 @@ CHUNK = 1 << 14  # values worked on at once
     not_when="if distant tokens must be found",
     place=4,
     hooks={"lesson": ":lesson", "extend": reaches.biases},
-    unrecognised="no published model has such a bias",
+    unrecognised="its curve is named from no file; compare with the recipe that you expect",
 )
 def sandwich(
     *,
