@@ -67,8 +67,8 @@ WORDS = {"half": "half-split", "interleaved": "interleaved"}
 def rotate(x: Floats, z: Rotations, pairs: Pairs) -> Floats:
     """Return vectors (n, d) whose first pairs are multiplied by z (n, pairs)."""
     (a, b), (first, second) = (columns(2 * z.shape[-1], pairing) for pairing in pairs)
-    turned, out = (x[:, a] + 1j * x[:, b]) * z, x.copy()
-    out[:, first], out[:, second] = turned.real, turned.imag
+    rotated, out = (x[:, a] + 1j * x[:, b]) * z, x.copy()
+    out[:, first], out[:, second] = rotated.real, rotated.imag
     return out
 
 
@@ -515,12 +515,12 @@ def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pair
         expected = applied.source.table(Positions.arange(len(distinct), int(distinct[0]), step), kind)
     except PecliError:
         return []
-    mine = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
-    found = compare(mine, expected).findings
+    measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
+    found = compare(measured, expected).findings
     if found and (found[0].kind in UNSAID or any(one.kind in ("columns", "factor", "offset") for one in found)):
         return []  # coarse values do not tell these
     if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
-        name, keys = split_recipe(identify(mine).recipe or "")
+        name, keys = split_recipe(identify(measured).recipe or "")
         used = replace(applied, source=RotationSource((name, keys)) if name else applied.source)
         if not used.gives(partial(used.rotated, pairs=pairs)):
             return []

@@ -40,7 +40,7 @@ slow as well, roundings do not tell all levels apart."""
 LINE_PAIRS = 24
 """Pairs that must all change from every row to the next for a table to be a line."""
 MAX_KEYS = 3
-"""Pairs by which rows are told apart; two may be back where they began, more meet more spoiled values."""
+"""Pairs by which rows are distinguished; two may be back where they began, more meet more corrupted values."""
 JUMP = 0.4
 """Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
 JOINED = (
@@ -116,7 +116,11 @@ def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
     planes = [plane for array in table.arrays if array.dtype in KINDS for plane in _planes(table, array)]
     groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
-    groups += [(turned,) for plane in planes if len(planes) == 1 and (turned := _channels_last(plane)) is not None]
+    groups += [
+        (channels_last,)
+        for plane in planes
+        if len(planes) == 1 and (channels_last := _channels_last(plane)) is not None
+    ]
     for group in groups:
         rows = sample_rows(group[0].rows, group[0].width)
         values = tuple(plane.at(rows) for plane in group)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.biases import READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
+from pecli.judge.biases import PAST_HIDDEN, READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
 from pecli.judge.codes import visible
 from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, recipe_text
@@ -33,6 +33,8 @@ ABSENT = "none"
 """The choice of a parameter, such as a mask, that leaves it out."""
 MAX_NAMED = 3
 """Heads that a finding lists."""
+MAX_LEFT = 0.1
+"""Share of the differing values that a change may leave; with more, a row of zeros is called an added number."""
 MIN_FACTOR = 1e-3
 """Relative difference from 1 from which a factor is one; less is a rounding of slopes."""
 MAX_HEAD_VALUES = 1 << 17
@@ -108,7 +110,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
         said = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
         tables[said] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():
-        for kind in dict.fromkeys((own, *(lines.grain for lines in floats[:1]))):
+        for kind in dict.fromkeys((own, *(lines.effective_dtype for lines in floats[:1]))):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
             for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
@@ -130,12 +132,12 @@ def _harmless(
         if lines.low is not None:
             text = f"masked pairs hold {lines.low_text}, where -inf was expected: equal after a softmax"
             yield Finding("mask", text)
-    theirs = expected.request.dtype
-    if kind != theirs and GRIDS[kind].precision < GRIDS[theirs].precision and found.equal == 1.0:
+    want = expected.request.dtype
+    if kind != want and GRIDS[kind].precision < GRIDS[want].precision and found.equal == 1.0:
         yield Finding("rounding", f"the values are rounded to {kind}")
-    elif kind != theirs and (near := fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, theirs)) is not None:
+    elif kind != want and (near := fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, want)) is not None:
         if near.max_ulp:
-            yield _rounded(near, compared, f"{kind} values where {theirs} was expected")
+            yield _rounded(near, compared, f"{kind} values where {want} was expected")
     elif found.max_ulp:
         yield _rounded(found, compared)
 
@@ -159,29 +161,29 @@ def _keys(recipe: Recipe) -> dict[str, str]:
 
 def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
     """Return the parameters that differ: the file's and the expected text of each, "" where one has none."""
-    mine, theirs = _keys(found.table.source), _keys(expected.source)
-    known = [key for key in {**theirs, **mine} if key not in found.candidate.open]
-    if found.candidate.trained or not found.table.source.keys().keys() >= theirs.keys():
-        known = [key for key in known if key in mine]
-    return {key: (mine.get(key, ""), theirs.get(key, "")) for key in known if mine.get(key) != theirs.get(key)}
+    have, want = _keys(found.table.source), _keys(expected.source)
+    known = [key for key in {**want, **have} if key not in found.candidate.open]
+    if found.candidate.trained or not found.table.source.keys().keys() >= want.keys():
+        known = [key for key in known if key in have]
+    return {key: (have.get(key, ""), want.get(key, "")) for key in known if have.get(key) != want.get(key)}
 
 
 def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
     """Return the parameters that differ, one line each, then what the reading and the values leave to say."""
-    findings = [Finding("axes", note) for note in found.candidate.notes if note in READINGS.values()]
+    findings = [Finding("axes", note) for note in found.candidate.notes if note in (*READINGS.values(), PAST_HIDDEN)]
     other = _other_keys(found, expected)
-    keys, theirs = dict(found.candidate.keys), _keys(expected.source)
-    for key in [key for key in other if len(other) > 1 and key in theirs]:  # a term whose removal fits as well
-        tried = {**keys, key: theirs[key]}
+    keys, want = dict(found.candidate.keys), _keys(expected.source)
+    for key in [key for key in other if key in want]:  # a term whose removal fits as well
+        tried = {**keys, key: want[key]}
         again = fit(replace(found.candidate, keys=tried), actual)
         if again is not None and again.unexplained <= found.unexplained and again.equal >= found.equal:
             keys = tried
             del other[key]
     encoding = expected.source.encoding
     words = encoding.hook("words")(other) if encoding.declares("words") else {}
-    for key, (mine, wanted) in other.items():
+    for key, (have, wanted) in other.items():
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
-        findings.append(Finding(key.replace("-", "_"), words.get(key) or _said(key, mine, wanted, option)))
+        findings.append(Finding(key.replace("-", "_"), words.get(key) or _said(key, have, wanted, option)))
     findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
     if found.max_ulp and not other and not found.candidate.trained and (found.places or not findings):
@@ -190,34 +192,34 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
     return findings
 
 
-def _said(key: str, mine: str, wanted: str, off: str | None) -> str:
+def _said(key: str, have: str, wanted: str, off: str | None) -> str:
     """Return one parameter that differs, in words."""
-    if {mine, wanted} <= {"true", "false", ""}:
+    if {have, wanted} <= {"true", "false", ""}:
         if off:
-            return f"{key} where {off} was expected" if mine == "true" else f"{off} where {key} was expected"
-        return f"{key} where it was not expected" if mine == "true" else f"{key} is missing"
-    if ABSENT in (mine, wanted):
-        return f"{wanted} {key} missing" if mine == ABSENT else f"a {mine} {key} where none was expected"
-    if not mine or not wanted:
-        return f"{key} {wanted} missing" if wanted else f"{key} {mine} where none was given"
+            return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
+        return f"{key} where it was not expected" if have == "true" else f"{key} is missing"
+    if ABSENT in (have, wanted):
+        return f"{wanted} {key} missing" if have == ABSENT else f"a {have} {key} where none was expected"
+    if not have or not wanted:
+        return f"{key} {wanted} missing" if wanted else f"{key} {have} where none was given"
     were = "were" if key in ("heads", "buckets", "dim") else ""
-    return f"{mine} {key} where {wanted} were expected" if were else f"{key} {mine} where {wanted} was expected"
+    return f"{have} {key} where {wanted} were expected" if were else f"{key} {have} where {wanted} was expected"
 
 
 def _extent(found: Fit, expected: Table) -> Iterator[Finding]:
     """Yield other numbers of queries and keys, and another form."""
-    mine, theirs = found.table, expected
-    if mine.request.form != theirs.request.form and "index" not in (mine.request.form, theirs.request.form):
-        yield Finding("form", f"form {mine.request.form} where {theirs.request.form} was expected")
-    elif mine.request.form != "slopes" and mine.source.rows is None:
-        if mine.positions.count != theirs.positions.count:
-            yield Finding("length", f"{mine.positions.count} keys where {theirs.positions.count} were expected")
-        elif mine.positions.start != theirs.positions.start:
-            text = f"positions start at {mine.positions.start} where {theirs.positions.start} was expected"
+    have, want = found.table, expected
+    if have.request.form != want.request.form and "index" not in (have.request.form, want.request.form):
+        yield Finding("form", f"form {have.request.form} where {want.request.form} was expected")
+    elif have.request.form != "slopes" and have.source.rows is None:
+        if have.positions.count != want.positions.count:
+            yield Finding("length", f"{have.positions.count} keys where {want.positions.count} were expected")
+        elif have.positions.start != want.positions.start:
+            text = f"positions start at {have.positions.start} where {want.positions.start} was expected"
             yield Finding("start", text)
-        elif mine.rows != theirs.rows:
-            many = f"{mine.rows} quer{'y' if mine.rows == 1 else 'ies'}"
-            yield Finding("queries", f"{many} where {theirs.rows} were expected")
+        elif have.rows != want.rows:
+            many = f"{have.rows} quer{'y' if have.rows == 1 else 'ies'}"
+            yield Finding("queries", f"{many} where {want.rows} were expected")
 
 
 def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
@@ -227,7 +229,7 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
         return []
     exact = Candidate("", {}, ulp=MAX_ULP)
     kind = next((lines.dtype for lines in held if lines.dtype in GRIDS), expected.request.dtype)
-    grain = next((lines.grain for lines in held if lines.dtype in GRIDS), "float64")
+    effective_dtype = next((lines.effective_dtype for lines in held if lines.dtype in GRIDS), "float64")
     for change in encoding.hook("mistakes")(expected.source.keys()):
         table = expected
         if change.waves is not None:
@@ -239,10 +241,10 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
                 table = Table(recipe, expected.extent, expected.request)
             except PecliError:
                 continue
-        found = fit_table(exact, table.as_type(kind), held, grain, change.values)
+        found = fit_table(exact, table.as_type(kind), held, effective_dtype, change.values)
         if found is None or found.explained < MIN_SHARE_LIKELY:
             continue
-        plain = fit_table(exact, expected.as_type(kind), held, grain)
+        plain = fit_table(exact, expected.as_type(kind), held, effective_dtype)
         if plain is None or found.unexplained < plain.unexplained:
             return [Finding(change.kind, change.text), *(Finding("place", place) for place in found.places)]
     return []
@@ -258,7 +260,7 @@ class Cube:
         The file's values and the expected ones; they may have other numbers of heads.
     distance : (queries, keys) int64
         Key minus query; the queries are the last of the keys.
-    grain : str
+    effective_dtype : str
         The effective dtype.
     index : bool
         Whether whole numbers are expected.
@@ -267,7 +269,7 @@ class Cube:
     a: Floats
     b: Floats
     distance: Integers
-    grain: str
+    effective_dtype: str
     index: bool
 
     def near(self, a: Floats, b: Floats, share: float = MIN_SHARE_LIKELY) -> bool:
@@ -275,17 +277,24 @@ class Cube:
         few = slice(None, None, 1 + a.size // 4096)
         if a.size > 8192 and not self.near(a.reshape(-1)[few], b.reshape(-1)[few], share):
             return False
-        ulp = HARMLESS_ULP if self.grain in ("float64", "float32") else MAX_ULP
-        same = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.grain)
-        return bool((same | (a == b) | (np.isnan(a) & np.isnan(b))).mean() >= share) if a.size else False
+        return bool(self.same(a, b).mean() >= share) if a.size else False
+
+    def same(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
+        """Which values are equal within roundings."""
+        ulp = HARMLESS_ULP if self.effective_dtype in ("float64", "float32") else MAX_ULP
+        close = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.effective_dtype)
+        return np.asarray(close | (a == b) | (np.isnan(a) & np.isnan(b)))
 
     def finding(self, kind: str, text: str, wanted: Floats, where: NDArray[np.bool_]) -> list[Finding]:
         """Return a change that gives the file's values in these places, and that others do not fit; [] of another."""
         a, b = self.a[where], wanted[where]
         if not self.near(a, b):
             return []
-        left = [] if self.near(a, b, 1.0) else [Finding("place", "some of the values that were looked at do not fit")]
-        return [Finding(kind, text), *left]
+        left, differing = (int(np.count_nonzero(~self.same(a, one))) for one in (b, self.b[where]))
+        if differing and left > MAX_LEFT * differing:
+            return []
+        places = [Finding("place", "some of the values that were looked at do not fit")] if left else []
+        return [Finding(kind, text), *places]
 
 
 def _cubes(held: Sequence[Lines], expected: Table) -> Iterator[Cube]:
@@ -297,7 +306,7 @@ def _cubes(held: Sequence[Lines], expected: Table) -> Iterator[Cube]:
             continue
         if lines.shape[-2:] == other.shape[-2:] or (len(lines.shape), len(other.shape)) == (1, 1):
             (a, distance), (b, _) = _values(lines), _values(other)
-            yield Cube(a, b, distance, lines.grain if floats else "float64", other.integral)
+            yield Cube(a, b, distance, lines.effective_dtype if floats else "float64", other.integral)
 
 
 def _values(lines: Lines) -> tuple[Floats, Integers]:
@@ -317,15 +326,15 @@ def _mask(cube: Cube) -> list[Finding]:
     hidden, masked, later = np.isneginf(cube.b), np.isneginf(cube.a), cube.distance > 0
     if len(cube.a) != len(cube.b) or np.array_equal(hidden, masked):
         return []
-    mine, theirs = (visible(~one[0], cube.distance) for one in (masked, hidden))
+    have, want = (visible(~one[0], cube.distance) for one in (masked, hidden))
     if not masked.any():
         at, which = np.unique(cube.a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
         text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0]:g}" * (len(at) == 1)
     elif not hidden.any():
-        what = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {mine},"
+        what = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {have},"
         text = f"{what} where none was expected"
     else:
-        text = f"another mask: it shows pairs {mine}; expected: {theirs}"
+        text = f"another mask: it shows pairs {have}; expected: {want}"
     return cube.finding("mask", text, cube.b, ~(hidden | masked))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.codes import measured_of, rows_of
-from pecli.judge.description import Candidate, Fit, Identification
+from pecli.judge.description import Candidate, Fit, Identification, statistics_of
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
@@ -20,6 +20,8 @@ from pecli.spec.tabular import Tabular
 
 MAX_SURE_ULP = 8.0
 """Units in the last place within which narrow values are those of an arithmetic; of more, nothing is sure."""
+MIN_SHARE_NEAREST = 0.5
+"""Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
 FEW_HEADS = 4
@@ -27,7 +29,7 @@ FEW_HEADS = 4
 MAX_KEYS = 1 << 17
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
 MIN_SHARE_HIDDEN = 0.5
-"""Share of the keys after the query that are minus infinity under a causal mask; the others are spoiled."""
+"""Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted."""
 MAX_REORDERED_BYTES = 1 << 25
 """Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
 
@@ -51,7 +53,7 @@ def _profiles(lines: Lines) -> Iterator[Profile]:
         by: str, values: Floats, at: Integers, form: str, masked: str, queries: int, keys: int, align: str = ""
     ) -> Profile:
         values = np.where(np.isneginf(values), np.nan, values)
-        array = (lines.grain, lines.integral, lines.name, shape, lines.read)
+        array = (lines.effective_dtype, lines.integral, lines.name, shape, lines.read)
         return Profile(by, values, at, form, masked, queries, keys, *array, align)
 
     if len(shape) <= 1 and keys <= MAX_HEADS and (len(raw) <= 1 or raw[-1] == 1):
@@ -88,9 +90,9 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
             for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
                 laid[:, k, low : low + keys] = some[:, k]
             middle = _middle(laid)
-            told = np.isfinite(laid)
-            told &= told.sum(axis=1, keepdims=True) > 1
-            same = (laid == middle[:, None])[told]
+            finite = np.isfinite(laid)
+            finite &= finite.sum(axis=1, keepdims=True) > 1
+            same = (laid == middle[:, None])[finite]
             if not same.size or same.mean() < MIN_SHARE_ALIKE:
                 break
         else:
@@ -107,8 +109,8 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
 def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
     """Return what keys after the query hold where that hides them; "" where they have values of their own."""
     after, before = values[:, later], np.nan_to_num(values[:, ~later], neginf=0.0)
-    told = np.isfinite(after)
-    if told.any() and not after[told].any() and before.any(axis=1).all():
+    finite = np.isfinite(after)
+    if finite.any() and not after[finite].any() and before.any(axis=1).all():
         return "0"
     return "-inf" if after.size and np.isneginf(after).mean() > MIN_SHARE_HIDDEN else ""
 
@@ -127,6 +129,8 @@ READINGS = {
     (1, 0, 2): "the heads are the middle axis",
     (0, 2, 1): "query and key axes are exchanged",
 }
+PAST_HIDDEN = "the mask hides the keys before the query: a mask on the past, or query and key axes are exchanged"
+"""The same of a masked bias by distance, which does not show which of both was done."""
 
 
 def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
@@ -144,10 +148,17 @@ def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
     for lines in held:
         for order, note in READINGS.items():
             if len(order) == len(lines.shape) and lines.count > 1 and lines.array.bytes <= MAX_REORDERED_BYTES:
-                yield Lines(table, lines.name, note, order)
+                past = order[-2:] == (len(order) - 1, len(order) - 2) and _hides_past(lines)
+                yield Lines(table, lines.name, PAST_HIDDEN if past else note, order)
         side = math.isqrt(lines.width)
         if len(lines.shape) == 1 and lines.integral and side > 1 and side**2 == lines.width:
             yield Lines(table, lines.name, "its rows stand one after the other", shape=(side, side))
+
+
+def _hides_past(lines: Lines) -> bool:
+    """Whether the first query sees all keys, and the last one few of those before it."""
+    first, last = lines.read(0, 1)[0], lines.read(lines.shape[-2] - 1, lines.shape[-2])[0]
+    return bool(np.isneginf(last).mean() > MIN_SHARE_HIDDEN and not np.isneginf(first).any())
 
 
 def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
@@ -237,7 +248,8 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
     """
     for lines in arrays_of(table):
         for profile in profiles(lines) if len(lines.shape) > 1 else ():
-            if profile.by != "distance" or profile.form != "dense" or profile.queries < 3 or not profile.known.any():
+            dense = profile.by == "distance" and profile.form == "dense" and profile.queries > 2
+            if not dense or not profile.known.any() or not _by_distance(lines, profile):
                 continue
             values, at = profile.seen
             whole = {"key minus query": at, "query minus key": -at, "its size": abs(at), "minus its size": -abs(at)}
@@ -251,13 +263,28 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
     return None
 
 
+def _by_distance(lines: Lines, profile: Profile) -> bool:
+    """Whether the values of all queries are those of their distances, but for a few."""
+    first, count = int(profile.at[0]), 0
+    own = np.arange(profile.queries) + (0 if profile.align else profile.keys - profile.queries)
+    for start, values in lines.blocks():
+        head, query = np.divmod(np.arange(start, start + len(values)), profile.queries)
+        at = np.arange(profile.keys) - own[query][:, None] - first
+        expected = profile.values[head[:, None] % profile.heads, at]
+        count += int(np.count_nonzero((values == expected) | np.isnan(expected)))
+    return bool(count >= MIN_SHARE_LIKELY * lines.count * lines.width)
+
+
 def verdict(found: Fit, table: Tabular) -> Identification:
-    """Return how much a fit is worth."""
+    """Return the identification that a fit allows."""
     candidate = found.candidate
     recipe = recipe_text(found.table)
     if not is_named(found):
+        if candidate.trained or found.equal < MIN_SHARE_NEAREST:
+            return Identification(None, "unknown", measured=statistics_of(table))
         said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
-        return Identification(None, "unknown", measured=(*candidate.notes, said, *found.places))
+        own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
+        return Identification(None, "unknown", measured=(*own, said, *found.places))
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"

@@ -28,10 +28,12 @@ def rows_of(lines: Lines) -> Iterator[CodeRows]:
     raw = lines.array.shape
     if len(lines.shape) == 2:
         yield CodeRows(
-            lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))), lines.count, lines.grain
+            lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))),
+            lines.count,
+            lines.effective_dtype,
         )
     elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.grain)
+        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.effective_dtype)
 
 
 def measured_of(table: Tabular) -> str | None:
@@ -62,7 +64,11 @@ def _ramp(lines: Lines) -> str | None:
     values = lines.read(0, 1)[0]
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))
-    if not np.isfinite(step) or step == 0 or (off > 2 * units(np.abs(values).max(keepdims=True), lines.grain)).any():
+    if (
+        not np.isfinite(step)
+        or step == 0
+        or (off > 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)).any()
+    ):
         return None
     said = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
     return said + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
@@ -82,7 +88,7 @@ def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
     for distance in (last, last + keys - queries):
         for chosen, said in ((on, high), (~on, low)):
-            if shape := _shape_of(chosen, distance):
+            if (shape := _shape_of(chosen, distance)) and not (said == "-inf" and "causal" in shape):
                 return f"{said} {shape}"
     return f"{high} {visible(on, last)}"
 
@@ -100,6 +106,7 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
         ("on the diagonal (an identity)", distance == 0),
         ("where the key is not after the query (causal)", distance <= 0),
         ("where the key is before the query (strictly causal)", distance < 0),
+        ("where the key is not before the query", distance >= 0),
         (f"at distances of at most {reach} (a sliding window of {2 * reach + 1})", size <= reach),
         (
             f"at 0 to {reach} keys before the query (a causal sliding window of {reach + 1})",

@@ -18,7 +18,7 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
     tolerance : Tolerance, optional
         What counts as the same; left out, only equal values do.
     progress : callable, optional
-        Is told of the bytes read, block by block.
+        Called with the bytes read, block by block.
 
     Returns
     -------

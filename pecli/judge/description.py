@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pecli.judge.orders import numbered
+from pecli.judge.planes import planes_of, sample_rows
 from pecli.spec.profiles import Candidate
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.tables.table import Table
@@ -120,3 +125,28 @@ class Identification:
             "aliases": self.aliases,
             "measured": self.measured,
         }
+
+
+MAX_PLANES = 64
+"""Heads of an array whose range is said; of more, every second one or fewer are looked at."""
+
+
+def statistics_of(table: Tabular) -> tuple[str, ...]:
+    """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
+    said = []
+    for array in table.arrays[:3]:
+        if not array.bytes:
+            continue
+        planes = planes_of(table, array)
+        rows = sample_rows(planes[0].rows, planes[0].width)
+        values = np.concatenate([plane.at(rows) for plane in planes[:: 1 + len(planes) // MAX_PLANES]])
+        finite = values[np.isfinite(values)]
+        if not finite.size:
+            continue
+        text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
+        text += f"deviation {finite.std():.3g}"
+        blank = np.flatnonzero((values == 0).all(axis=1))
+        if 0 < len(blank) < len(values) == planes[0].rows:
+            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
+        said.append(text)
+    return tuple(said)

@@ -20,9 +20,11 @@ from pecli.errors import PecliError
 from pecli.judge.arithmetic import LOW_TYPES, Way
 from pecli.judge.identify import is_large, refitted, with_blank_row
 from pecli.judge.located import ComputedRows, located
-from pecli.judge.planes import Plane, exchanged, planes_of, sample_rows, unit
+from pecli.judge.orders import numbered
+from pecli.judge.planes import Plane, exchanged, planes_of, unit
 from pecli.judge.waves import (
     LEVELS,
+    QUARTERS,
     Measured,
     WaveName,
     bound,
@@ -34,7 +36,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Expectation, Tally, numbered, places, recipe_of, single_values, tally
+from pecli.judge.whole import Expectation, Tally, places, recipe_of, single_values, tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_units
@@ -46,9 +48,9 @@ from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
-"""Share of sampled values that a description must give to be told; a spoiled row in 30 still passes."""
+"""Share of sampled values that a description must give to be said; a corrupted row in 30 still passes."""
 MIN_EXPLAINED = 0.5
-"""Share of all values from which a description is told, with the rest located; below it, the place is all we know."""
+"""Share of all values from which a description is said, with the rest located; below it, the place is all we know."""
 MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
 MAX_PLACED = 8
@@ -60,19 +62,13 @@ MAX_STEP_DIGITS = 6
 MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 OTHER_FREQUENCIES = 1.5
-"""What frequencies without a rule count for: parameters that give the same are told instead."""
+"""What frequencies without a rule count for: parameters that give the same are said instead."""
 OTHER_STEP = 1.25
 """What another step counts for: a little more than one mistake, which may say the same."""
 STEP_UNITS = 4.0
-"""Units of position that a first fault is told by: below, rounding of values hides it."""
+"""Units of position that a first fault shows: below, rounding of values hides it."""
 WAVE_GAP = 0.02
 """Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
-VALUE_GAP = 2e-3
-"""Difference of a value from what a mistake gives: bfloat16 values are off by 2e-3, another mistake's by 0.1."""
-MIN_VALUE_ROWS = 4
-"""Rows by which a mistake is told; of fewer, several give the same values."""
-MAX_VALUE_ROWS = 256
-"""Rows that a mistake is told by at most; the values of each mistake are computed for them."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -152,17 +148,17 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         shape = (want.rows, want.table.arrays[0].shape[-1])
         crossed = bool(planes) and shape == (planes[0].width, planes[0].rows) != shape[::-1]
         orders = (True, False) if crossed else (False,) if is_large(actual) else (False, True)
-        for turned in orders:
+        for transposed in orders:
             for group in groups:
-                read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
+                read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
                 said = _of_group(read, want, found) if len(read) == len(group) else None
-                if said is not None and turned:
+                if said is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                     return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
                 if said is not None:
                     return said
         for group in groups:
-            said = _each_alone(group, want) if len(group) == 2 else _by_values(group[0], want)
+            said = _each_alone(group, want) if len(group) == 2 else None
             if said:
                 return said
         return next((said for group in groups if (said := _by_frequencies(group, want))), None)
@@ -201,8 +197,8 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         if kinds[1 - index] == part:
             return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
         made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
-        mine = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
-        said = located([mine], [replace(mine, shape=(want.rows, plane.width), read=made)])
+        actual = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
+        said = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
         return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
     return None
 
@@ -223,39 +219,6 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
     out = np.zeros((stop - start, width))
     for place in name.measured.reading.cos_at:
         out[:, place.index] = name.score.way.compute(positions, magnitude, name.measured.dtype)[part]
-    return out
-
-
-def _by_values(plane: Plane, want: Expected) -> list[Finding] | None:
-    """Return the declared mistake whose values, computed column by column, are those of one array."""
-    rows = sample_rows(plane.rows, plane.width)
-    rows = rows[:: 1 + len(rows) // MAX_VALUE_ROWS]
-    values = plane.at(rows)
-    positions: Floats = float(want.start) + float(want.step) * rows.astype(np.float64)
-    for change in _mistakes(want) if plane.rows >= MIN_VALUE_ROWS else ():
-        changed = _changed(want, want.keys, change)
-        if changed is None or changed[1].form != "real":
-            continue
-        made = _column_values(changed[1], positions * float(change.step) + float(change.shift))
-        if made is None or made.shape != values.shape:
-            continue
-        near = np.abs(made - values) <= VALUE_GAP * (1 + np.abs(positions[:, None]) * 2.0**-12)
-        if near.mean() >= MIN_SAMPLE:
-            return [Finding(change.kind, change.text)]
-    return None
-
-
-def _column_values(plan: Waves, positions: Floats) -> Floats | None:
-    """Return the columns of a plan in one array, computed in double precision; None of a rotary one."""
-    out = np.zeros((len(positions), plan.width))
-    for band in plan.bands:
-        if band.sin == band.cos:
-            return None
-        w = np.array([float(f) for f in Waves(plan.width, (band,)).frequencies])
-        for columns, function in ((band.sin, np.sin), (band.cos, np.cos)):
-            if columns is not None:
-                count = len(range(*columns.indices(plan.width)))
-                out[:, columns] = float(band.magnitude) * function(positions[:, None] * w[:count])
     return out
 
 
@@ -310,9 +273,8 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         names = names_of(measured)
         own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
         for name in map(with_blank_row, (own or names)[:2]):
-            if not name.named.listed:
-                one = Description.of(name, parameter_lines(want, name), want)
-                best = one if best is None or one.merit < best.merit else best
+            one = Description.of(name, parameter_lines(want, name), want)
+            best = one if best is None or one.merit < best.merit else best
     return best
 
 
@@ -492,13 +454,13 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
     own = Expectation(replace(name, start=want.start, step=want.step))
-    spoiled = total.rows if (name.start, name.step) == (want.start, want.step) else None
-    mine = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    theirs = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, spoiled))
+    corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
+    actual = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
+    expected = [
+        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted))
         for k, plane in enumerate(planes)
     ]
-    said = located(mine, theirs)
+    said = located(actual, expected)
     if any(finding.kind != "place" for finding in said):
         yield from said
     else:
@@ -604,7 +566,8 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Say that columns are laid out otherwise than the expected table's, where both are of one shape."""
-    reading, own, sine_first = name.measured.reading, want.named.table.get("layout", ""), name.measured.swapped
+    reading, own = name.measured.reading, want.named.table.get("layout", "")
+    sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
     if {reading.layout, own} == {"half", "interleaved"}:
@@ -619,6 +582,6 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
             yield Finding("layout", f"sin and cos stand {turns}, where they were expected in two halves ({order})")
         elif sine_first == (order == "cos-sin"):
             yield Finding("exchanged", f"sin and cos are exchanged: {first} come first")
-    elif {reading.layout, own} == {"concat", "sin-cos"}:
+    elif {reading.layout, own} == {"concat", "sin-cos"} and name.phase not in QUARTERS:
         first = "sines" if own == "concat" else "cosines"
         yield Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")

@@ -10,7 +10,8 @@ from pecli.judge.difference import wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, is_large
 from pecli.judge.located import ArrayPair, located, place
-from pecli.judge.planes import planes_of
+from pecli.judge.orders import numbered
+from pecli.judge.planes import Plane, planes_of
 from pecli.spec.tabular import Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.request import ArrayNaming
@@ -25,8 +26,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     with np.errstate(all="ignore"):  # a file may hold any number
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
-        if is_large(actual) and _looks_random(actual, drawn=True) and not _looks_random(expected):
-            return [RANDOM, *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
+        if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
+            return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
         table = _computed(expected)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
@@ -59,8 +60,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
-    if _looks_random(actual):
-        return [RANDOM, *said]
+    if random := _random_parts(actual):
+        return [*map(_random, random), *said]
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return said
     own = identify(actual)
@@ -77,7 +78,7 @@ def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayVie
     return [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
 
 
-RANDOM = Finding("random", "the values look drawn at random or trained: rows and columns are unrelated")
+ALL = "the values"
 MAX_CORRELATION = 0.1
 """Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
 MAX_SPREAD = 0.25
@@ -85,28 +86,42 @@ MAX_SPREAD = 0.25
 MIN_KURTOSIS = 1.65
 """Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers."""
 RANDOM_ROWS = 256
+"""Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time."""
 
 
-def _looks_random(table: Tabular, *, drawn: bool = False) -> bool:
-    """Whether the rows and columns of every array are as unrelated as drawn numbers are.
+def _random(part: str) -> Finding:
+    return Finding("random", f"{part} look drawn at random or trained: rows and columns are unrelated")
+
+
+def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
+    """Return which values are as unrelated as drawn numbers: all, or those of some heads or arrays; [] of none.
 
     With `drawn`, all columns have one distribution besides, which is not that of sines in another order.
     """
-    for array in table.arrays:
-        if array.dtype.startswith(("int", "uint", "bool", "complex")) or array.rows < 8:
-            return False
-        (plane, *_) = planes_of(table, array)
-        values = plane.read(0, min(plane.rows, RANDOM_ROWS))
-        if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
-            return False
-        normal = (values - values.mean()) / values.std()
-        if drawn and ((np.abs(normal.std(axis=0) - 1) > MAX_SPREAD).any() or (normal**4).mean() < MIN_KURTOSIS):
-            return False
-        for axis in (0, 1):
-            one, two = np.moveaxis(normal, axis, 0)[1:], np.moveaxis(normal, axis, 0)[:-1]
-            if abs(float((one * two).mean())) > MAX_CORRELATION:
-                return False
-    return bool(table.arrays)
+    planes = [(array, planes_of(table, array)) for array in table.arrays]
+    random = [[_is_random(plane, drawn=drawn) for plane in own] for _, own in planes]
+    if all(map(all, random)):
+        return [ALL] if random else []
+    some = [(array, own) for (array, _), own in zip(planes, random, strict=True) if any(own)]
+    return [
+        f"the values of {array.name}{'' if all(own) else f', {numbered(HEAD, np.flatnonzero(own))},'}"
+        for array, own in some
+    ]
+
+
+HEAD = "head"
+
+
+def _is_random(plane: Plane, *, drawn: bool) -> bool:
+    if plane.array.dtype.startswith(("int", "uint", "bool", "complex")) or plane.rows < 8:
+        return False
+    values = plane.read(0, min(plane.rows, RANDOM_ROWS))[:, :RANDOM_ROWS]
+    if min(values.shape) < 8 or not np.isfinite(values).all() or not (values.std(axis=0) > 0).all():
+        return False
+    normal = (values - values.mean()) / values.std()
+    if drawn and ((np.abs(normal.std(axis=0) - 1) > MAX_SPREAD).any() or (normal**4).mean() < MIN_KURTOSIS):
+        return False
+    return all(abs(float((rows[1:] * rows[:-1]).mean())) <= MAX_CORRELATION for rows in (normal, normal.T))
 
 
 def _computed(expected: Tabular) -> Table | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
+from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.hooks import Values
@@ -89,7 +90,7 @@ class Lines:
         return np.concatenate([self.read(at, at + 1) for at in places])
 
     @cached_property
-    def grain(self) -> str:
+    def effective_dtype(self) -> str:
         """The effective dtype: the narrowest that holds the sample exactly."""
         return effective_dtype(self.sample, self.dtype if self.dtype in GRIDS else "float64", 1)
 
@@ -136,22 +137,22 @@ class Tally:
     columns: list[Integers] = field(default_factory=list)
     first: tuple[float, float] | None = None
 
-    def add(self, start: int, mine: Floats, other: Floats, dtype: str, candidate: Candidate) -> None:
+    def add(self, start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> None:
         """Count two blocks whose first line has this number."""
-        self.count += mine.size
-        odd = np.flatnonzero((mine != other) & ~(np.isnan(mine) & np.isnan(other)))
+        self.count += actual.size
+        odd = np.flatnonzero((actual != other) & ~(np.isnan(actual) & np.isnan(other)))
         if not len(odd):
             return
-        a, b = mine.ravel()[odd], other.ravel()[odd]
+        a, b = actual.ravel()[odd], other.ravel()[odd]
         self.unequal += len(odd)
         gap, unit = np.abs(a - b), units(np.maximum(np.abs(a), np.abs(b)), dtype)
-        fits = gap <= candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
+        fits = gap <= candidate.ulp * unit
         self.max_ulp = max(self.max_ulp, float((gap / unit)[fits].max(initial=0.0)))
         self.residual = max(self.residual, float(gap[fits].max(initial=0.0)))
         if fits.all():
             return
         if self.unexplained < MAX_PLACES:
-            line, column = np.divmod(odd[~fits], mine.shape[1])
+            line, column = np.divmod(odd[~fits], actual.shape[1])
             self.lines.append(line + start)
             self.columns.append(column)
         self.first = self.first or (float(a[~fits][0]), float(b[~fits][0]))
@@ -163,10 +164,10 @@ class Tally:
             return ()
         line, column = np.concatenate(self.lines), np.concatenate(self.columns)
         index = [*np.unravel_index(line, lines.shape[:-1] or (1,)), column]
-        mine, expected = self.first
+        actual, expected = self.first
         at = [int(axis[0]) for axis in (index if lines.shape[:-1] else index[1:])]
         start = f"{self.unexplained:,} of {self.count:,} values do not fit"
-        example = f"the first is {mine:g} at {at}, expected {expected:g}"
+        example = f"the first is {actual:g} at {at}, expected {expected:g}"
         where = ""
         shape = lines.shape if lines.shape[:-1] else (1, *lines.shape)
         names = {1: ("line",), 2: ("row", "column"), 3: ("head", "query", "key")}.get(len(shape), ())
@@ -174,20 +175,13 @@ class Tally:
             found, many = np.unique(index[axis], return_counts=True)
             if len(found) < shape[axis] and many.sum() == self.unexplained and len(found) <= max(1, shape[axis] // 2):
                 whole = (many == math.prod(shape) // shape[axis]).all()
-                where = f", {'all' if whole else 'all of them'} in {name}{'s' * (len(found) > 1)} {numbers(found)}"
+                where = f", {'all' if whole else 'all of them'} in {numbered(name, found)}"
                 break
         if not where and len(shape) >= 2:
             distance = np.unique(index[-1] - index[-2])
             if len(distance) <= shape[-1] // 4:
-                where = f", all of them at the distances {numbers(distance)}"
+                where = f", all of them at the {numbered('distance', distance)}"
         return (f"{start}{where}; {example}",)
-
-
-def numbers(values: Integers) -> str:
-    """Return numbers as text: runs with their ends, at most four of them."""
-    runs = np.split(values, np.flatnonzero(np.diff(values) != 1) + 1)
-    said = [f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs[:4]]
-    return ", ".join(said) + (" and others" if len(runs) > 4 else "")
 
 
 def make(candidate: Candidate, dtype: str) -> Table | None:
@@ -239,9 +233,9 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
         floats = [lines for lines in held if lines.dtype in GRIDS]
         own = floats[0].dtype if floats else "float64" if np.abs(held[0].sample).max() > 1 << 24 else "float32"
         found = _fit(candidate, held, own, own)
-        grain = floats[0].grain if floats else own
-        if grain != own and (found is None or found.equal < 1.0):
-            other = _fit(candidate, held, grain, grain)
+        effective_dtype = floats[0].effective_dtype if floats else own
+        if effective_dtype != own and (found is None or found.equal < 1.0):
+            other = _fit(candidate, held, effective_dtype, effective_dtype)
             if other is not None and (found is None or other.unexplained < found.unexplained):
                 found = other
         return found
@@ -256,7 +250,7 @@ def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
 
 def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
     made = make(candidate, dtype)
-    return None if made is None else fit_table(candidate, made, held, unit, candidate.change)
+    return None if made is None else fit_table(candidate, made, held, unit)
 
 
 def fit_table(
@@ -276,13 +270,13 @@ def fit_table(
                 return None
             pairs = _values(lines, other)
             if change is not None:
-                pairs = ((start, mine, change(other.name, values, start)) for start, mine, values in pairs)
+                pairs = ((start, actual, change(other.name, values, start)) for start, actual, values in pairs)
         elif index is not None and lines.dtype in GRIDS:
             pairs = _pattern(lines, index)
         else:
             continue
-        for start, mine, expected in pairs:
-            one.add(start, mine, expected, unit, candidate)
+        for start, actual, expected in pairs:
+            one.add(start, actual, expected, unit, candidate)
             if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * max(one.count, lines.count * lines.width / 2):
                 return None
         if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * one.count:
@@ -300,63 +294,65 @@ def fit_table(
                tally.residual, tuple(arrays))  # fmt: skip
 
 
-def _likely(mine: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
-    """Whether some blocks of lines, spread over the array, fit so well that all values are worth comparing."""
-    if mine.count * mine.width <= BLOCK_VALUES:
+def _likely(actual: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
+    """Whether some blocks of lines, spread over the array, fit so well that all values should be compared."""
+    if actual.count * actual.width <= BLOCK_VALUES:
         return True
-    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * mine.width)), Tally()
+    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * actual.width)), Tally()
     for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
         values = other.read(start, start + some)
         values = values if change is None else change(other.name, values, start)
-        tally.add(start, mine.read(start, start + some), values, unit, candidate)
+        tally.add(start, actual.read(start, start + some), values, unit, candidate)
     return tally.unexplained <= (1 - MIN_SHARE_EXPLAINED) * tally.count
 
 
-def _matches(mine: Lines, other: Lines) -> bool:
+def _matches(actual: Lines, other: Lines) -> bool:
     """Whether an array has the expected shape, or holds copies of it along a leading axis."""
-    if mine.shape == other.shape or (mine.count == other.count and mine.width == other.width > 1):
+    if actual.shape == other.shape or (actual.count == other.count and actual.width == other.width > 1):
         return True
     tail = other.shape[1:]
-    repeated = len(mine.shape) == len(other.shape) > 1 and mine.shape[1:] == tail and mine.shape[0] > other.shape[0]
-    batched = len(mine.shape) == len(other.shape) + 1 and mine.shape[1:] == other.shape and len(other.shape) > 1
-    lost = mine.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other.array.shape[:-1]
-    return batched or lost or (repeated and mine.shape[0] % other.shape[0] == 0)
+    repeated = (
+        len(actual.shape) == len(other.shape) > 1 and actual.shape[1:] == tail and actual.shape[0] > other.shape[0]
+    )
+    batched = len(actual.shape) == len(other.shape) + 1 and actual.shape[1:] == other.shape and len(other.shape) > 1
+    lost = actual.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other.array.shape[:-1]
+    return batched or lost or (repeated and actual.shape[0] % other.shape[0] == 0)
 
 
-def _values(mine: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    if mine.count == other.count:
-        for start, values in mine.blocks():
+def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
+    if actual.count == other.count:
+        for start, values in actual.blocks():
             yield start, values, other.read(start, start + len(values))
         return
-    step = max(1, BLOCK_VALUES // max(1, mine.width))
-    for copy in range(0, mine.count, other.count):
+    step = max(1, BLOCK_VALUES // max(1, actual.width))
+    for copy in range(0, actual.count, other.count):
         for start in range(0, other.count, step):
             stop = min(other.count, start + step)
-            yield copy + start, mine.read(copy + start, copy + stop), other.read(start, stop)
+            yield copy + start, actual.read(copy + start, copy + stop), other.read(start, stop)
 
 
-def _pattern(mine: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
+def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
     """Yield trained values beside the commonest of the values that have their index, head by head; hidden ones fit."""
     entries = index.read(0, index.count).astype(np.int64)
     entries -= entries.min()
-    seen = np.flatnonzero(~np.isneginf(mine.read(0, index.count)))
+    seen = np.flatnonzero(~np.isneginf(actual.read(0, index.count)))
     flat = entries.reshape(-1)[seen]
     order, counts = np.argsort(flat, kind="stable"), np.bincount(flat, minlength=int(entries.max()) + 1)
     first = np.cumsum(counts) - counts
     three = [first + (share * np.maximum(counts - 1, 0)).astype(int) for share in (0.0, 0.5, 1.0)]
     shown = seen[order[np.minimum(three, len(order) - 1)]]
-    for start in range(0, mine.count, index.count):
-        values = mine.read(start, start + index.count)
-        told = np.sort(values.reshape(-1)[shown], axis=0)[1]  # the middle one of three
-        yield start, values, np.where(np.isneginf(values), values, told[entries])
+    for start in range(0, actual.count, index.count):
+        values = actual.read(start, start + index.count)
+        middle = np.sort(values.reshape(-1)[shown], axis=0)[1]  # the middle one of three
+        yield start, values, np.where(np.isneginf(values), values, middle[entries])
 
 
 def better(found: Fit, best: Fit | None) -> bool:
     """Whether a fit explains more than another, or as much from a more exact calculation."""
     if best is None:
         return True
-    mine, other = (
+    actual, other = (
         (round(f.explained, 4), f.equal == 1.0, not f.candidate.doubts, -f.max_ulp, -f.candidate.fitted)
         for f in (found, best)
     )
-    return mine > other
+    return actual > other

@@ -28,13 +28,13 @@ Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
 MIN_SHARE_EXPLAINED = 0.998
-"""Share of the values that a description must give back to be said; spoiled values may be left."""
+"""Share of the values that a description must give back to be said; corrupted values may be left."""
 MAX_DIGITS = 4
 """Digits of a coordinate that a finding says as a number that somebody chose."""
 MAX_GAP = 6
 """Roundings by which a value may differ from its description: those of angles and frequencies add to its own."""
 SAMPLE_ROWS = 512
-"""Rows by which pairs are told apart."""
+"""Rows by which pairs are distinguished."""
 STILL, LINE = -1, 99
 """What pairs follow that do not move, or the number of the row."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
@@ -127,8 +127,8 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
     found = []
-    turned = "x".join(reversed(expected.get("grid", "").split("x")))
-    if {"grid", "axis-order"} <= differ.keys() and actual["grid"] == turned:
+    other_order = "x".join(reversed(expected.get("grid", "").split("x")))
+    if {"grid", "axis-order"} <= differ.keys() and actual["grid"] == other_order:
         del differ["grid"], differ["axis-order"]
         found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
     for key, (have, want) in differ.items():
@@ -228,10 +228,12 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
         follows[a] = min(found, key=lambda b: len(found[b]))
         if found[follows[a]]:
             starts.setdefault(found[follows[a]], []).append(a)
-    told = _exchanged(follows, moving, names, expected)
+    findings = _exchanged(follows, moving, names, expected)
     for text, where in starts.items():
-        told.append(Finding("first", text if len(where) >= len(moving) else f"{text} on the axis {names[where[0]]}"))
-    return told
+        findings.append(
+            Finding("first", text if len(where) >= len(moving) else f"{text} on the axis {names[where[0]]}")
+        )
+    return findings
 
 
 def _near(z: Complex, angles: Floats, dtype: str) -> bool:

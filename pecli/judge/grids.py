@@ -32,7 +32,7 @@ MAX_ODD = 8
 PLAIN = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.95
-"""Share of the sampled values that a name must explain to be kept; a few rows may be spoiled."""
+"""Share of the sampled values that a name must explain to be kept; a few rows may be corrupted."""
 SAMPLE_VALUES = 1 << 19
 """Values of each plane by which a name is tried."""
 ROUNDINGS = 8
@@ -183,7 +183,13 @@ def identify_grid(table: Tabular) -> Identification | None:
             said = _verdict(names) if names else None
             if said is not None:
                 return said
-        return None if grid is None else Identification(None, "unknown", measured=tuple(measured_words(grid)))
+        known = (
+            grid is not None
+            and grid.axes.sides
+            and len(grid.axes.axes) > 1
+            and np.isfinite([axis.origin for axis in grid.axes.axes]).all()
+        )
+        return Identification(None, "unknown", measured=tuple(measured_words(grid))) if grid and known else None
 
 
 def names_of(grid: Grid) -> list[GridName]:

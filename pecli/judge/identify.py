@@ -9,14 +9,15 @@ import numpy as np
 
 from pecli.judge.arithmetic import LOW_TYPES
 from pecli.judge.biases import identify_bias
-from pecli.judge.description import Identification
+from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
-from pecli.judge.planes import Floats, Plane, exchanged, planes_of, sample_rows
+from pecli.judge.planes import Floats, Plane, exchanged, planes_of
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import (
     Measured,
     WaveName,
     by_rows,
+    follows_waves,
     lone_readings,
     magnitude_of,
     measured_readings,
@@ -24,7 +25,7 @@ from pecli.judge.waves import (
     names_of,
     wave_groups,
 )
-from pecli.judge.whole import Tally, numbered, places, recipe_of, tally
+from pecli.judge.whole import Tally, places, recipe_of, tally
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Tabular
@@ -34,6 +35,8 @@ MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
 MIN_REFIT = 0.9
 """Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
+MIN_EXPLAINED_NEAREST = 0.5
+"""Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near."""
 MAX_FITTED = 9.0
 """Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
@@ -91,10 +94,12 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
-            of_pairs |= found is not None and is_large(table) and found.measured[0].startswith(PAIRS)
+            of_pairs |= (
+                found is not None and is_large(table) and any(said.startswith(PAIRS) for said in found.measured[:1])
+            )
             if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
                 break  # cosines and sines are no bias
-        return unknown or replace(NONE, measured=statistics_of(table))
+        return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
 
 def _holds_vectors_only(table: Tabular) -> bool:
@@ -134,42 +139,22 @@ def is_masked(table: Tabular) -> bool:
     return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
-def statistics_of(table: Tabular) -> tuple[str, ...]:
-    """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
-    said = []
-    for array in table.arrays[:3]:
-        if not array.bytes:
-            continue
-        plane = planes_of(table, array)[0]
-        values = plane.at(sample_rows(plane.rows, plane.width))
-        finite = values[np.isfinite(values)]
-        if not finite.size:
-            continue
-        text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
-        text += f"deviation {finite.std():.3g}"
-        blank = np.flatnonzero((values == 0).all(axis=1))
-        if 0 < len(blank) < len(values):
-            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
-        said.append(text)
-    return tuple(said)
-
-
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
     """Return what a table of waves on one axis is; None where no reading of it shows waves."""
     planes = [
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
     unknown: Identification | None = None
-    for turned in (True, False) if is_wide(table) else (False, True):
+    for transposed in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
-            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if turned else group
-            if turned and (len(group) > 1 or not read or read[0].rows < 2):
+            read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
+            if transposed and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
             found = _of_group(read, stated)
             if found is not None and found.recipe is not None:
-                note = ("rows and columns are exchanged",) if turned else ()
+                note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
-            unknown = unknown if turned else unknown or found
+            unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
 
 
@@ -194,7 +179,7 @@ def _of_group(group: tuple[Plane, ...], stated: Floats | None) -> Identification
         found = _judged(names, measured) if names else _measured_only(measured, None)
         if found.recipe is not None:
             return found
-        unknown = unknown or found
+        unknown = unknown if unknown and unknown.measured else found
     if waiting:
         waiting.sort(key=merit)
         return _judged(waiting, waiting[0].measured)
@@ -207,7 +192,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
     found = tally(best)
     if found.unexplained and found.explained > MIN_REFIT:
         best, found = refitted(best, found)
-    if found.explained < MIN_EXPLAINED or best.named.listed:
+    if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     return described(best, found, names)
 
@@ -297,16 +282,13 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
     """Return an honest unknown with what was measured."""
     reading, pairs = measured.reading, measured.pairs
+    if explained < MIN_REFIT and not follows_waves(measured):
+        return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         said += f", magnitude {pairs.magnitude:.4g}"
-    if nearest is not None and nearest.named.listed:
-        factors = nearest.named.keys["short-factor"].split("+")
-        listed = f"{', '.join(factors[:3])} .. {factors[-1]}"
-        base = nearest.named.keys.get("base", "10000")
-        said += f"; base {base} over a factor for each pair, as LongRoPE has: {listed}"
-    elif nearest is None:
+    if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         said += "; the frequencies follow no known rule"
     else:
         said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"

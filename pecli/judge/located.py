@@ -32,7 +32,7 @@ Values = Callable[[Floats], Floats]
 BLOCK_VALUES = 1 << 17  # values read at once: 1 MiB in float64
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
-KEY_VALUES = 1 << 22  # values by which rows are told from each other
+KEY_VALUES = 1 << 22  # values by which rows are distinguished
 MAX_KEYS = 64  # columns among them, evenly spread
 MAX_APART = 64  # rows between two wanted ones that are read with them
 MAX_HELD = 1 << 24  # values of a table in memory whose rows are read in another order
@@ -113,44 +113,44 @@ def rows_at(array: Rows, rows: Integers) -> Floats:
 class ArrayPair:
     """An array and the expected one; values within `near` of the expected ones are these."""
 
-    mine: Rows
-    theirs: Rows
+    actual: Rows
+    expected: Rows
     near: float = 0.0
 
     @property
     def name(self) -> str:
         """What to call it."""
-        return self.mine.name or self.theirs.name
+        return self.actual.name or self.expected.name
 
     @cached_property
     def same_shape(self) -> bool:
         """Whether the rows and columns of both number the same places."""
-        return (count_of(self.mine), self.width) == (count_of(self.theirs), width_of(self.theirs))
+        return (count_of(self.actual), self.width) == (count_of(self.expected), width_of(self.expected))
 
     @cached_property
     def width(self) -> int:
         """Real numbers of a row."""
-        return width_of(self.mine)
+        return width_of(self.actual)
 
     @cached_property
     def sides(self) -> tuple[int, ...]:
         """Length of each axis, all columns being one."""
-        return (*(self.mine.shape[: self.mine.lead] or (1,)), self.width)
+        return (*(self.actual.shape[: self.actual.lead] or (1,)), self.width)
 
     @cached_property
     def places(self) -> Integers:
         """Rows of the sample, which both have."""
-        return sample_rows(min(count_of(self.mine), count_of(self.theirs)), self.width)
+        return sample_rows(min(count_of(self.actual), count_of(self.expected)), self.width)
 
     @cached_property
     def sample(self) -> tuple[Floats, Floats]:
         """The values of the sample, at hand and expected."""
-        return rows_at(self.mine, self.places), self.as_stored(rows_at(self.theirs, self.places))
+        return rows_at(self.actual, self.places), self.as_stored(rows_at(self.expected, self.places))
 
     @cached_property
     def stored(self) -> str:
         """Real type of the values at hand; empty where they are whole numbers."""
-        return real_type(self.mine.dtype) if self.mine.dtype in FLOATS else ""
+        return real_type(self.actual.dtype) if self.actual.dtype in FLOATS else ""
 
     @cached_property
     def scale(self) -> float:
@@ -160,41 +160,47 @@ class ArrayPair:
 
     def within(self, how: str) -> float:
         """Return how near a value of the stored or the effective type is to the expected one, or one with noise."""
-        if not self.stored:
+        if not self.stored or how == "exact":
             return 0.0
-        mine = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
-        theirs = real_type(self.theirs.dtype) if self.theirs.dtype in FLOATS else "float64"
-        near = MAX_ULP * 2 * max(EPSILON[mine], EPSILON[theirs], 0 if how == "stored" else DOUBLE)
+        actual = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
+        expected = real_type(self.expected.dtype) if self.expected.dtype in FLOATS else "float64"
+        near = MAX_ULP * 2 * max(EPSILON[actual], EPSILON[expected], 0 if how == "stored" else DOUBLE)
         return max(near, MAX_NOISE if how == "noise" else 0.0) * self.scale
 
     @cached_property
     def _held(self) -> NDArray[Any]:
         """The expected rows as they are stored, in memory."""
-        return np.asarray(self.theirs.read(0, count_of(self.theirs))).reshape(count_of(self.theirs), -1)
+        return np.asarray(self.expected.read(0, count_of(self.expected))).reshape(count_of(self.expected), -1)
 
-    def expected(self, rows: Integers) -> Floats:
+    def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of those at hand."""
         if rows is self.places:
             return self.sample[1]
-        apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.theirs) * width_of(self.theirs) <= MAX_HELD
+        apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.expected) * width_of(self.expected) <= MAX_HELD
         if small and np.count_nonzero(apart) > max(MAX_APART, len(rows) // 4) and (rows >= 0).all():
-            return self.as_stored(_numbers(self.theirs, self._held[rows]))
-        return self.as_stored(rows_at(self.theirs, rows))
+            return self.as_stored(_numbers(self.expected, self._held[rows]))
+        return self.as_stored(rows_at(self.expected, rows))
 
     def as_stored(self, values: Floats) -> Floats:
         """Return values rounded to the stored type of those at hand."""
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
+    def _overviews(self) -> dict[float, Differences]:
+        return {}
+
+    @property
     def overview(self) -> Differences:
         """What differs with nothing changed."""
-        return differences(self, NOTHING, math.inf)
+        if self.near not in self._overviews:
+            self._overviews[self.near] = differences(self, NOTHING, math.inf)
+        return self._overviews[self.near]
 
     @property
     def most(self) -> float:
         """How many values a change may leave to be counted."""
-        most = MAX_REST_SHARE * count_of(self.mine) * self.width
-        differing = self.overview.counts[self.overview.rows > self.near].sum() if self.same_shape else math.inf
+        most = MAX_REST_SHARE * count_of(self.actual) * self.width
+        differing = self.overview.beyond if self.same_shape else math.inf
         return float(min(most, MAX_REST_OF_DIFFERING * differing))
 
     @property
@@ -208,7 +214,7 @@ class ArrayPair:
 
     def keys(self, columns: Integers, side: int) -> Floats:
         """Return some columns of all rows, at hand or expected, as shares of the largest value."""
-        at, array = (columns.tobytes(), side), (self.mine, self.theirs)[side]
+        at, array = (columns.tobytes(), side), (self.actual, self.expected)[side]
         if at not in self._keys:
             step, count = max(1, BLOCK_VALUES // max(1, self.width)), count_of(array)
             reads = ordered_map(lambda k: floats(array, k, min(k + step, count))[:, columns], range(0, count, step))
@@ -217,18 +223,18 @@ class ArrayPair:
 
     def word(self, axis: int) -> str:
         """Return what an axis numbers; a bias (heads, q, k) whose axes have no names is square."""
-        array, shape = self.theirs, self.theirs.shape
-        if axis == self.mine.lead:
+        array, shape = self.expected, self.expected.shape
+        if axis == self.actual.lead:
             return "column"
-        named = array.axes[axis] if len(array.axes) == len(self.mine.shape) else ""
-        if named in ("head", "batch") or axis == self.mine.lead - 1:
+        named = array.axes[axis] if len(array.axes) == len(self.actual.shape) else ""
+        if named in ("head", "batch") or axis == self.actual.lead - 1:
             return named if named in ("head", "batch") else "row"
         square = len(shape) == 3 and shape[1] == shape[2]
         return "head" if square else "block" if axis == 0 else f"axis-{axis} block"
 
     def at(self, row: int, column: int) -> str:
         """Return a place as it is written: cos[300, 7]."""
-        shape, width = self.mine.shape, self.width // (2 if self.mine.dtype in REAL else 1)
+        shape, width = self.actual.shape, self.width // (2 if self.actual.dtype in REAL else 1)
         index = np.unravel_index(row * width + column * width // self.width, shape or (1,))
         return f"{self.name}[{', '.join(map(str, map(int, index)))}]"
 
@@ -262,7 +268,7 @@ class RowChange:
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
         """Return what some rows of an array become."""
         source = self.sources.get(pair, pair)
-        values = source.expected(rows if self.order is None else self.order[rows])
+        values = source.expected_rows(rows if self.order is None else self.order[rows])
         if self.columns is not None:
             values = values[:, np.maximum(self.columns, 0)]
             values[:, self.columns < 0] = np.where(self.columns == ZERO, 0.0, np.nan)[self.columns < 0]
@@ -290,15 +296,18 @@ class Differences:
         The largest departure of each.
     counts : (n,) int64
         Unequal values of each row.
+    rounding, rounding_units : float
+        The largest departure of the other values, absolute and in units in the last place.
     values : list
-        Row, column, value and expected value of the first few.
+        Row, column, value and expected value of the first few that are beyond, or of the first few if none is.
     """
 
     rows: Floats
     columns: Floats
     counts: Integers
     beyond: int = 0
-    most_units: float = 0.0
+    rounding: float = 0.0
+    rounding_units: float = 0.0
     worst: tuple[int, int] = (0, 0)
     values: list[tuple[int, int, float, float]] = field(default_factory=list)
 
@@ -322,7 +331,7 @@ class Differences:
 
 def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
-    count = min(count_of(pair.mine), count_of(pair.theirs)) if change.order is None else len(change.order)
+    count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
     step = max(1, BLOCK_VALUES // pair.width)
     starts = range(0, count, step)
@@ -338,7 +347,8 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
         found.beyond += part.beyond
         more = part.values[: MAX_SINGLE - len(found.values)]
         found.values += [(start + row, column, here, there) for row, column, here, there in more]
-        found.most_units = max(found.most_units, part.most_units)
+        found.rounding = max(found.rounding, part.rounding)
+        found.rounding_units = max(found.rounding_units, part.rounding_units)
         if found.beyond > most:
             break
     return found
@@ -348,21 +358,23 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
     """Compare some rows; None where all are equal."""
     places = np.arange(start, stop)
     with np.errstate(all="ignore"):
-        mine, made = floats(pair.mine, start, stop), change.made(pair, places)
-        off = gaps(mine, made)
+        actual, made = floats(pair.actual, start, stop), change.made(pair, places)
+        off = gaps(actual, made)
         if change.order is not None:
             off[change.order[places] == UNKNOWN] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
-        flat = np.flatnonzero(off)
-        first = [divmod(at, pair.width) for at in flat[:MAX_SINGLE].tolist()]
-        values = [(row, column, float(mine[row, column]), float(made[row, column])) for row, column in first]
+        flat, far = np.flatnonzero(off), np.flatnonzero(off > pair.near)
+        first = [divmod(at, pair.width) for at in (far if len(far) else flat)[:MAX_SINGLE].tolist()]
+        values = [(row, column, float(actual[row, column]), float(made[row, column])) for row, column in first]
         found = Differences(off.max(axis=1), columns, np.count_nonzero(off, axis=1), values=values)
         found.worst = divmod(int(off.argmax()), pair.width)
-        found.beyond = int(np.count_nonzero(off > pair.near))
-        if pair.stored and change is not NOTHING:
-            found.most_units = float((off.ravel()[flat] / unit(made.ravel()[flat], pair.stored)).max())
+        found.beyond = len(far)
+        close = flat[off.ravel()[flat] <= pair.near]
+        found.rounding = float(off.ravel()[close].max(initial=0.0))
+        if pair.stored and len(close):
+            found.rounding_units = float((off.ravel()[close] / unit(made.ravel()[close], pair.stored)).max())
         return found
 
 
@@ -392,25 +404,34 @@ def _views(given: Any) -> Sequence[Rows]:
 
 def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding]:
     """Return the findings of all arrays together; where these have nothing in common, of each by itself."""
-    if len({array.dtype in REAL for pair in differing for array in (pair.mine, pair.theirs)}) > 1:
+    if len({array.dtype in REAL for pair in differing for array in (pair.actual, pair.expected)}) > 1:
         return [place(pair) for pair in differing]
-    if all(pair.same_shape for pair in differing):
-        count = sum(pair.overview.unequal for pair in differing)
-        if count <= max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(p.mine.shape) for p in differing))):
-            return [_one(pair, *value) for pair in differing for value in pair.overview.values]
+    few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
     tried = list[list[float]]()
-    for how in ("stored", "effective", "noise"):
+    for how in ("exact", "stored", "effective", "noise"):
         nears = [pair.within(how) for pair in differing]
         for pair, near in zip(differing, nears, strict=True):
             pair.near = near
-        found = _explained(pairs, differing, loose=how == "noise") if nears not in tried else []
+        if nears in tried:
+            continue
+        tried += [nears] if how != "exact" else []
+        if all(pair.same_shape for pair in differing) and _single_values(differing, few):
+            return [finding for pair in differing for finding in _remainder(pair, pair.overview)]
+        found = _explained(pairs, differing, loose=how == "noise") if how != "exact" else []
         if found:
             return found
-        tried.append(nears)
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
         return [finding for findings in own for finding in findings]
     return [place(pair) for pair in differing]
+
+
+def _single_values(differing: list[ArrayPair], few: float) -> bool:
+    """Whether a few values differ, and by much more than the rounding of all others."""
+    seen = [pair.overview for pair in differing]
+    least = min((abs(have - want) for one in seen for _, _, have, want in one.values[: one.beyond]), default=0.0)
+    clear = not least <= MIN_CONTRAST * max(one.rounding for one in seen)  # NaN is
+    return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
 def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
@@ -428,7 +449,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
         said = change.text if alone else f"{' and '.join(names)}: {change.text}"
-        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _rest(pair, rest)]
+        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
         least, best = left, [Finding(change.kind, said), *remainder]
         if not left:
             break
@@ -437,33 +458,38 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
     """Tell whether a change explains most of the sample."""
-    places, mine = pair.places, pair.sample[0]
+    places, actual = pair.places, pair.sample[0]
     if change.order is not None:
         places = places[places < len(change.order)][::8]
         places = places[change.order[places] != UNKNOWN]
-        mine = rows_at(pair.mine, places)
+        actual = rows_at(pair.actual, places)
     made = change.made(pair, places)
-    if mine.shape != made.shape:
+    if actual.shape != made.shape:
         return False
     # twice the share that may be left in all: the sample is not the whole
-    return bool(np.count_nonzero(gaps(mine, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
+    return bool(np.count_nonzero(gaps(actual, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
 
 
-def _rest(pair: ArrayPair, left: Differences) -> list[Finding]:
-    """Count and locate what a change leaves."""
-    if not left.unequal:
-        return []
-    if left.beyond and left.unequal <= MAX_SINGLE:
-        return [_one(pair, *value) for value in left.values]
+def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
+    """List or count the values that a change leaves, and say how large the rounding of the others is."""
+    found = list[Finding]()
     name = f"{pair.name}: " if pair.name else ""
-    if left.beyond:
+    if 0 < left.beyond <= MAX_SINGLE:
+        found += [_one(pair, *value) for value in left.values]
+    elif left.beyond:
         size = "" if math.isinf(left.largest) else f", by at most {figure(left.largest, 2)}"
         where = f"in {_region(pair, left)}{size}"
-        return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
-    ulp = math.ceil(left.most_units - 0.5)
-    size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.largest, 2)
-    values = "one value differs" if left.unequal == 1 else f"{left.unequal:,} values differ"
-    return [Finding("rounding", f"{name}{values} from that by at most {size}")]
+        found.append(Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}"))
+    others = left.unequal - left.beyond
+    if others and left.beyond <= MAX_SINGLE:
+        ulp = math.ceil(left.rounding_units - 0.5)
+        size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.rounding, 2)
+        more = " other" if found else ""
+        values = f"one{more} value differs" if others == 1 else f"{others:,}{more} values differ"
+        found.append(
+            Finding("rounding", f"{name}{values} from {'the expected ones' if found else 'that'} by at most {size}")
+        )
+    return found
 
 
 def _one(pair: ArrayPair, row: int, column: int, here: float, there: float) -> Finding:
@@ -479,7 +505,7 @@ def place(pair: ArrayPair) -> Finding:
     """Say where an array differs and by how much, where nothing explains it."""
     name = f"{pair.name} " if pair.name else ""
     if not pair.same_shape:
-        return Finding("place", f"{name}has the shape {pair.mine.shape} where {pair.theirs.shape} was expected")
+        return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
@@ -552,21 +578,24 @@ def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
 
 def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: str) -> Changes:
     """Yield the functions of the values, of whole arrays or of a region of each, that a part of the sample allows."""
-    mine, theirs = list[Floats](), list[Floats]()
+    actual, expected = list[Floats](), list[Floats]()
     for pair, mask in zip(differing, masks, strict=True):
         rows, (here, there) = pair.places, pair.sample
         if mask is not None:  # the rows that differ, which the sample may not have
             rows = np.flatnonzero(pair.overview.rows > pair.near)
             rows = np.unique(np.concatenate([rows[:FIT_ROWS], rows[-FIT_ROWS:]]))
-            here, there = rows_at(pair.mine, rows), pair.expected(rows)
+            here, there = rows_at(pair.actual, rows), pair.expected_rows(rows)
         inside = np.ones(here.shape, np.bool_) if mask is None else mask(rows)
-        mine.append(here[inside])
-        theirs.append(there[inside])
-    y, x = np.concatenate(mine), np.concatenate(theirs)
+        actual.append(here[inside])
+        expected.append(there[inside])
+    y, x = np.concatenate(actual), np.concatenate(expected)
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
     for kind, text, function in _candidates(y, x, near, differing[0].stored):
-        off = gaps(differing[0].as_stored(function(x)), y)
+        made = function(x)
+        if kind not in ("constant", "rounded") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
+            continue  # another constant would explain as much
+        off = gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
             yield RowChange(kind, text.format(where), function, masks=regions)
@@ -649,7 +678,7 @@ def _short(value: float, near: float) -> float:
 def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
     """Yield arrays that hold the values of others."""
     for one, other in permutations(pairs, 2):
-        if one not in differing or one.mine.shape != other.theirs.shape:
+        if one not in differing or one.actual.shape != other.expected.shape:
             continue
         if len(differing) == 1:
             yield RowChange("same", f"{one.name} holds the values of {other.name}", sources={one: other})
@@ -658,22 +687,22 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
             yield RowChange("exchanged", f"{one.name} and {other.name} are exchanged", sources=both)
 
 
-def _matched(mine: Floats, theirs: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
+def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield what the order of rows may be called, if most of them are among the expected ones."""
-    found = match(mine, theirs, near)
+    found = match(actual, expected, near)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
-        yield from descriptions(found, len(theirs), word)
+        yield from descriptions(found, len(expected), word)
 
 
 def _columns(differing: list[ArrayPair], near: float) -> Changes:
     """Yield other signs and orders of the columns, which all arrays that differ share."""
     pair = differing[0]
-    width, count, k = pair.width, width_of(pair.theirs), np.arange(pair.width)
-    if any((p.width, width_of(p.theirs)) != (width, count) for p in differing) or width < 2:
+    width, count, k = pair.width, width_of(pair.expected), np.arange(pair.width)
+    if any((p.width, width_of(p.expected)) != (width, count) for p in differing) or width < 2:
         return
-    if any(count_of(p.mine) != count_of(p.theirs) for p in differing):
+    if any(count_of(p.actual) != count_of(p.expected) for p in differing):
         return
-    parts = pair.mine.dtype in REAL
+    parts = pair.actual.dtype in REAL
     if width == count and width % 2 == 0:
         half, odd = width // 2, k % 2 == 1
         for text, negated in (
@@ -693,9 +722,9 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
             yield RowChange("columns", text, columns=order)
     if parts:
         return
-    mine, theirs = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
-    keys = _spread(theirs, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
-    for text, order in _matched(mine[:, keys], theirs[:, keys], near, "column"):
+    actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
+    keys = _spread(expected, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
+    for text, order in _matched(actual[:, keys], expected[:, keys], near, "column"):
         yield RowChange("columns", text, columns=order)
 
 
@@ -709,15 +738,17 @@ def _spread(values: Floats, count: int) -> Integers:
 def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     """Yield other orders of the rows, the heads or the batches, which all arrays that differ share."""
     first = differing[0]
-    sides, others = (array.shape[: array.lead] for array in (first.mine, first.theirs))
+    sides, others = (array.shape[: array.lead] for array in (first.actual, first.expected))
     if first.same_shape:
         sides = others = others if len(others) > len(sides) else sides
     n, count = math.prod(sides), math.prod(others)
-    alike = all((count_of(p.mine), count_of(p.theirs), p.width) == (n, count, width_of(p.theirs)) for p in differing)
+    alike = all(
+        (count_of(p.actual), count_of(p.expected), p.width) == (n, count, width_of(p.expected)) for p in differing
+    )
     if not alike or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
         return
     each = max(1, min(MAX_KEYS, KEY_VALUES // max(n, count)) // len(differing))
-    mine, theirs = (
+    actual, expected = (
         np.concatenate([pair.keys(_spread(pair.sample[1], each), side) for pair in differing], axis=1)
         for side in (0, 1)
     )
@@ -725,7 +756,7 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
         if sides[:axis] + sides[axis + 1 :] != others[:axis] + others[axis + 1 :]:
             continue
         a, b = (np.moveaxis(values.reshape(*shape, -1), axis, 0).reshape(shape[axis], -1)
-                for values, shape in ((mine, sides), (theirs, others)))  # fmt: skip
+                for values, shape in ((actual, sides), (expected, others)))  # fmt: skip
         keys = _spread(b, MAX_KEYS * 4 if len(sides) > 1 else MAX_KEYS)
         apart = np.abs(np.diff(b[:, keys], axis=0)).max(axis=1)
         if loose and apart.size and np.median(apart) < MIN_APART * near:  # one row could be called another
@@ -738,9 +769,9 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
 
 def _other_axes(differing: list[ArrayPair]) -> Changes:
     """Yield exchanged axes, and a reshape in the place of a transposition."""
-    shape, own = differing[0].theirs.shape, differing[0].mine.shape
+    shape, own = differing[0].expected.shape, differing[0].actual.shape
     size, plain = math.prod(shape), tuple(range(len(shape)))
-    same = all((pair.mine.shape, pair.theirs.shape) == (own, shape) for pair in differing)
+    same = all((pair.actual.shape, pair.expected.shape) == (own, shape) for pair in differing)
     if not same or size != math.prod(own) or size > MAX_EXCHANGED or len(shape) > 4:
         return
     for axes in permutations(plain):
@@ -751,6 +782,8 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
             text = f"reshaped: {shape} is expected, the values are in the same order"
         elif own == tuple(shape[axis] for axis in axes):
             text = "transposed" if len(shape) == 2 else f"the axes are in the order {order}"
+            if all(len(np.unique(pair.sample[1])) == 2 for pair in differing):
+                text += ", or the mask is on the other side of the diagonal"
         else:
             stand = f": the expected values stand in the order of the axes {order}" if len(shape) > 2 else ""
             text = f"reshaped instead of transposed{stand}"
@@ -758,15 +791,15 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
 
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
-    whole = floats(pair.theirs, 0, count_of(pair.theirs)).reshape(*pair.theirs.shape, -1)
-    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.mine), pair.width)
-    made = ComputedRows(pair.name, pair.mine.shape, pair.mine.dtype, lambda a, b: rows[a:b], pair.mine.lead)
-    return replace(pair, theirs=made)
+    whole = floats(pair.expected, 0, count_of(pair.expected)).reshape(*pair.expected.shape, -1)
+    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width)
+    made = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
+    return replace(pair, expected=made)
 
 
 def _cropped(differing: list[ArrayPair]) -> Changes:
     """Yield a part of the expected arrays, from their beginning or to their end along each axis."""
-    (small, large, lead), *others = {(pair.mine.shape, pair.theirs.shape, pair.mine.lead) for pair in differing}
+    (small, large, lead), *others = {(pair.actual.shape, pair.expected.shape, pair.actual.lead) for pair in differing}
     within = len(small) == len(large) and all(a <= b for a, b in zip(small, large, strict=True))
     if others or not within or not 0 < lead <= len(small) <= lead + 1:
         return

@@ -23,6 +23,7 @@ MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each 
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
+MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
 
 
@@ -40,21 +41,21 @@ class OrderRun(NamedTuple):
         return self.last - self.first + 1
 
 
-def match(mine: Floats, theirs: Floats, near: float) -> Integers:
+def match(actual: Floats, expected: Floats, near: float) -> Integers:
     """Return which expected row stands at each place, by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
     Its own row is preferred, then the runs that a search finds, then the row whose values have the nearest sum.
     """
-    n, m = len(mine), len(theirs)
-    mine, theirs = np.ascontiguousarray(mine), np.asfortranarray(theirs)
-    most_bad = int(MAX_BAD_SHARE * mine.shape[1])
-    blank = np.where((mine == 0).all(axis=1), ZERO, np.where(np.isnan(mine).all(axis=1), NAN, UNKNOWN))
+    n, m = len(actual), len(expected)
+    actual, expected = np.ascontiguousarray(actual), np.asfortranarray(expected)
+    most_bad = int(MAX_BAD_SHARE * actual.shape[1])
+    blank = np.where((actual == 0).all(axis=1), ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
     found = blank.copy()
 
     def like(places: Integers, rows: Integers) -> NDArray[np.bool_]:
         """Tell which places hold these expected rows."""
         inside = (rows >= 0) & (rows < m)
-        off = gaps(mine[places], theirs[np.where(inside, rows, 0)])
+        off = gaps(actual[places], expected[np.where(inside, rows, 0)])
         return np.asarray(inside & (np.count_nonzero(~(off <= near), axis=1) <= most_bad))
 
     def reach(first: int, target: int, step: int) -> int:
@@ -80,18 +81,18 @@ def match(mine: Floats, theirs: Floats, near: float) -> Integers:
             place += 1
             continue
         searches += 1
-        target = _nearest(mine[place], theirs, near, most_bad, likely)
+        target = _nearest(actual[place], expected, near, most_bad, likely)
         if target is None:
             place += 1
             continue
-        after = _nearest(mine[place + 1], theirs, near, most_bad, target + 1) if place + 1 < n else None
+        after = _nearest(actual[place + 1], expected, near, most_bad, target + 1) if place + 1 < n else None
         length, step = max((reach(place, target, s), s) for s in {1, 0 if after is None else after - target})
         found[place : place + length] = target + step * np.arange(length)
         place += length
     rest = np.arange(place, n)
     found[rest] = np.where(like(rest, rest), rest, found[rest])
     rest = rest[found[rest] == UNKNOWN]
-    rows = _by_sum(mine[rest], theirs)
+    rows = _by_sum(actual[rest], expected)
     found[rest] = np.where(like(rest, rows), rows, UNKNOWN)
     return found
 
@@ -106,26 +107,30 @@ def gaps(a: Floats, b: Floats) -> Floats:
     return off
 
 
-def _by_sum(mine: Floats, theirs: Floats) -> Integers:
+def _by_sum(actual: Floats, expected: Floats) -> Integers:
     """Return for each row the expected one whose weighted sum of values is nearest."""
-    weights = np.cos(np.arange(mine.shape[1]) ** 2)  # of no relation to the columns
-    here, there = mine @ weights, theirs @ weights
+    weights = np.cos(np.arange(actual.shape[1]) ** 2)  # of no relation to the columns
+    here, there = actual @ weights, expected @ weights
     order = np.argsort(there, kind="stable")
-    at = np.clip(np.searchsorted(there[order], here), 1, len(order) - 1) if len(order) > 1 else np.zeros(len(mine), int)
+    at = (
+        np.clip(np.searchsorted(there[order], here), 1, len(order) - 1)
+        if len(order) > 1
+        else np.zeros(len(actual), int)
+    )
     below = np.abs(here - there[order[at - 1]]) < np.abs(here - there[order[at]])
     return np.asarray(order[np.where(below, at - 1, at)])
 
 
-def _nearest(row: Floats, theirs: Floats, near: float, most_bad: int, likely: int) -> int | None:
+def _nearest(row: Floats, expected: Floats, near: float, most_bad: int, likely: int) -> int | None:
     """Return the expected row that has these values, of equal ones the nearest to a likely one; None of unlike ones."""
-    good, bad = np.arange(len(theirs)), np.zeros(len(theirs), np.int64)
+    good, bad = np.arange(len(expected)), np.zeros(len(expected), np.int64)
     for column in np.argsort(np.arange(len(row)) * 7 % len(row), kind="stable"):  # neighbours are like each other
-        bad = bad + ~(gaps(row[column], theirs[good, column]) <= near)
+        bad = bad + ~(gaps(row[column], expected[good, column]) <= near)
         good, bad = good[bad <= most_bad], bad[bad <= most_bad]
         if not good.size:
             return None
-    best = int(good[np.argmin(np.minimum(gaps(row, theirs[good]), 2 * near).sum(axis=1))])
-    alike = np.count_nonzero(gaps(theirs[good], theirs[best]) > near / 4, axis=1) <= most_bad
+    best = int(good[np.argmin(np.minimum(gaps(row, expected[good]), 2 * near).sum(axis=1))])
+    alike = np.count_nonzero(gaps(expected[good], expected[best]) > near / 4, axis=1) <= most_bad
     return int(good[np.argmin(np.abs(good - likely))]) if alike.all() else None  # slow pairs are like each other
 
 
@@ -284,8 +289,8 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
 
 
 def plural(unit: str) -> str:
-    """Return "rows" or "batches"."""
-    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
+    """Return "rows", "batches" or "queries"."""
+    return f"{unit}es" if unit.endswith("ch") else f"{unit[:-1]}ies" if unit.endswith("ry") else f"{unit}s"
 
 
 def span(first: int, last: int, unit: str) -> str:
@@ -306,3 +311,16 @@ def ordinal(k: int) -> str:
     """Return second, 3rd, 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th") if k // 10 % 10 != 1 else "th"
     return "second" if k == 2 else f"{k}{ending}"
+
+
+def numbered(word: str, numbers: Integers) -> str:
+    """Return row or column numbers as runs: row 7; rows 3 to 9, 12 and 40 to 50."""
+    if not len(numbers):
+        return f"no {word}"
+    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
+    runs = [(int(r[0]), int(r[-1])) for r in np.split(numbers, breaks)]
+    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in runs[:MAX_RUNS]]
+    if len(runs) > MAX_RUNS:
+        texts.append(f"{len(runs) - MAX_RUNS:,} more places")
+    joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return f"{word if len(numbers) == 1 else plural(word)} {joined}"

@@ -21,7 +21,7 @@ Integers = NDArray[np.int64]
 
 HEAD_ROWS = 1024
 """Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6
-is told from its neighbours by 512)."""
+is distinguished from its neighbours by 512)."""
 WINDOW_ROWS = 64
 WINDOWS = 16
 """Blocks of consecutive rows read from the rest of the table: restarts and clamped positions show in them."""

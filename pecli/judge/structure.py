@@ -22,11 +22,11 @@ SURE_DEPARTURE = 0.001
 MIN_SURE_ROWS = 8
 """Rows that show this: one row has no departure at all."""
 KEPT_ROWS = 0.95
-"""Share of the rows that pairs are told by: a few spoiled rows must not hide them."""
+"""Share of the rows that pairs are found by: a few corrupted rows must not hide them."""
 COPY_GAP = 0.02
 """Difference of a value from its copy, of the column's size: bfloat16 buffers that were computed twice stay below."""
 MIN_COPY_SHARE = 0.9
-"""Rows in which a copy must agree: a spoiled value must not hide it."""
+"""Rows in which a copy must agree: a corrupted value must not hide it."""
 MIN_STEP = 3.2
 """Radians a row to which raw angles must rise somewhere: smaller ones are within a turn, like values of a sine."""
 

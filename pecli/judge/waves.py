@@ -33,6 +33,8 @@ MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
 """Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
+QUARTERS = ("sine negated", "cosine negated")
+"""Phases by which cosines stand where sines would, and the other way round."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
 """The same of one component alone, A cos(p w + phase)."""
 MAX_SIZE_DIGITS = 5
@@ -55,6 +57,9 @@ MIN_TURN = 0.5
 """Radians that a column must move for its phase to be known."""
 MAX_WAVE_GAP = 0.05
 """Mean distance of a column from the one wave that fits it best, of its size; noise has 0.7."""
+
+MIN_WAVES = 0.9
+"""Share of the sampled values that must be those of waves for a table to be called one of cosines and sines."""
 
 
 @dataclass(frozen=True)
@@ -284,6 +289,26 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
     return steps, errors
 
 
+def follows_waves(measured: Measured) -> bool:
+    """Whether nearly all sampled values of some rows are those of waves, or of angles, at one position for each row."""
+    signal, reading = measured.signal, measured.reading
+    if len(signal.rows) < MIN_LONE_ROWS or not np.isfinite(signal.errors).all():
+        return False
+    if reading.is_alone:
+        return True  # its component was fitted to the values
+    rows = (signal.rows - signal.reference)[:, None]
+    if reading.is_angles:
+        shown = reading.cos[np.searchsorted(measured.rows, signal.rows)]
+        starts = signal.phases[signal.steps > 0] / signal.steps[signal.steps > 0]
+        off = np.abs(shown - signal.phases - signal.steps * rows) / np.abs(shown).max(axis=0)
+        return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and np.ptp(starts) <= 1 / MIN_WAVES)
+    lengths = signal.magnitudes[~signal.still]
+    places = positions_in_steps(signal, signal.steps, signal.phases, rows[:, 0].astype(float))
+    off = np.abs(signal.unit - np.exp(1j * (signal.phases + signal.steps * places[:, None])))
+    one_length = (np.abs(lengths / np.median(lengths) - 1) < MAX_WAVE_GAP).mean() >= MIN_WAVES
+    return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and one_length)
+
+
 def names_of(measured: Measured) -> list[WaveName]:
     """Return names that the encodings' rules give the measured pairs, the best first."""
     found = _names(measured)
@@ -341,11 +366,17 @@ def fitted(
     position that row 0 may have, where it is far out.
     """
     found = exactly(encoding, named) if exact else named
-    if found is None or (exact and measured.reading.is_angles and found.frequencies[0] != 1):
-        return None  # what rises by other steps is a bias by distance, or has no name
+    if found is None:
+        return None
+    if exact and measured.reading.is_angles:  # what rises by other steps, or all alike, is a bias or has no name
+        moving = found.frequencies[found.frequencies > 0]
+        if found.frequencies[0] != 1 or moving.min() == 1:
+            return None
     named, best = found, None
     phases = LONE_PHASES if measured.reading.is_alone else {"": 0.0} if measured.reading.is_angles else PHASES
     for phase, angle in phases.items():
+        if exact and phase in QUARTERS and len(measured.planes) == 1:
+            continue  # no recipe has this order of columns
         one = _placed(measured, encoding, named, phase, angle, guess)
         if one is not None and (best is None or merit(one) < merit(best)):
             best = one

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import LOW_TYPES, Circle, Limits
+from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Integers, Plane, planes_of
 from pecli.judge.structure import PlaneColumns
 from pecli.judge.waves import LONE_PHASES, PHASES, WaveName, magnitude_of
@@ -22,8 +22,8 @@ from pecli.tables.table import Table
 
 BLOCK_VALUES = 1 << 16
 """Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
-MAX_RUNS = 3
-"""Places that are named; the others are counted."""
+MAX_SINGLES = 3
+"""Values that are shown with the expected ones; the others are counted."""
 
 
 @dataclass
@@ -189,16 +189,16 @@ class Expectation:
                 wrong = rows, numbers, have[rows, columns], want[rows, columns]
                 yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
-    def mended(self, plane: int, spoiled: Integers | None, start: int, stop: int) -> Floats:
+    def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
         """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
 
-        `spoiled` are the unexplained values of each row, where they were counted.
+        `corrupted` are the unexplained values of each row, where they were counted.
         """
         found = self.measured.planes[plane].read(start, stop)
         for first in range(start, stop, self.rows):
             last = min(first + self.rows, stop)
             with np.errstate(all="ignore"):
-                some = list(self.compare(first, last)) if spoiled is None or spoiled[first:last].any() else []
+                some = list(self.compare(first, last)) if corrupted is None or corrupted[first:last].any() else []
             for one in some:
                 if one.at.plane == plane:
                     found[one.rows + first - start, one.columns] = one.want
@@ -224,9 +224,9 @@ def tally(name: WaveName) -> Tally:
                 : planes[0].rows - start
             ]
             total.columns[one.at.plane] += np.bincount(one.columns, minlength=planes[one.at.plane].width)
-            few = zip(*(values[:MAX_RUNS].tolist() for values in one[-4:]), strict=True)
+            few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
             total.singles += [(one.at.plane, start + row, *more) for row, *more in few]
-        total.singles = total.singles[:MAX_RUNS]
+        total.singles = total.singles[:MAX_SINGLES]
     return total
 
 
@@ -250,16 +250,3 @@ def places(found: Tally, planes: Sequence[Plane]) -> str:
     if width <= 8:
         return " and ".join(f"{numbered('column', c)} of {name}" for name, c in columns)
     return f"in {len(rows):,} rows and {width:,} columns"
-
-
-def numbered(word: str, numbers: NDArray[np.int64]) -> str:
-    """Return row or column numbers as runs: row 7; rows 3 to 9, 12 and 40 to 50."""
-    if not len(numbers):
-        return f"no {word}"
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    runs = [(int(r[0]), int(r[-1])) for r in np.split(numbers, breaks)]
-    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in runs[:MAX_RUNS]]
-    if len(runs) > MAX_RUNS:
-        texts.append(f"{len(runs) - MAX_RUNS:,} more places")
-    joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-    return f"{word}{'' if len(numbers) == 1 else 's'} {joined}"

@@ -153,10 +153,10 @@ class Pairs:
             logs = np.log(self.steps[use])
             slope, start = np.polyfit(exponents[use], logs, 1, w=1 / loose)
             rest = np.abs(logs - start - slope * exponents[use])
-            found.append((math.exp(start), float(rest.max() + loose.max())))
+            found.append((float(np.exp(start)), float(rest.max() + loose.max())))
         for scale, off in found:
             low, high = scale * (1 - off), scale * (1 + off)
-            if low > 0 and not low <= 1 <= high:
+            if 0 < low <= high < math.inf and not low <= 1 <= high:
                 yield low, high
 
 
@@ -184,8 +184,6 @@ class Named:
         Whether the recipe's own table has these values; a mistake's frequencies, or another order of columns, has not.
     blank : tuple of int
         Positions whose rows are zero.
-    listed : bool
-        Whether a number stands for each pair, as any table could have them.
     """
 
     keys: Mapping[str, str]
@@ -197,7 +195,6 @@ class Named:
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True
     blank: tuple[int, ...] = ()
-    listed: bool = False
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:

@@ -20,7 +20,6 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
-from pecli.spec.hooks import Values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -28,11 +27,11 @@ Integers = NDArray[np.int64]
 MAX_DIGITS_CHOSEN = 4
 """Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
 MIN_SHARE_ALIKE = 0.75
-"""Share of the sampled values that must depend on the distance (or the key) alone; the others count as spoiled."""
+"""Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted."""
 MIN_SHARE_RULE = 0.9
-"""Share of the distances or rows that a rule must give, where others are spoiled."""
-MAX_SHARE_SPOILED = 0.05
-"""Share of the values of a head that may be spoiled where one number is read from all of them."""
+"""Share of the distances or rows that a rule must give, where others are corrupted."""
+MAX_SHARE_CORRUPTED = 0.05
+"""Share of the values of a head that may be corrupted where one number is read from all of them."""
 MIN_DISTANCES = 5
 """Distances that show that an index is clipped or shared."""
 MAX_CURVE = 1e6
@@ -80,16 +79,12 @@ class Candidate:
         Significant digits that were fitted to the values; 0 for published values and defaults.
     ulp : float
         Units in the last place by which plain NumPy code of this formula may be off.
-    absolute : float
-        Absolute error of such code where the value is small, in the same units of a value of size 1.
     trained : bool
         Whether the values are trained: the recipe gives only which of them are equal.
     doubts : tuple of str
         What the values leave open, such as a range of a parameter; the answer is then at most likely.
     open : tuple of str
         Parameters that the values say nothing of, such as the width of vectors that an index chooses.
-    change : callable, optional
-        What was done to the values besides, such as a mask that the encoding does not have.
     """
 
     name: str
@@ -98,11 +93,9 @@ class Candidate:
     notes: tuple[str, ...] = ()
     fitted: int = 0
     ulp: float = 2.0
-    absolute: float = 0.0
     trained: bool = False
     doubts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
-    change: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +117,7 @@ class Profile:
     queries, keys : int
     align : str
         "first" where the queries are the first of the keys, "" otherwise.
-    grain : str
+    effective_dtype : str
         The effective dtype.
     integral : bool
         Whether all values are whole numbers, as those of an index are.
@@ -143,7 +136,7 @@ class Profile:
     masked: str
     queries: int
     keys: int
-    grain: str
+    effective_dtype: str
     integral: bool
     name: str
     shape: tuple[int, ...]
@@ -197,7 +190,7 @@ class Profile:
         far = np.abs(weights) >= np.abs(weights).max() / 2  # their rounding matters least
         found = median(values[:, far] / weights[far])
         off = np.abs(values - found[:, None] * weights)
-        good = off <= MAX_ULP_OFF * units(values, self.grain)
+        good = off <= MAX_ULP_OFF * units(values, self.effective_dtype)
         good |= ~np.isfinite(values)
         found = np.where(good.mean(axis=1) >= MIN_SHARE_ALIKE, found, np.nan)
         at_zero = self.known & (at == 0) & columns
@@ -219,7 +212,9 @@ class Profile:
             return None
         moving = self.seen[1] != 0
         values = self.seen[0][head, moving]
-        loose = 1.5 if self.grain in ("float16", "bfloat16") else 4.0  # computed in the type itself, not rounded once
+        loose = (
+            1.5 if self.effective_dtype in ("float16", "bfloat16") else 4.0
+        )  # computed in the type itself, not rounded once
         for ulp in (0.5, loose):
             for places in range(1, MAX_DIGITS_CHOSEN + 1):
                 unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
@@ -227,7 +222,7 @@ class Profile:
                     b = float(f"{(round(start / unit) + step) * unit:.{places}g}")
                     if b <= 0:
                         continue
-                    half, made = ulp * 1.0001 * units(values, self.grain), shape(size[moving], b)
+                    half, made = ulp * 1.0001 * units(values, self.effective_dtype), shape(size[moving], b)
                     low, high = np.sort([(values - half) / made, (values + half) / made], axis=0)
                     if low.max() <= high.min() and digits_of(a := shortest(low.max(), high.min())) <= MAX_DIGITS_CHOSEN:
                         return a, Decimal(repr(b))
@@ -238,10 +233,10 @@ class Profile:
 
 
 def shortest_within(low: Floats, high: Floats) -> Decimal | None:
-    """Return the shortest number in all intervals, or in all but a few that are spoiled; None where there is none."""
-    told = np.isfinite(low) & np.isfinite(high)
-    for spoiled in (0.0, MAX_SHARE_SPOILED) if told.sum() > 1 else ():
-        least, most = np.quantile(low[told], 1 - spoiled), np.quantile(high[told], spoiled)
+    """Return the shortest number in all intervals, or in all but a few that are corrupted; None where there is none."""
+    known = np.isfinite(low) & np.isfinite(high)
+    for corrupted in (0.0, MAX_SHARE_CORRUPTED) if known.sum() > 1 else ():
+        least, most = np.quantile(low[known], 1 - corrupted), np.quantile(high[known], corrupted)
         if 0 < least <= most:
             return shortest(float(least), float(most))
     return None
@@ -285,13 +280,13 @@ class CodeRows:
         The first rows.
     count : int
         Rows of the whole table.
-    grain : str
+    effective_dtype : str
         The effective dtype.
     """
 
     values: Floats
     count: int
-    grain: str
+    effective_dtype: str
 
     @property
     def table(self) -> dict[str, str]:

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+import pecli
 from pecli import compare
 from pecli.judge.bias_differences import bias_differences
+from pecli.judge.biases import PAST_HIDDEN
 from pecli.tables.foreign import table_of
 from pecli.tables.table import Table
 
@@ -18,10 +20,8 @@ from .test_biases import (
     curves,
     deberta,
     distances,
-    fire,
     hidden,
     narrow,
-    sandwich,
     slopes,
     swin,
     t5,
@@ -80,7 +80,7 @@ MISTAKES = {
     "t5 without the other side": (np.where(distances(100) > 0, t5(100) - 16, t5(100)), "t5:len=100,form=index",
                                   "the entries of the keys after the query are 16 less than expected"),
     "minus 10000": (hidden(A8, -1e4), MASKED, "masked pairs hold -10000, where -inf was expected: equal after a softmax"),
-    "the other side": (np.where(D < 0, -np.inf, A8), MASKED, "query and key axes are exchanged"),
+    "the other side": (np.where(D < 0, -np.inf, A8), MASKED, PAST_HIDDEN),
     "sign": (-A8, A, "the sign is wrong: every value has the other sign, so that far keys are preferred"),
     "sign under a mask": (hidden(-A8), MASKED,
                           "the sign is wrong: every value has the other sign, so that far keys are preferred"),
@@ -148,8 +148,6 @@ MISTAKES = {
     "gaussian without 2": (curves("f4", lambda d, s: np.exp(-d * d / s / s), ((1,), (2,))),
                            "gaussian:heads=2,sigma=1+2,len=40",
                            "the exponent is -D^2 / sigma^2, where -D^2 / (2 sigma^2) was expected"),
-    "sandwich": (sandwich(4, 40, 64).astype("f4"), "sandwich:heads=4,len=40", "width 64 where 128 was expected"),
-    "fire": (fire(64, threshold=16).astype("f4"), "fire:len=64", "threshold 16 where 512 was expected"),
     "over the length": (np.tile(np.arange(50.0)[:, None] / 50, (1, 4)), "integer:dim=4,len=50",
                         "the position is divided by the length, 50, where the last position, 49, was expected"),
     "positions from 1": (np.tile(np.arange(1, 51.0)[:, None] / 49, (1, 4)), "integer:dim=4,len=50",
@@ -211,3 +209,9 @@ def test_what_no_cause_explains_is_left_to_others():
     noise = np.random.default_rng(1).standard_normal((8, N, N)).astype("f4")
     assert found(noise, A) is None
     assert found(noise[0], "rope:dim=32,len=32") is None
+
+
+def test_a_row_of_zeros_is_no_number_that_was_added():
+    bias = np.array(pecli.table("alibi:heads=8,len=32")["bias"])
+    bias[:, 3] = 0
+    assert pecli.compare(bias, "alibi:heads=8,len=32").findings[0].text == "row 3 is zero"

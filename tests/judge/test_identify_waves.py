@@ -142,3 +142,71 @@ def test_the_command_prints_recipe_confidence_residual_and_arithmetic(ask):
 def test_the_command_says_unknown_rather_than_guess(ask):
     np.save("w.npy", np.random.default_rng(3).standard_normal((64, 32)).astype("float32"))
     ask("inspect", "w.npy", "--identify").ends(0).says("unknown").never("sinusoidal:", "rope:")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "axis", "change"),
+    [
+        ("alibi:heads=1,len=64,form=distance", 1, "zero"),
+        ("alibi:heads=2,len=64,bias=key-position", 1, "zero"),
+        ("alibi:heads=2,len=64,bias=key-position", 0, "scaled"),
+        ("alibi:heads=1,len=600", 1, "scaled"),
+        ("alibi:heads=1,len=64,queries=1", 2, "noise"),
+        ("alibi:heads=8,len=64", 1, "zero"),
+        ("alibi:heads=8,len=64", 2, "zero"),
+    ],
+)
+def test_a_bias_of_which_half_is_wrong_is_no_table_of_angles(recipe: str, axis: int, change: str) -> None:
+    bias = np.array(pecli.table(recipe)["bias"])
+    half = np.moveaxis(bias, axis, 0)[bias.shape[axis] // 2 :]
+    noise = np.random.default_rng(0).standard_normal(half.shape)
+    half[...] = {"zero": 0 * half, "scaled": 1.5 * half, "noise": noise}[change]
+    found = pecli.identify(bias)
+    assert found.recipe is None or found.recipe.startswith("alibi")
+    assert not any(word in str(found) for word in ("angles", "cos and sin", "depends on the distance"))
+
+
+def test_the_range_that_is_said_is_that_of_all_heads() -> None:
+    bias = np.array(pecli.table("alibi:heads=8,len=64")["bias"])
+    bias[:4] = np.random.default_rng(0).standard_normal(bias[:4].shape)
+    (said,) = pecli.identify(bias).measured
+    assert f"from {bias.min():.4g} to {bias.max():.4g}" in said
+
+
+def test_columns_that_are_sine_and_minus_cosine_are_not_exchanged() -> None:
+    angles = np.outer(np.arange(256.0), 10000.0 ** -(np.arange(32) / 32))
+    columns = np.stack([np.sin(angles), -np.cos(angles)], axis=-1).reshape(256, 64).astype(np.float32)
+    assert "layout=pairs" not in str(pecli.identify(columns))
+    found = [one.text for one in pecli.compare(columns, "sinusoidal:dim=64,len=256").findings]
+    assert found[0] == "the sign of cos is changed"
+    assert not any("exchanged" in text for text in found)
+
+
+def test_positions_that_stop_are_no_text_with_an_image() -> None:
+    table = pecli.table("rope:dim=64,len=256,layout=half")
+    stopped = {name: np.array(table[name])[np.minimum(np.arange(256), 128)] for name in ("cos", "sin")}
+    assert pecli.identify(stopped).recipe is None
+    assert pecli.compare(stopped, table).findings[0].text == "rows 129 to 255 repeat row 128"
+
+
+def test_two_arrays_that_are_transposed_are_no_grid() -> None:
+    table = pecli.table("rope:dim=64,len=256,layout=half")
+    found = pecli.identify({name: np.array(table[name]).T.copy() for name in ("cos", "sin")})
+    assert found.recipe is None
+    assert "grid" not in str(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bias_with_noise_in_half_of_its_keys_ends_in_an_answer(seed: int) -> None:
+    bias = np.array(pecli.table("alibi:heads=1,len=200,bias=key-position")["bias"])
+    bias[..., :100] += np.random.default_rng(seed).standard_normal(bias[..., :100].shape) * 0.01
+    assert "cos and sin" not in str(pecli.identify(bias))
+
+
+@pytest.mark.parametrize("step", [20, -20])
+def test_cosines_before_sines_at_spaced_timesteps_are_a_sinusoid(step: int) -> None:
+    positions = np.arange(1, 1001, 20)[:: 1 if step > 0 else -1]
+    angles = np.outer(positions, 10000.0 ** -(np.arange(160) / 160)).astype(np.float32)
+    found = pecli.identify(np.concatenate([np.cos(angles), np.sin(angles)], axis=1))
+    assert found.recipe is not None
+    assert found.recipe.startswith("sinusoidal:dim=320,order=cos-sin,")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pecli
 from pecli.judge.located import located
 
 ROWS, DIM = 256, 32
@@ -191,7 +192,7 @@ def test_equal_tables_have_no_finding():
 
 
 def test_a_mask_that_is_transposed_is_not_a_rounding():
-    assert said([MASK.T], [MASK]) == ["transposed"]
+    assert said([MASK.T], [MASK]) == ["transposed, or the mask is on the other side of the diagonal"]
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -210,3 +211,35 @@ def test_small_arrays_of_any_kind_end_in_a_finding(seed):
     one, other = (makers[k]() for k in rng.integers(0, len(makers), 2))
     findings = located({"": one}, {"": other})
     assert bool(findings) or one.dtype.kind == "c" or np.array_equal(one, other, equal_nan=True)
+
+
+def test_noise_in_some_heads_is_no_change_of_bytes() -> None:
+    expected = np.array(pecli.table("alibi:heads=12,len=64")["bias"])
+    actual = expected.copy()
+    actual[:4] = np.random.default_rng(0).standard_normal(actual[:4].shape) * 0.02
+    found = [one.text for one in pecli.compare(actual, expected).findings]
+    assert (
+        found[0] == "the values of array, heads 0 to 3, look drawn at random or trained: rows and columns are unrelated"
+    )
+    assert not any("bytes" in text or "sign" in text for text in found)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1, 3.3])
+def test_one_wrong_value_among_roundings_is_no_other_order_of_columns(factor: float) -> None:
+    angles = np.outer(np.arange(512, dtype=np.float32), 10000 ** -(np.arange(0, 64, 2, dtype=np.float32) / 64))
+    computed = np.cos(np.concatenate([angles, angles], axis=1)) * np.float32(factor)
+    expected = np.array(pecli.table("rope:dim=64,len=512,layout=half")["cos"]) * np.float32(factor)
+    computed[7, 1] = 0
+    found = [one.text for one in pecli.compare({"cos": computed}, {"cos": expected}).findings]
+    assert "cos[7, 1] is 0, expected" in found[0]
+    assert not any("exchanged" in text or "columns" in text for text in found)
+
+
+def test_a_mask_on_the_past_is_not_said_to_be_transposed_alone() -> None:
+    causal = np.triu(np.full((64, 64), -np.inf, np.float32), 1)
+    found = pecli.compare(causal.T.copy(), causal).findings
+    assert found[0].text == "transposed, or the mask is on the other side of the diagonal"
+    bias = np.array(pecli.table("alibi:heads=8,len=64")["bias"]) + causal.T
+    (first, *_) = pecli.compare(bias, "alibi:heads=8,len=64,mask=causal").findings
+    assert first.text.startswith("the mask hides the keys before the query: a mask on the past, or")
+    assert "0 where the key is not before the query" in str(pecli.identify(causal.T.copy()))

@@ -11,7 +11,7 @@ from pecli.spec.profiles import Candidate, CodeRows
 MIN_ROWS = 4
 """Rows that count by chance in no mask."""
 MIN_SHARE_COUNTS = 0.9
-"""Share of neighbouring rows that must be consecutive numbers, where others are spoiled."""
+"""Share of neighbouring rows that must be consecutive numbers, where others are corrupted."""
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:

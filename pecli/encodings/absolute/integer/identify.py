@@ -10,7 +10,7 @@ from pecli.spec.profiles import Candidate, CodeRows, units
 
 MIN_ROWS = 3
 MIN_SHARE_RISING = 0.9
-"""Share of the last column's steps that go the way of its ends, where others are spoiled."""
+"""Share of the last column's steps that go the way of its ends, where others are corrupted."""
 MAX_ULP_OFF = 4.0
 """Units in the last place by which a value may lie off the line."""
 
@@ -27,10 +27,10 @@ def identify(rows: CodeRows) -> Iterator[Candidate]:
     rise = np.median(values[half:] - values[: len(values) - half], axis=0) / half
     line = np.median(values - at * rise, axis=0) + at * rise
     largest = np.maximum(np.abs(values), np.abs(rise))
-    if not rise.any() or (np.abs(values - line) <= MAX_ULP_OFF * units(largest, rows.grain)).mean() < 0.9:
+    if not rise.any() or (np.abs(values - line) <= MAX_ULP_OFF * units(largest, rows.effective_dtype)).mean() < 0.9:
         return
     width, start = values.shape[1], float(line[0, 0])
-    precision = MAX_ULP_OFF * float(units(np.ones(1), rows.grain)[0])
+    precision = MAX_ULP_OFF * float(units(np.ones(1), rows.effective_dtype)[0])
     if (values == values[:, :1]).mean() > 0.9:
         step = float(rise[0])
         if step == 1 and start == round(start):

@@ -19,7 +19,8 @@ from pecli.spec.plans import Waves
 MAX_SCALE_DIGITS = 4
 """Digits of a scale or an amplitude that somebody chose."""
 COSINE_FIRST = 2.0
-"""Digits that cosines before sines in one array count against a sinusoid: a server's rotary cache is written so."""
+"""Digits that cosines before sines in one array count against a sinusoid at consecutive positions: a server's rotary
+cache is written so. Timesteps of a diffusion model have a step, which counts against such a cache as much."""
 
 
 def identify(pairs: Pairs) -> Iterator[Named]:
@@ -28,16 +29,16 @@ def identify(pairs: Pairs) -> Iterator[Named]:
     if pairs.still.any() or found is None:
         return
     order = {} if found[0]["order"] == "interleaved" else found[0]
-    doubt = COSINE_FIRST if order and not pairs.sine_first else 0.0
+    cosine_first = COSINE_FIRST if order and not pairs.sine_first else 0.0
     size = pairs.magnitude * (1 - 2 * pairs.magnitude_error), pairs.magnitude * (1 + 2 * pairs.magnitude_error)
     amplitude = Decimal(1) if size[0] <= 1 <= size[1] else shortest(*size)
     if digits(amplitude) > MAX_SCALE_DIGITS:
         amplitude = Decimal(1)
     own = {"dim": str(pairs.width), **order} | ({} if amplitude == 1 else {"amplitude": number_text(amplitude)})
-    doubt += 0.0 if amplitude == 1 else 0.5 + digits(amplitude)
+    doubt = 0.0 if amplitude == 1 else 0.5 + digits(amplitude)
     for odd, half in _halves(pairs):
         for named in _series(pairs, half):
-            cost = named.fitted + doubt + 0.25 * bool(odd)
+            cost = named.fitted + doubt + 0.25 * bool(odd) + cosine_first * (named.step == 1)
             yield replace(named, keys={**own, **odd, **named.keys}, fitted=cost, magnitude=float(amplitude))
 
 
@@ -85,7 +86,7 @@ def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
 
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
-    """Say which parameters differ; the order of columns is told as a layout."""
+    """Say which parameters differ; the order of columns is said as a layout."""
     found = []
     for key in dict.fromkeys((*want, *have)):
         one, other = have.get(key, "none"), want.get(key, "none")

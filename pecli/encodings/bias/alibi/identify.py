@@ -35,10 +35,14 @@ KINDS: tuple[tuple[str, str], ...] = (
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
     for bias, slopes, mask, notes in _slopes(profile):
-        heads, grain = len(slopes), profile.grain
-        keys, part, ulp = {"heads": str(heads), "bias": bias, **mask}, part_of(slopes, grain), _allowed(heads, grain)
-        own = list(_rules(slopes, grain))
-        rounded = _rules(slopes, "bfloat16") if grain != "float16" else iter(())
+        heads, dtype = len(slopes), profile.effective_dtype
+        keys, part, ulp = (
+            {"heads": str(heads), "bias": bias, **mask},
+            part_of(slopes, dtype),
+            _allowed(heads, dtype),
+        )
+        own = list(_rules(slopes, dtype))
+        rounded = _rules(slopes, "bfloat16") if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
             said = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
             for key, kind in KINDS:
@@ -48,7 +52,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             continue
         if part:
             given = {**keys, "slope-values": join_list(part[1], "+")}
-            yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], grain))
+            yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], dtype))
         elif profile.by != "slopes":
             shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
             said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
@@ -76,28 +80,28 @@ def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tup
                 yield bias, slopes, profile.mask, copies
 
 
-def _allowed(heads: int, grain: str) -> float:
+def _allowed(heads: int, dtype: str) -> float:
     """Return the units in the last place by which powers of a rounded slope are off: as many as the largest power."""
     whole = 1 << (heads.bit_length() - 1)
-    return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if grain in ("float32", "float64") else 0)
+    return PRODUCT_ULP + (max(whole, 2 * (heads - whole)) if dtype in ("float32", "float64") else 0)
 
 
-def _rules(slopes: Floats, grain: str) -> Iterator[dict[str, str]]:
+def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
     """Yield the rule and the exponent that give these slopes, for all heads but a few."""
     seen: list[list[Fraction]] = []
     for rule in ("frameworks", "paper"):
         exponents = -np.log2([float(s) for s in made_slopes(len(slopes), Decimal(1), rule)])
-        told = np.flatnonzero(np.isfinite(slopes) & (slopes > 0))
-        if 2 * len(told) <= len(slopes):
+        known = np.flatnonzero(np.isfinite(slopes) & (slopes > 0))
+        if 2 * len(known) <= len(slopes):
             return
-        tops = -np.log2(slopes[told]) / exponents[told]
+        tops = -np.log2(slopes[known]) / exponents[known]
         middle = int(np.argsort(tops, kind="stable")[len(tops) // 2])
-        spread = 4 * PRECISION[grain] / math.log(2) / exponents[told[middle]]
+        spread = 4 * PRECISION[dtype] / math.log(2) / exponents[known[middle]]
         top = shortest(tops[middle] - spread, tops[middle] + spread)
         if not 0 < top <= 1000 or digits(top) > MAX_DIGITS or (len(slopes) == 1 and top != 8):
             continue
         made = made_slopes(len(slopes), top, rule)
-        good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[grain]
+        good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[dtype]
         if good.sum() > len(slopes) / 2 and made not in seen:
             seen.append(made)
             yield {"slopes": rule, "bias-max": number_text(top)}
@@ -108,14 +112,14 @@ def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
     return alibi_slopes(heads, top, cast(Literal["frameworks", "paper"], rule))
 
 
-def part_of(slopes: Floats, grain: str) -> tuple[str, list[Decimal], int] | None:
+def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None:
     """Return of which consecutive heads these are the slopes, the exact ones, and the number of all heads."""
     count = len(slopes)
     for whole in WHOLE:
         made = [Decimal(float(slope)) for slope in made_slopes(whole, Decimal(8), "frameworks")]
         for first in range(whole - count + 1 if count < whole else 0):
             near = made[first : first + count]
-            if (np.abs(slopes / np.array(near, np.float64) - 1) <= 4 * PRECISION[grain]).all():
+            if (np.abs(slopes / np.array(near, np.float64) - 1) <= 4 * PRECISION[dtype]).all():
                 heads = f"heads {first} to {first + count - 1}" if count > 1 else f"head {first}"
                 return f"{'slopes of' if count > 1 else 'the slope of'} {heads} of {whole}", near, whole
     return None
@@ -130,13 +134,13 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     }
     rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
     said = {}
-    for key, (mine, wanted) in other.items():
+    for key, (have, wanted) in other.items():
         if key == "bias":
-            said[key] = f"{forms[mine]} where {forms[wanted]} was expected: equal after a causal softmax"
+            said[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
-            said[key] = f"slopes by {rules[mine]} where {rules[wanted]} was expected"
+            said[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
-            said[key] = f"slopes of {mine} head{'s' * (mine != '1')} where {wanted} were expected"
-        elif key in ("slope-dtype", "arithmetic") and mine != "exact":
-            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {mine}"
+            said[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
+        elif key in ("slope-dtype", "arithmetic") and have != "exact":
+            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
     return said

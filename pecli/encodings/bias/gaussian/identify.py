@@ -20,7 +20,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         if not (values[:, at == 0] == middle).all() or not (at == 0).any():
             continue
         for ulp in (0.75, 2.0):  # rounded once, or computed in the type itself
-            off, size = ulp * units(values, profile.grain), np.abs(at)
+            off, size = ulp * units(values, profile.effective_dtype), np.abs(at)
             if apply == "multiply" and ulp > 1:
                 off *= 1 - np.log(np.maximum(np.abs(values), 1e-300)) / 2  # of an exponential's argument
             ends = [v if apply == "log" else np.log(v) for v in (values - off, values + off)]

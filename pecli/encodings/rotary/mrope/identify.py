@@ -17,7 +17,7 @@ MAX_RUNS = 4096
 def identify(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of mrope."""
     m = axes.count
-    if axes.absolute or not 1 <= len(axes.axes) <= 3 or axes.prefix or axes.suffix:
+    if axes.absolute or not 2 <= len(axes.axes) <= 3 or axes.prefix or axes.suffix:
         return
     exponents = {a: axis.columns / m for a, axis in enumerate(axes.axes)}
     steps = dict.fromkeys(exponents, 1.0)

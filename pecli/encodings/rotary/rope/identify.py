@@ -22,20 +22,14 @@ from pecli.spec.measured import (
     plain_digits,
 )
 
-LIST_LEVEL = 2.0**-20
-"""Relative error of frequencies beyond which a list of short decimals fits any of them."""
-LIST_DIGITS = 4
-"""Significant digits of the factors that models publish: 1.08, 64.11."""
-MIN_LISTED = 0.9
-"""Share of the list that must be so short; of arbitrary ratios 1 in 100 is."""
-LIST_COST = 8.0
-"""Digits that a list counts for: any single parameter is tried before."""
 MAX_FACTOR_DIGITS = 4
 """Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
 RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
 """low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
 FASTS = (32, 64, 16, 128, 8)
 """beta-fast: YaRN's, then others that were published."""
+STEPPED_CACHE = 2.0
+"""Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one."""
 SINE_FIRST = 2.0
 """Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
 
@@ -49,7 +43,8 @@ def identify(pairs: Pairs) -> Iterator[Named]:
     doubt = SINE_FIRST if pairs.single and pairs.sine_first else 0.0
     for named in _named(pairs):
         keys = {"dim": str(2 * pairs.count), **named.keys}
-        yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt)
+        steps = STEPPED_CACHE * (table.get("layout") == "concat" and named.step != 1)
+        yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt + steps)
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
@@ -68,40 +63,15 @@ def _named(pairs: Pairs) -> Iterator[Named]:
     tail = _unrotated(pairs)
     if tail is None:
         return
-    fitted = False
     for base in pairs.bases(exponents):
         named = _series(pairs, base, exponents, tail)
         if named is not None:
-            fitted = True
             yield named
             if not tail:
                 yield from _grown(pairs, base, exponents)
     yield from _stepped(pairs, exponents, tail)
     if not tail and m >= 4 and np.isfinite(pairs.errors).all():
         yield from _ramps(pairs, exponents)
-        if not fitted:
-            yield from _list(pairs, exponents)
-
-
-def _list(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
-    """Yield LongRoPE's list of what divides each frequency, where nearly all of it are short decimals."""
-    if pairs.level > LIST_LEVEL:
-        return
-    for text in PUBLISHED_BASES[:3]:
-        plain = np.exp(-exponents * math.log(float(text)))
-        with np.errstate(all="ignore"):
-            ratios, loose = plain / pairs.steps, pairs.slack(plain) / plain
-        if not np.isfinite(ratios).all() or (ratios < 0.9).any():
-            continue
-        listed = [shortest(r * (1 - e), r * (1 + e)) for r, e in zip(ratios, loose, strict=True)]
-        if np.mean([digits(number) <= LIST_DIGITS for number in listed]) < MIN_LISTED:
-            continue
-        items = "+".join(map(number_text, listed))
-        keys = {"scaling": "longrope", **_base_key(Decimal(text)), "seq-len": "1", "original-max": "4096",
-                "attention-factor": f"{pairs.magnitude:.6g}", "short-factor": items, "long-factor": items}  # fmt: skip
-        frequencies = plain / np.array([float(number) for number in listed])
-        yield Named(keys, frequencies, Fraction(1), LIST_COST, listed=True)
-        return
 
 
 def _unrotated(pairs: Pairs) -> dict[str, str] | None:
