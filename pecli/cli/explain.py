@@ -165,9 +165,9 @@ def _sign(text: str, height: int) -> list[str]:
 
 def _matrix(matrix: Matrix, height: int) -> list[str]:
     """Return the name and the rows of a matrix, padded to a height."""
-    from pecli.spec.hooks import entry
+    from pecli.spec.hooks import decimal_text
 
-    cells = [[entry(value) for value in row] for row in matrix.rows]
+    cells = [[decimal_text(value) for value in row] for row in matrix.rows]
     wide = max(len(cell) for row in cells for cell in row)
     lines = [matrix.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
     across = max(map(len, lines))

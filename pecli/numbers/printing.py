@@ -16,9 +16,8 @@ DECADES = 3  # that figures may span and still share their decimals
 
 
 def column(
-    values: Iterable[Any], decimals: int = DECIMALS, *, digits: int | None = None, noise: float = 0.0,
-    one_apart: bool = True,
-) -> list[str]:  # fmt: skip
+    values: Iterable[Any], decimals: int = DECIMALS, *, digits: int | None = None, noise: float = 0.0
+) -> list[str]:
     """Return the texts of a column: all in full where all are short, otherwise all with the same precision.
 
     Parameters
@@ -31,8 +30,6 @@ def column(
         Significant digits instead of decimals, for figures whose sizes differ.
     noise : float
         Size below which a value is the 0 that exact arithmetic would have given.
-    one_apart : bool
-        Whether a value that would look like the 1 that it is not adds a decimal.
 
     Examples
     --------
@@ -46,9 +43,7 @@ def column(
         decimals = asked
     elif None not in (needed := [places(part, digits) for part in parts]):
         decimals = max((count for count in needed if count is not None), default=0)
-    elif digits is None:
-        decimals += one_apart and any(_like_one(part, decimals) for part in parts)
-    else:
+    elif digits is not None:
         powers = [_power(part, digits) for part in parts if part]
         if max(powers) - min(powers) >= DECADES or not -DECIMALS <= min(powers) <= digits:
             return [figure(item, digits) if isinstance(item, float) else str(item) for item in items]
@@ -57,11 +52,9 @@ def column(
 
 
 def padded(value: float, decimals: int, noise: float = 0.0) -> str:
-    """Return one number with so many decimals, or those asked for; one more where it would look like 1."""
+    """Return one number with this number of decimals, or with the number that the user asked for."""
     asked = settings().decimals
-    if asked is not None:
-        return fixed(value, asked, noise)
-    return fixed(value, decimals + _like_one(value, decimals), noise)
+    return fixed(value, decimals if asked is None else asked, noise)
 
 
 def figure(value: float, digits: int = DIGITS) -> str:
@@ -147,12 +140,6 @@ def _parts(item: Any) -> tuple[float, ...]:
     if isinstance(item, complex):
         return item.real, item.imag
     return (item,) if isinstance(item, int | float) else ()
-
-
-def _like_one(value: float, decimals: int) -> bool:
-    """Whether a value is printed as 1 and one decimal more shows that it is not."""
-    text = f"{abs(value):.{decimals}f}"
-    return float(text) == 1 and f"{abs(value):.{decimals + 1}f}" != text + "0"
 
 
 def _power(value: float, digits: int) -> int:

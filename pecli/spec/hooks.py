@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
-from pecli.numbers.printing import figure, fixed, padded
+from pecli.numbers.printing import DECIMALS, figure, padded
 from pecli.settings import settings
 
 if TYPE_CHECKING:
@@ -348,7 +348,6 @@ def _exact(w: Decimal | Fraction) -> Decimal:
     return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
 
 
-DECIMALS = 3  # of a number on a board
 NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
 
 
@@ -414,15 +413,9 @@ class Step:
         return {"title": self.title, "items": items}
 
 
-def three(value: float) -> str:
-    """Return a value with three decimals, as a board has it; what is not quite 1 or 0 gets a fourth, or its power."""
+def decimal_text(value: float) -> str:
+    """Return a value of a worked example: with four decimals, or as many as the user asked for."""
     return padded(value, DECIMALS, NOISE)
-
-
-def entry(value: float) -> str:
-    """Return an entry of a matrix, all of which have three decimals."""
-    asked = settings().decimals
-    return fixed(value, DECIMALS if asked is None else asked, NOISE)
 
 
 def short(value: float) -> str:
@@ -437,7 +430,7 @@ def off_by(value: float) -> str:
 
 def joined(values: Sequence[float]) -> str:
     """Return a row in brackets."""
-    return "[" + ", ".join(map(three, values)) + "]"
+    return "[" + ", ".join(map(decimal_text, values)) + "]"
 
 
 def count_text(count: int, word: str) -> str:

@@ -29,7 +29,7 @@ from pecli.inspect.facts import formula_value
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import Equation, Item, Matrix, SmallTable, Step, joined, off_by, short, three
+from pecli.spec.hooks import Equation, Item, Matrix, SmallTable, Step, decimal_text, joined, off_by, short
 from pecli.spec.plans import Bias, Conditional, Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
@@ -269,7 +269,7 @@ def _turns(cos: NDArray[Any], sin: NDArray[Any], places: Sequence[int | None]) -
 
 
 def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
-    c, s = (three(float(turning[0][row, 0])) for row in (0, 1))
+    c, s = (decimal_text(float(turning[0][row, 0])) for row in (0, 1))
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),

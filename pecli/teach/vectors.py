@@ -20,7 +20,7 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.rounding import widen
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import Item, SmallTable, Step, joined, short, three
+from pecli.spec.hooks import Item, SmallTable, Step, decimal_text, joined, short
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory
@@ -94,12 +94,16 @@ def _turned(
         for i in shown:
             a, b, c, s = x[i], y[i], float(cos[row, i]), float(sin[row, i])
             first, second = a * c - b * s, a * s + b * c
-            lines.append(f"pair {i}: {short(a)} x {three(c)} - {_sign(b)} x {three(s)} = {three(first)}")
-            lines.append(f"        {short(a)} x {three(s)} + {_sign(b)} x {three(c)} = {three(second)}")
+            lines.append(
+                f"pair {i}: {short(a)} x {decimal_text(c)} - {_sign(b)} x {decimal_text(s)} = {decimal_text(first)}"
+            )
+            lines.append(
+                f"        {short(a)} x {decimal_text(s)} + {_sign(b)} x {decimal_text(c)} = {decimal_text(second)}"
+            )
         lines.append(f"together {joined(found[row].tolist())}")
         yield Step(f"at position {text_of(position)}, x c - y s and x s + y c", lines)
     lengths = sqrt(sum(v * v for v in vector)), float(np.linalg.norm(found[0]))
-    yield Step("the length of the vector", [f"before {three(lengths[0])}, after {three(lengths[1])}"])
+    yield Step("the length of the vector", [f"before {decimal_text(lengths[0])}, after {decimal_text(lengths[1])}"])
 
 
 def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> list[Item]:

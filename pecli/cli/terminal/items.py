@@ -81,10 +81,7 @@ def grid(
 def preview_grid(part: Excerpt) -> ScreenTable:
     """Return the visible part of an array as a table."""
     heads = ["…" if label is None else label for label in (part.row_axis, *part.column_labels)]
-    columns = [
-        column(("…" if cell is None else cell for cell in cells), one_apart=False)
-        for cells in zip(*part.exact, strict=True)
-    ]
+    columns = [column("…" if cell is None else cell for cell in cells) for cells in zip(*part.exact, strict=True)]
     labels = ["…" if label is None else label for label in part.row_labels]
     rows = [list(row) for row in zip(labels, *columns, strict=True)]
     title = f"{part.title} ({part.row_axis} by {part.column_axis})" if part.column_axis else part.title

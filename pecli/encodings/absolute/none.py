@@ -8,7 +8,7 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
 from pecli.spec.declaration import Facts, Family, Source, encoding
-from pecli.spec.hooks import Step, joined, three
+from pecli.spec.hooks import Step, decimal_text, joined
 from pecli.spec.plans import Values
 
 
@@ -51,17 +51,17 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     causal, other = _attention(tokens, causal=True), _attention(swapped, causal=True)
     changed = float(np.abs(other - causal[list(ORDER)]).max())
     logits = [float(v) for v in tokens[0] @ tokens.T]
-    powers = " + ".join(three(math.exp(v)) for v in logits)
+    powers = " + ".join(decimal_text(math.exp(v)) for v in logits)
     weights = _weights(tokens, causal=False)[0].tolist()
     alone = [
         f"queries, keys and values are the tokens themselves; logits of {WORDS[0]}: {joined(logits)}",
-        f"softmax: e^logit over {powers} = {three(sum(map(math.exp, logits)))}: {joined(weights)}",
+        f"softmax: e^logit over {powers} = {decimal_text(sum(map(math.exp, logits)))}: {joined(weights)}",
     ]
     same = (
         "each token has the output that it had: outputs move with their tokens (attention is "
         "permutation-equivariant), and who bites whom cannot be told"
     )
-    differs = f"the same token has another output now, by up to {three(changed)}: a decoder needs no table"
+    differs = f"the same token has another output now, by up to {decimal_text(changed)}: a decoder needs no table"
     return [
         Step("three tokens", [lessons.rows_table("token", WORDS, tokens)]),
         Step("one attention", [*alone, lessons.rows_table("output", WORDS, _attention(tokens))]),

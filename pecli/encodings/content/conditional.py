@@ -11,7 +11,7 @@ from pecli.encodings.shared.parameters import Channels, Content, Dim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Effect, Item, Reach, Step, joined, three
+from pecli.spec.hooks import Effect, Item, Reach, Step, decimal_text, joined
 from pecli.spec.plans import Conditional
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 
@@ -117,13 +117,13 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     products: list[Item] = []
     for position, row, plain, gated in zip(at, content.tolist(), base.tolist(), pe.tolist(), strict=True):
         z = sum(a * b for a, b in zip(row, weight.tolist(), strict=True)) + float(bias)
-        terms = " + ".join(f"{three(a)} x {three(b)}" for a, b in zip(row, weight.tolist(), strict=True))
+        terms = " + ".join(f"{decimal_text(a)} x {decimal_text(b)}" for a, b in zip(row, weight.tolist(), strict=True))
         gate = 1 / (1 + math.exp(-z))
         gates += [
-            f"p = {position}: z = {terms} + {three(float(bias))} = {three(z)}",
-            f"p = {position}: 1 / (1 + exp(-({three(z)}))) = {three(gate)}",
+            f"p = {position}: z = {terms} + {decimal_text(float(bias))} = {decimal_text(z)}",
+            f"p = {position}: 1 / (1 + exp(-({decimal_text(z)}))) = {decimal_text(gate)}",
         ]
-        products.append(f"p = {position}: {three(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
+        products.append(f"p = {position}: {decimal_text(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
     return [
         Step("the content x of each position", [lessons.by_position(at, content)]),
         Step("its gate, the sigmoid of z = x w + b", gates),

@@ -13,7 +13,7 @@ from pecli.encodings.shared.parameters import Channels, Content
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Effect, Item, Step, three
+from pecli.spec.hooks import Effect, Item, Step, decimal_text
 from pecli.spec.plans import Conditional
 
 EFFECT = Effect(content="replaces", note="the input stands for the content")
@@ -151,9 +151,9 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     for position, found in zip(at, pe[:, 0].tolist(), strict=True):
         p = int(position)
         around = [column[p + shift] if 0 <= p + shift < len(column) else 0.0 for shift in (-1, 0, 1)]
-        terms = " + ".join(f"{three(k)} x {three(x)}" for k, x in zip(kernel, around, strict=True))
-        own = f"{three(column[p])} + " if values["residual"] else ""
-        lines.append(f"p = {p}: {own}{terms} + {three(start)} = {three(found)}")
+        terms = " + ".join(f"{decimal_text(k)} x {decimal_text(x)}" for k, x in zip(kernel, around, strict=True))
+        own = f"{decimal_text(column[p])} + " if values["residual"] else ""
+        lines.append(f"p = {p}: {own}{terms} + {decimal_text(start)} = {decimal_text(found)}")
     trained = f"{content.shape[1]} channels x (3 + 1) = {4 * content.shape[1]} numbers"
     names = [str(channel) for channel in range(min(4, len(weight)))]
     return [

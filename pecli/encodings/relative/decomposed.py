@@ -18,7 +18,7 @@ from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, joined, three
+from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, decimal_text, joined
 from pecli.spec.plans import Fixed, Relative
 from pecli.spec.recipe import Recipe
 
@@ -180,7 +180,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         parts.append(f"q . r_{name} = {text}")
         total += value
     q = lessons.QUERY[: arrays["vector_height"].shape[1]]
-    scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {three(total)}"]
+    scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {decimal_text(total)}"]
     vectors, rest = exercise.of_family()[:2], exercise.of_family()[2:]  # the tables; the rows of them, the count
     indices, count = rest[:2], rest[2:]
     return [

@@ -15,7 +15,7 @@ from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, d
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, joined, other_choices, other_orders, short, three
+from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, decimal_text, joined, other_choices, other_orders, short
 from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
 from pecli.spec.recipe import Recipe
 
@@ -213,7 +213,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     for pair in pairs[:2]:
         for name, column in (("sin", pair.sin), ("cos", pair.cos)):
             angle = f"{distance} x {short(pair.frequency)}"
-            lines.append(f"column {column}: {name}({angle}) = {three(float(vector[row, column]))}")
+            lines.append(f"column {column}: {name}({angle}) = {decimal_text(float(vector[row, column]))}")
     names = [str(number) for number in range(min(ROWS, len(vector)))]
     found = [
         lessons.frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
@@ -238,6 +238,7 @@ def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[St
         "v . r": lessons.product(v, r),
     }
     total = sum(value for _, value in terms.values()) / math.sqrt(len(q))
+    summed = " + ".join(decimal_text(value) for _, value in terms.values())
     heads = [str(head) for head in range(min(4, len(arrays["u"])))]
     return [
         Step(
@@ -254,7 +255,7 @@ def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[St
                 f"q = {joined(q)}, k = {joined(k)}",
                 f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",
                 *(f"{name} = {text}" for name, (text, _) in terms.items()),
-                f"({' + '.join(three(value) for _, value in terms.values())}) / sqrt({len(q)}) = {three(total)}",
+                f"({summed}) / sqrt({len(q)}) = {decimal_text(total)}",
             ],
         ),
     ]

@@ -233,6 +233,6 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     rows: list[list[str | float]] = [
         [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)
     ]
-    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows, lessons.MATRIX_DECIMALS)
+    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows)
     how = "is added to the score" if log else "multiplies the score, and there is no softmax"
     return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]

@@ -15,13 +15,12 @@ from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.hooks import Item, SmallTable, Step, short, three
+from pecli.spec.hooks import Item, SmallTable, Step, decimal_text, short
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
 MAX_ROWS = 8  # rows and columns of a matrix
-MATRIX_DECIMALS = 4
 LENGTH = 5  # rows and columns of a matrix where nobody said how many
 
 Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
@@ -131,7 +130,7 @@ def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
     more = ["…"] if values.shape[1] > MAX_ROWS else []
     head = ["query \\ key", *map(text_of, at[:MAX_ROWS]), *more]
     rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values, strict=False)]
-    return SmallTable(head, rows, MATRIX_DECIMALS)
+    return SmallTable(head, rows)
 
 
 def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float], str]) -> list[Item]:
@@ -162,11 +161,13 @@ def by_position(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
 
 def _cells(values: NDArray[Any]) -> list[str | float]:
     if values.dtype.kind == "c":
-        return [f"{three(v.real)}{'-' if v.imag < 0 else '+'}{three(abs(v.imag))}i" for v in values.tolist()]
+        return [
+            f"{decimal_text(v.real)}{'-' if v.imag < 0 else '+'}{decimal_text(abs(v.imag))}i" for v in values.tolist()
+        ]
     return list(values.tolist())
 
 
-DIGITS = 4  # of a factor: of three decimals a small one keeps too few to work with
+DIGITS = 4  # of a factor: four decimals leave too few of a small one to work with
 QUERY, KEY = (1.0, -0.5, 0.25, 2.0), (0.5, 1.0, -1.0, 0.25)
 
 
@@ -294,10 +295,10 @@ def wave_lines(
             value = row[pair.cos]
             for name, part in (("cos", value.real), ("sin", value.imag)):
                 of = "real part" if name == "cos" else "imaginary part"
-                lines.append(f"PE({position}, {pair.cos}), {of}: {name}({product}) = {three(part)}")
+                lines.append(f"PE({position}, {pair.cos}), {of}: {name}({product}) = {decimal_text(part)}")
             continue
         for name, column in (("sin", pair.sin), ("cos", pair.cos)):
             if column is not None:
-                phrase = three(float(row[column].real))
+                phrase = decimal_text(float(row[column].real))
                 lines.append(f"PE({position}, {column}): {name}({product}) = {name}({short(angle)}) = {phrase}")
     return lines

@@ -15,7 +15,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Change, Step, instead, short, three
+from pecli.spec.hooks import Change, Step, decimal_text, instead, short
 from pecli.spec.plans import Values
 
 
@@ -78,12 +78,12 @@ def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
     if last is None:
         lines = [f"PE({text_of(p)}) = {text_of(p)} in every column" for p in at]
     else:
-        lines = [f"PE({text_of(p)}) = {text_of(p)} / ({last + 1} - 1) = {three(float(p) / last)}" for p in at]
+        lines = [f"PE({text_of(p)}) = {text_of(p)} / ({last + 1} - 1) = {decimal_text(float(p) / last)}" for p in at]
     yield Step("the position over the last one", lines)
     scales, dim = values["scales"], values["dim"]
     if isinstance(scales, Decimal):
         lines = [
-            f"column {i}: ({i}/{dim - 1})^{short(float(scales))} = {three((i / (dim - 1)) ** float(scales))}"
+            f"column {i}: ({i}/{dim - 1})^{short(float(scales))} = {decimal_text((i / (dim - 1)) ** float(scales))}"
             for i in range(min(dim, lessons.COLUMNS))
         ]
         yield Step("a scale for each column", lines)

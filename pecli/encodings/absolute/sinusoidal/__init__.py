@@ -22,12 +22,12 @@ from pecli.spec.hooks import (
     Rescaling,
     SmallTable,
     Step,
+    decimal_text,
     joined,
     off_by,
     other_choices,
     other_orders,
     short,
-    three,
 )
 from pecli.spec.plans import Band, Waves
 from pecli.spec.recipe import Recipe
@@ -293,7 +293,7 @@ def _cells(recipe: Recipe, pairs: Sequence[lessons.Pair], at: Sequence[Fraction]
                 product = f"{text_of(p)} x {short(pair.frequency)}"
                 lines.append(
                     f"PE({text_of(p)}, {column}) = {factor}{name}({product}) = {factor}{name}({angle}) "
-                    f"= {three(float(values[k, column]))}"
+                    f"= {decimal_text(float(values[k, column]))}"
                 )
     return lines
 

@@ -17,7 +17,7 @@ from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weig
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Change, Effect, Item, SmallTable, Step, other_choices, other_values, three
+from pecli.spec.hooks import Change, Effect, Item, SmallTable, Step, decimal_text, other_choices, other_values
 from pecli.spec.plans import Bias, Fixed
 from pecli.spec.recipe import Recipe
 
@@ -282,8 +282,8 @@ def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
         return f"d = {d}: below {exact}, bucket {bucket}"
     share = (side - exact) * math.log(d / exact) / math.log(reach / exact)
     most = f", at most {side - 1}" if exact + share >= side else ""
-    phrase = three(share)
-    if math.floor(float(phrase)) > math.floor(share):  # so near to the next that three decimals are not enough
+    phrase = decimal_text(share)
+    if math.floor(float(phrase)) > math.floor(share):  # so near to the next that four decimals are not enough
         phrase = f"{share:.12f}".rstrip("0")
     return f"d = {d}: {exact} + floor({phrase}){most} -> bucket {bucket}"
 

@@ -24,7 +24,7 @@ from pecli.encodings.shared.weights import (
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Item, Reach, Step, Term, joined, three
+from pecli.spec.hooks import PLAIN, Effect, Item, Reach, Step, Term, decimal_text, joined
 from pecli.spec.plans import Frame, Relative
 from pecli.spec.recipe import Recipe
 
@@ -263,7 +263,7 @@ def _scores(
     terms |= {f"{one.content[0]} . r": lessons.product({"q": q, "k": k}[one.content[0]], r) for one in effect.terms[1:]}
     count = len(terms)
     total = sum(value for _, value in terms.values()) / math.sqrt(count * len(q))
-    summed = " + ".join(three(value) for _, value in terms.values())
+    summed = " + ".join(decimal_text(value) for _, value in terms.values())
     trained = f"2 x {half} = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers"
     return [
         Step("a vector for each row", [trained, lessons.rows_table("row", [*map(str, shown)], vector[list(shown)])]),
@@ -273,7 +273,7 @@ def _scores(
             [
                 f"q = {joined(q)}, k = {joined(k)}, r = row {row}, as it is: a model projects it first",
                 *(f"{name} = {text}" for name, (text, _) in terms.items()),
-                f"({summed}) / sqrt({count} x {len(q)}) = {three(total)}",
+                f"({summed}) / sqrt({count} x {len(q)}) = {decimal_text(total)}",
             ],
         ),
     ]
