@@ -280,7 +280,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     candidate = found.candidate
     recipe = recipe_text(found.table)
     if not is_named(found):
-        if candidate.trained or found.equal < MIN_SHARE_NEAREST:
+        if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown", measured=statistics_of(table))
         said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()

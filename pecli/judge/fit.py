@@ -146,7 +146,7 @@ class Tally:
         a, b = actual.ravel()[odd], other.ravel()[odd]
         self.unequal += len(odd)
         gap, unit = np.abs(a - b), units(np.maximum(np.abs(a), np.abs(b)), dtype)
-        fits = gap <= candidate.ulp * unit
+        fits = gap <= candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
         self.max_ulp = max(self.max_ulp, float((gap / unit)[fits].max(initial=0.0)))
         self.residual = max(self.residual, float(gap[fits].max(initial=0.0)))
         if fits.all():
@@ -250,7 +250,7 @@ def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
 
 def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
     made = make(candidate, dtype)
-    return None if made is None else fit_table(candidate, made, held, unit)
+    return None if made is None else fit_table(candidate, made, held, unit, candidate.change)
 
 
 def fit_table(

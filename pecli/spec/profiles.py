@@ -20,6 +20,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import digits as digits_of
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
+from pecli.spec.hooks import Values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -79,12 +80,16 @@ class Candidate:
         Significant digits that were fitted to the values; 0 for published values and defaults.
     ulp : float
         Units in the last place by which plain NumPy code of this formula may be off.
+    absolute : float
+        Absolute error of such code if the value is small, in the same units of a value of size 1.
     trained : bool
         Whether the values are trained: the recipe gives only which of them are equal.
     doubts : tuple of str
         What the values leave open, such as a range of a parameter; the answer is then at most likely.
     open : tuple of str
         Parameters that the values say nothing of, such as the width of vectors that an index chooses.
+    change : callable, optional
+        Change of the values after the formula, such as a mask that the encoding does not have.
     """
 
     name: str
@@ -93,9 +98,11 @@ class Candidate:
     notes: tuple[str, ...] = ()
     fitted: int = 0
     ulp: float = 2.0
+    absolute: float = 0.0
     trained: bool = False
     doubts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
+    change: Values | None = None
 
 
 @dataclass(frozen=True)

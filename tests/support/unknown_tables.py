@@ -310,7 +310,7 @@ def biases(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
 
 def kernels(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
     for k in range(count):
-        kind, heads, n = ("log", "power", "gaussian", "gaussian log")[k % 4], int(rng.choice([2, 4, 8])), 48
+        kind, heads, n = ("log", "power", "gaussian", "gaussian log", "sandwich")[k % 5], int(rng.choice([2, 4, 8])), 48
         size = np.abs(distances(n)).astype(np.float64)
         a, b = np.round(rng.uniform(0.1, 2, heads), 2), np.round(rng.uniform(0.1, 1.9, heads), 2)
         match kind:
@@ -320,8 +320,13 @@ def kernels(rng: np.random.Generator, count: int) -> Iterator[Unknown]:
                 table = np.stack([-x * size**y for x, y in zip(a, b, strict=True)])
             case "gaussian":
                 table = np.stack([np.exp(-(size**2) / (2 * (3 * x) ** 2)) for x in a])
-            case _:
+            case "gaussian log":
                 table = np.stack([-(size**2) / (2 * (3 * x) ** 2) for x in a])
+            case _:
+                w = 10000.0 ** (-2 * np.arange(1, 65) / 128)
+                table = np.stack(
+                    [(np.cos(size[..., None] * w).sum(-1) - 64) / (8 * h / heads) for h in range(1, heads + 1)]
+                )
         yield Unknown("kernel", f"{kind} heads={heads} {a} {b}", {"bias": table.astype(np.float32)})
 
 

@@ -53,12 +53,12 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for plain attention",
     place=5,
     hooks={
+        "identify": ".identify:identify",
         "lesson": ":lesson",
         "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,
     },
-    unrecognised="its decay says nothing of the width and the base of the rotations",
 )
 def retnet(
     *,

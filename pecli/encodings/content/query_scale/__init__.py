@@ -36,11 +36,11 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are
     not_when="as the only encoding: it gives no order",
     place=3,
     hooks={
+        "identify": ".identify:identify",
         "lesson": ":lesson",
         "extend": reaches.values,
         "apply": lambda recipe: EFFECT,
     },
-    unrecognised="a row of factors fits many rules",
 )
 def query_scale(
     *,

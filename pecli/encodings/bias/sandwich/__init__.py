@@ -35,8 +35,7 @@ CHUNK = 1 << 14  # values worked on at once
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="if distant tokens must be found",
     place=4,
-    hooks={"lesson": ":lesson", "extend": reaches.biases},
-    unrecognised="its curve is named from no file; compare with the recipe that you expect",
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases},
 )
 def sandwich(
     *,

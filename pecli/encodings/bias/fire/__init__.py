@@ -41,9 +41,8 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
     not_when="if one bias per distance must serve all queries, as in a fused kernel",
     place=6,
     hooks={
-        "lesson": ":lesson", "extend": reaches.biases,
+        "identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases,
     },
-    unrecognised="its two numbers are named from no file; compare with the recipe that you expect",
 )  # fmt: skip
 def fire(
     *,
