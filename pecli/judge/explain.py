@@ -60,7 +60,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
         return said
-    if random := _random_parts(actual):
+    random = _random_parts(actual)
+    if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *said]
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return said

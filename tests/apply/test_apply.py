@@ -410,18 +410,20 @@ def test_a_vector_is_worked_through_number_by_number(pecli):
     done = pecli("apply", "rope:dim=4", "--vector", "1,2,-1,1", "--positions", "1", "--steps")
     assert done.returncode == 0, done.stderr
     # 1 cos 1 - 2 sin 1 and 1 sin 1 + 2 cos 1, then -cos 0.01 - sin 0.01 and -sin 0.01 + cos 0.01
-    assert "[-1.143, 1.922, -1.010, 0.990]" in done.stdout
-    assert "1 x 0.540 - 2 x 0.841 = -1.143" in done.stdout
-    assert "before 2.646, after 2.646" in done.stdout
+    assert "[-1.1426, 1.9221, -1.0099, 0.9900]" in done.stdout
+    assert "1 x 0.5403 - 2 x 0.8415 = -1.1426" in done.stdout
+    assert "before 2.6458, after 2.6458" in done.stdout
     half = pecli("apply", "rope:dim=4", "--vector", "1,2,-1,1", "--positions", "1", "--pairs", "half", "--steps")
-    assert "[1.382, 1.990, 0.301, 1.020]" in half.stdout  # 1 c + 1 s, 2 c' - s', s - c, 2 s' + c'
+    assert "[1.3818, 1.9899, 0.3012, 1.0199]" in half.stdout  # 1 c + 1 s, 2 c' - s', s - c, 2 s' + c'
 
 
 def test_an_addition_is_worked_through(pecli):
     arguments = ("--vector", "0.2,0.5,0.1,0.3", "--positions", "0,1", "--steps")
     done = pecli("apply", "sinusoidal:dim=4", *arguments)
-    assert "position 0: [0.200, 0.500, 0.100, 0.300] + [0.000, 1.000, 0.000, 1.000]" in done.stdout
-    assert "[1.041, 1.040, 0.110, 1.300]" in " ".join(done.stdout.split())
+    assert "position 0: [0.2000, 0.5000, 0.1000, 0.3000] + [0.0000, 1.0000, 0.0000, 1.0000]" in " ".join(
+        done.stdout.split()
+    )
+    assert "[1.0415, 1.0403, 0.1100, 1.3000]" in " ".join(done.stdout.split())
     refused = pecli("apply", "alibi:heads=2", *arguments)
     assert refused.returncode == 2
 
@@ -429,7 +431,7 @@ def test_an_addition_is_worked_through(pecli):
 def test_types_have_the_names_of_other_programs(pecli, tmp_path):
     """`--dtype bf16` was refused as a type of the queries, `nul` was an internal error, and the board showed bits."""
     words = ("apply", "sinusoidal:dim=4", "--vector", "1,2,3,4", "--steps", "--dtype")
-    assert "[1.844, 2.547, 3.016, 5.000]" in pecli(*words, "bf16").stdout  # 1 + sin 1 is 1.8415
+    assert "[1.8438, 2.5469, 3.0156, 5.0000]" in pecli(*words, "bf16").stdout  # 1 + sin 1 is 1.8415
     refused = pecli(*words, "nul")
     assert refused.returncode == 2
     assert "unknown dtype 'nul': known: float16, bfloat16, float32, float64" in refused.stderr
@@ -479,8 +481,8 @@ def test_the_board_of_a_config_has_the_pairs_of_its_model(tmp_path, pecli):
     (tmp_path / "config.json").write_text(json.dumps(facts))
     said = pecli("apply", "config.json", "--vector", "1,2,-1,1", "--positions", "1", "--steps").stdout
     assert "pairs interleaved: columns (0, 1), (2, 3)" in said
-    assert "1 x 0.540 - 2 x 0.841 = -1.143" in said
-    assert "together [-1.143, 1.922, -1.010, 0.990]" in said
+    assert "1 x 0.5403 - 2 x 0.8415 = -1.1426" in said
+    assert "together [-1.1426, 1.9221, -1.0099, 0.9900]" in said
 
 
 @pytest.mark.parametrize(

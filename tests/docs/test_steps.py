@@ -39,12 +39,12 @@ def test_the_rotation_of_four_dimensions_at_1_and_3_is_the_guides():
         "w_0 = 10000^(-0/4) = 1",
         "w_1 = 10000^(-2/4) = 0.01",
         "position 3, pair 1: 3 x 0.01 = 0.03",
-        "[  0.540  -0.841 ]  [ -0.990  -0.141 ]",
-        "[  0.841   0.540 ]  [  0.141  -0.990 ]",
-        "[  1.000  -0.010 ]  [  1.000  -0.030 ]",
-        "[  0.010   1.000 ]  [  0.030   1.000 ]",
-        "R_1^T               R_3                    R_2",
-        "[ -0.841   0.540 ]  [  0.141  -0.990 ]  =  [  0.909  -0.416 ]",
+        "[  0.5403  -0.8415 ]  [ -0.9900  -0.1411 ]",
+        "[  0.8415   0.5403 ]  [  0.1411  -0.9900 ]",
+        "[  1.0000  -0.0100 ]  [  0.9996  -0.0300 ]",
+        "[  0.0100   1.0000 ]  [  0.0300   0.9996 ]",
+        "R_1^T                 R_3                      R_2",
+        "[ -0.8415   0.5403 ]  [  0.1411  -0.9900 ]  =  [  0.9093  -0.4161 ]",
     ):
         assert line in shown
 
@@ -87,10 +87,10 @@ def test_the_sinusoid_of_four_dimensions_is_the_guides():
     shown = board("sinusoidal:dim=4")
     for line in (
         "w_1 = 1 / 10000^(2/4) = 0.01, one turn in 628.319 positions",
-        "PE(1, 0) = sin(1 x 1) = sin(1) = 0.841",
-        "PE(2, 1) = cos(2 x 1) = cos(2) = -0.416",
-        "1         0.841   0.540  0.010  1.0000",
-        "2         0.909  -0.416  0.020  0.9998",
+        "PE(1, 0) = sin(1 x 1) = sin(1) = 0.8415",
+        "PE(2, 1) = cos(2 x 1) = cos(2) = -0.4161",
+        "1         0.8415   0.5403  0.0100  1.0000",
+        "2         0.9093  -0.4161  0.0200  0.9998",
     ):
         assert line in shown
 
@@ -105,8 +105,8 @@ def test_the_matrix_of_a_shift_takes_one_row_to_the_next_at_every_position():
 
 def test_the_false_relative_property_is_shown_to_fail():
     shown = board("sinusoidal:dim=4")
-    assert "PE(5) - PE(0)  = [-0.959, -0.716, 0.050, -0.001]" in shown  # sin 5, cos 5 - 1, sin 0.05, cos 0.05 - 1
-    assert "PE(10) - PE(5) = [0.415, -1.123, 0.050, -0.004]" in shown
+    assert "PE(5) - PE(0)  = [-0.9589, -0.7163, 0.0500, -0.0012]" in shown  # sin 5, cos 5 - 1, sin 0.05, cos 0.05 - 1
+    assert "PE(10) - PE(5) = [0.4149, -1.1227, 0.0499, -0.0037]" in shown
 
 
 def test_the_longest_wavelength_at_512_is_not_the_limit():
@@ -134,7 +134,7 @@ def test_other_forms_of_alibi_are_worked_by_their_own_rule():
 
 
 def test_the_integer_of_ten_positions():
-    assert "PE(5) = 5 / (10 - 1) = 0.556" in board("integer:dim=4,max-len=10")
+    assert "PE(5) = 5 / (10 - 1) = 0.5556" in board("integer:dim=4,max-len=10")
     assert "column 1: (1/2)^2 = 0.250" in board("integer:dim=3,max-len=10,scales=2")
 
 
@@ -369,11 +369,11 @@ def test_the_decay_on_the_board_is_gammas_power():
 
 def test_attention_without_positions_does_not_see_an_order():
     shown = board("none:dim=4")
-    assert shown.count("man     0.075  1.851") == 3  # alone, exchanged, and last under a causal mask
-    assert "dog     0.660  0.680" in shown
+    assert shown.count("man     0.0745  1.8509") == 3  # alone, exchanged, and last under a causal mask
+    assert "dog     0.6601  0.6798" in shown
     # e^1, e^0.5, e^0 over their sum
     weights = [math.exp(v) for v in (1, 0.5, 0)]
-    assert f"[{', '.join(f'{w / sum(weights):.3f}' for w in weights)}]" in shown
+    assert f"[{', '.join(f'{w / sum(weights):.4f}' for w in weights)}]" in shown
 
 
 SCALED = {"proportional": {"partial": "0.5"}, "ntk-by-parts": {"ramp": "rotations"}}
@@ -506,7 +506,7 @@ def test_pairs_of_growing_frequencies_are_not_from_the_fastest_to_the_slowest():
 def test_a_share_next_to_a_whole_number_of_buckets_has_all_its_digits():
     said = said_of("t5:heads=2,max-distance=100000")
     assert "d = 99999: 8 + floor(7.99999" in said
-    assert "d = 100000: 8 + floor(8.000), at most 15 -> bucket 15" in said
+    assert "d = 100000: 8 + floor(8.0000), at most 15 -> bucket 15" in said
 
 
 def test_keys_after_the_query_are_masked_by_their_position():
