@@ -77,7 +77,8 @@ WITH_GRID = (
 )
 RECIPE = re.compile(r"\b[a-z0-9-]+:[\w-]+=\S*")
 HARMLESS = re.compile(
-    r"rounding|rounded|no more than|\bulp|last place|float32|float64|float16|of \d|accept|covers|shorter|only the (first|second) has",
+    r"rounding|rounded|no more than|\bulp|last place|float32|float64|float16|of \d|accept|covers|shorter"
+    r"|only the (first|second) has",
     re.IGNORECASE,
 )
 NOISE = re.compile(r"\b(mrope|retnet|rope-axes|xpos|proportional|frequencies=)", re.IGNORECASE)
