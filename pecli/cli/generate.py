@@ -42,7 +42,7 @@ from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
 from pecli.cli.terminal.screen import answer
 from pecli.cli.terminal.writing import Writing, deliver, describe, report
-from pecli.errors import BadFile, BadParameter, BadRecipe
+from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
@@ -234,12 +234,36 @@ LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
     """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
-    table, label = _tables(encoding, own, options)
+    try:
+        table, label = _tables(encoding, own, options)
+    except MissingParameter as error:
+        raise MissingParameter(_all_missing(encoding, own, options, error)) from None
     if options.output is None and options.format in SHOWN_FORMATS:
         refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
         return _on_screen(table, label, options)
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
     return deliver(table, label, options)
+
+
+def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptions, error: MissingParameter) -> str:
+    """Return what a command line lacks, all of it, and a complete line to copy."""
+    from pecli.spec.recipe import Recipe
+
+    needs = str(error).partition("; for example")[0]
+    example = Recipe.parse(encoding.example)
+    keys = {key: word for key, word in example.keys().items() if encoding.parameters[key.replace("-", "_")].required}
+    line = ["pecli generate", encoding.name]
+    line += [f"--{key} {shlex.quote(str(word))}" for key, word in {**keys, **own}.items() if word not in (None, False)]
+    if options.len is None and options.positions is None and example.rows is None:
+        needs += "" if "a length" in needs else "; and a length: len=N"
+        line.append("--len 2048")
+    elif options.len is not None:
+        line.append(f"--len {options.len}")
+    try:
+        Recipe.bind(encoding.name, **{**keys, **{key: word for key, word in own.items() if word is not None}})
+    except BadParameter as further:  # such as the factor of a scaling
+        return f"{needs}; {further}"
+    return f"{needs}; for example: {' '.join(line)}"
 
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:

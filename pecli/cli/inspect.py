@@ -186,7 +186,7 @@ def as_dict(found: Inspection) -> dict[str, Any]:
     return result
 
 
-MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 16  # of a short answer
+MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 12  # of a short answer
 FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
 
 
@@ -203,8 +203,7 @@ def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
     if found.statistics:
         items.append(_statistics(found.statistics[:MAX_ARRAYS]))
     if found.slopes is not None:
-        shown = ", ".join(map(exact_text, found.slopes[:MAX_SLOPES]))
-        items.append(Fact("slopes", shown + (f" .. of {len(found.slopes)} heads" * (len(found.slopes) > MAX_SLOPES))))
+        items.append(_slopes(found.slopes, MAX_SLOPES))
     width = screen_width() or WIDE
     room = MAX_LINES - sum(len(lines_of(item, width)) for item in items)
     for made in map(preview_grid, parts):
@@ -247,10 +246,19 @@ def inspection_view(
     if found.statistics:
         items.append(_statistics(found.statistics))
     if found.slopes is not None:
-        items.append(grid([("head", RIGHT), ("slope", LEFT)], enumerate(map(exact_text, found.slopes))))
+        items.append(_slopes(found.slopes, len(found.slopes)))
     items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     items += [] if properties is None else [properties_view(properties)]
     return [*items, *map(preview_grid, parts)]
+
+
+def _slopes(slopes: Sequence[float], most: int) -> ScreenTable:
+    """Return a row for each head; of more than `most` the first and the last."""
+    rows = enumerate(map(exact_text, slopes))
+    made = grid([("head", RIGHT), ("slope", LEFT)], rows, title=f"slopes of {len(slopes)} heads")
+    if len(slopes) > most:
+        made.rows[most // 2 : -most // 2] = [["…", "…"]]
+    return made
 
 
 def _ends(found: Inspection) -> str:
