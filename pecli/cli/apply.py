@@ -6,25 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    TABLE,
-    Dtype,
-    Format,
-    Json,
-    LayerType,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Precision,
-    Quiet,
-    Stack,
-    Threads,
-    TrustRecipe,
-    refuse,
-    whole,
-)
+from pecli.cli.options import TABLE, Option, refuse, whole
 from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
@@ -105,18 +89,18 @@ class ApplyArguments(Writing):
             check=_arithmetic,
         ),
     ] = None
-    dtype: Dtype = None
-    layer_type: LayerType = None
-    stack: Stack = None
-    output: Output = None
-    format: Format = None
-    threads: Threads = None
-    no_clobber: NoClobber = False
-    trust_recipe: TrustRecipe = False
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    dtype: shared.Dtype = None
+    layer_type: shared.LayerType = None
+    stack: shared.Stack = None
+    output: shared.Output = None
+    format: shared.Format = None
+    threads: shared.Threads = None
+    no_clobber: shared.NoClobber = False
+    trust_recipe: shared.TrustRecipe = False
+    precision: shared.Precision = None
+    limit: shared.Limit = None
+    json: shared.Json = False
+    quiet: shared.Quiet = False
 
 
 def command(options: ApplyArguments) -> int:

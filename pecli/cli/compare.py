@@ -8,21 +8,9 @@ from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    SCREEN,
-    Dtype,
-    Get,
-    LayerType,
-    Option,
-    Precision,
-    Silent,
-    SourceOptions,
-    TableFormat,
-    positions,
-    refuse,
-    whole,
-)
+from pecli.cli.options import SCREEN, Option, SourceOptions, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
@@ -96,13 +84,13 @@ class CompareOptions(SourceOptions):
     layers: Annotated[
         int | None, Option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
     ] = None
-    dtype: Dtype = None
-    layer_type: LayerType = None
+    dtype: shared.Dtype = None
+    layer_type: shared.LayerType = None
     values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
-    precision: Precision = None
-    format: TableFormat = None
-    get: Get = None
-    quiet: Silent = False
+    precision: shared.Precision = None
+    format: shared.TableFormat = None
+    get: shared.Get = None
+    quiet: shared.Silent = False
 
 
 WORST = 3  # columns and blocks of rows that are named

@@ -5,24 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    TABLE,
-    Compress,
-    Dtype,
-    Format,
-    Json,
-    Layout,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Quiet,
-    Threads,
-    TrustRecipe,
-    Wide,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import TABLE, Option, whole
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
 from pecli.tables.layouts import LAYOUTS
@@ -35,10 +20,10 @@ class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
     source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)]
-    output: Output = None
-    format: Format = None
-    dtype: Dtype = None
-    layout: Layout = None
+    output: shared.Output = None
+    format: shared.Format = None
+    dtype: shared.Dtype = None
+    layout: shared.Layout = None
     from_layout: Annotated[
         str | None, Option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
     ] = None
@@ -58,14 +43,14 @@ class ConvertOptions(Writing):
     tensors: Annotated[
         str | None, Option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
     ] = None
-    threads: Threads = None
-    compress: Compress = False
-    wide: Wide = False
-    no_clobber: NoClobber = False
-    trust_recipe: TrustRecipe = False
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    threads: shared.Threads = None
+    compress: shared.Compress = False
+    wide: shared.Wide = False
+    no_clobber: shared.NoClobber = False
+    trust_recipe: shared.TrustRecipe = False
+    limit: shared.Limit = None
+    json: shared.Json = False
+    quiet: shared.Quiet = False
 
 
 def command(options: ConvertOptions) -> int:

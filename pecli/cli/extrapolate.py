@@ -10,26 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    LONGEST,
-    OUTPUT,
-    Dtype,
-    Json,
-    LayerType,
-    Layout,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Precision,
-    Quiet,
-    TrustRecipe,
-    positions,
-    refuse,
-    share,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import LONGEST, OUTPUT, Option, positions, refuse, share, whole
 from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import line, print_json, tell
@@ -115,25 +98,25 @@ class ExtrapolateOptions(Writing):
         float | None,
         Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
     ] = None
-    output: Output = None
+    output: shared.Output = None
     format: Annotated[
         str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
     ] = None
-    dtype: Dtype = None
-    layout: Layout = None
-    layer_type: LayerType = None
-    no_clobber: NoClobber = False
+    dtype: shared.Dtype = None
+    layout: shared.Layout = None
+    layer_type: shared.LayerType = None
+    no_clobber: shared.NoClobber = False
     plot: Annotated[
         str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     ] = None  # fmt: skip
     picture: Annotated[
         str | None, Option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
     ] = None
-    trust_recipe: TrustRecipe = False
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    trust_recipe: shared.TrustRecipe = False
+    precision: shared.Precision = None
+    limit: shared.Limit = None
+    json: shared.Json = False
+    quiet: shared.Quiet = False
 
     @property
     def pictures(self) -> list[str]:

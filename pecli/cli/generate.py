@@ -16,28 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pecli.cli import options as shared
 from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
-from pecli.cli.options import (
-    OUTPUT,
-    SCREEN,
-    TABLE,
-    Compress,
-    Json,
-    Limit,
-    NoClobber,
-    Option,
-    Precision,
-    Quiet,
-    Runner,
-    Start,
-    Step,
-    Threads,
-    Wide,
-    checked,
-    parameters_of,
-    refuse,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, parameters_of, refuse, whole
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
 from pecli.cli.terminal.screen import answer
@@ -68,8 +49,8 @@ class TableOptions(Writing):
     """What every encoding accepts apart from its own parameters."""
 
     len: Annotated[str | None, Option("Number of rows.", "N", TABLE)] = None
-    start: Start = None
-    step: Step = None
+    start: shared.Start = None
+    step: shared.Step = None
     positions: Annotated[
         str | None,
         Option("Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE),
@@ -136,7 +117,7 @@ class TableOptions(Writing):
         ),
     ] = None  # fmt: skip
     shard: Annotated[str | None, Option("Part K of N of the rows, K from 0.", "K/N", TABLE)] = None
-    threads: Threads = None
+    threads: shared.Threads = None
     output: Annotated[
         str | None,
         Option(
@@ -153,9 +134,9 @@ class TableOptions(Writing):
             (*WRITTEN, *SHOWN_FORMATS[1:]),
         ),
     ] = None
-    compress: Compress = False
-    wide: Wide = False
-    no_clobber: NoClobber = False
+    compress: shared.Compress = False
+    wide: shared.Wide = False
+    no_clobber: shared.NoClobber = False
     workers: Annotated[
         int | None, Option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
     ] = None
@@ -165,10 +146,10 @@ class TableOptions(Writing):
     dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
     rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
     columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    precision: shared.Precision = None
+    limit: shared.Limit = None
+    json: shared.Json = False
+    quiet: shared.Quiet = False
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:

@@ -6,19 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    OUTPUT,
-    SCREEN,
-    Get,
-    Option,
-    Output,
-    Precision,
-    TableChoice,
-    refuse,
-    refuse_table,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import OUTPUT, SCREEN, Option, TableChoice, refuse, refuse_table, whole
 from pecli.cli.terminal.items import (
     LEFT,
     RIGHT,
@@ -92,9 +82,9 @@ class InspectOptions(TableChoice):
         int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
     ] = None
     columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))] = None
-    precision: Precision = None
-    get: Get = None
-    output: Output = None
+    precision: shared.Precision = None
+    get: shared.Get = None
+    output: shared.Output = None
     format: Annotated[
         str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
     ] = None

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
-from pecli.cli.options import Json, Option, Quiet, TableFormat, refuse
+from pecli.cli import options as shared
+from pecli.cli.options import Option, refuse
 from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import prose_width
@@ -66,9 +67,9 @@ class ListOptions:
         str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
     ] = None
     all: Annotated[bool, Option("All of it: every option, and the whole example.")] = False
-    format: TableFormat = None
-    json: Json = False
-    quiet: Quiet = False
+    format: shared.TableFormat = None
+    json: shared.Json = False
+    quiet: shared.Quiet = False
 
 
 def command(options: ListOptions) -> int:

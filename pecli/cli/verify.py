@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pecli.cli import options as shared
 from pecli.cli.compare import difference_view
 from pecli.cli.completion import source_words
 from pecli.cli.inspect import short_recipe
-from pecli.cli.options import SCREEN, Get, LayerType, Option, Silent, SourceOptions, Stack, refuse_table
+from pecli.cli.options import SCREEN, Option, SourceOptions, refuse_table
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
@@ -34,10 +35,10 @@ class VerifyOptions(SourceOptions):
     ]  # fmt: skip
     recipe: Annotated[str | None, Option("The recipe, as an option.", "RECIPE", hidden=True)] = None
     all: Annotated[bool, Option("Every part, place and statistic of what differs.", panel=SCREEN)] = False
-    get: Get = None
-    layer_type: LayerType = None
-    stack: Stack = None
-    quiet: Silent = False
+    get: shared.Get = None
+    layer_type: shared.LayerType = None
+    stack: shared.Stack = None
+    quiet: shared.Silent = False
 
 
 def command(options: VerifyOptions) -> int:
