@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import SCREEN, Option, SourceOptions, positions, refuse, whole
+from pecli.cli.options import SCREEN, SourceOptions, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
@@ -48,49 +48,31 @@ def whole_tolerance(name: str, given: str) -> int:
 class CompareOptions(SourceOptions):
     """The options of ``compare``."""
 
-    sources: Annotated[
-        tuple[str, ...], Option("Two sources or more.", "SOURCE...", argument=True, complete=source_words)
-    ] = ()
-    atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)] = None
-    rtol: Annotated[
-        Decimal | None, Option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
-    ] = None
-    ulp: Annotated[
-        int | None, Option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
-    ] = None
-    digits: Annotated[
-        int | None,
-        Option("Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE,
-               check=whole_tolerance),
-    ] = None  # fmt: skip
-    all: Annotated[
-        bool, Option("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
-    ] = False
-    stacks: Annotated[bool, Option("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)] = (
-        False
+    sources: tuple[str, ...] = option(
+        "Two sources or more.", "SOURCE...", argument=True, complete=source_words, default=()
     )
-    cost: Annotated[
-        bool, Option("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
-    ] = False
-    len: Annotated[int | None, Option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))] = None
-    dim: Annotated[
-        int | None, Option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
-    ] = None
-    heads: Annotated[
-        int | None,
-        Option("With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS,
-               check=whole(1, 1 << 16)),
-    ] = None  # fmt: skip
-    layers: Annotated[
-        int | None, Option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
-    ] = None
-    dtype: shared.Dtype = None
-    layer_type: shared.LayerType = None
-    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
-    precision: shared.Precision = None
-    format: shared.TableFormat = None
-    get: shared.Get = None
-    quiet: shared.Silent = False
+    atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
+    rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
+    ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
+    digits: int | None = option(
+        "Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE, check=whole_tolerance
+    )
+    all: bool = flag("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
+    stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
+    cost: bool = flag("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
+    len: int | None = option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))
+    dim: int | None = option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
+    heads: int | None = option(
+        "With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS, check=whole(1, 1 << 16)
+    )
+    layers: int | None = option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
+    dtype: str | None = option(shared.DTYPE)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    values: bool = flag("Compare the values of recipes, not their facts.")
+    precision: int | None = option(shared.PRECISION)
+    format: str | None = option(shared.TABLE_FORMAT)
+    get: str | None = option(shared.GET)
+    quiet: bool = flag(shared.SILENT)
 
 
 WORST = 3  # columns and blocks of rows that are named

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import TABLE, Option, whole
+from pecli.cli.options import TABLE, flag, option, required, whole
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
 from pecli.tables.layouts import LAYOUTS
@@ -19,38 +18,26 @@ WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
 class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
-    source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)]
-    output: shared.Output = None
-    format: shared.Format = None
-    dtype: shared.Dtype = None
-    layout: shared.Layout = None
-    from_layout: Annotated[
-        str | None, Option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
-    ] = None
-    from_pairs: Annotated[
-        str | None, Option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
-    ] = None
-    to_pairs: Annotated[str | None, Option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)] = None
-    heads: Annotated[
-        int | None, Option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    ] = None
-    kv_heads: Annotated[
-        int | None, Option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    ] = None
-    rotary_dim: Annotated[
-        int | None, Option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
-    ] = None
-    tensors: Annotated[
-        str | None, Option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
-    ] = None
-    threads: shared.Threads = None
-    compress: shared.Compress = False
-    wide: shared.Wide = False
-    no_clobber: shared.NoClobber = False
-    trust_recipe: shared.TrustRecipe = False
-    limit: shared.Limit = None
-    json: shared.Json = False
-    quiet: shared.Quiet = False
+    source: str = required("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)
+    output: str | None = option(shared.OUTPUT_OPTION)
+    format: str | None = option(shared.FORMAT_OPTION)
+    dtype: str | None = option(shared.DTYPE)
+    layout: str | None = option(shared.LAYOUT)
+    from_layout: str | None = option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
+    from_pairs: str | None = option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
+    to_pairs: str | None = option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)
+    heads: int | None = option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    kv_heads: int | None = option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    rotary_dim: int | None = option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
+    tensors: str | None = option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
+    threads: int | None = option(shared.THREADS)
+    compress: bool = flag(shared.COMPRESS)
+    wide: bool = flag(shared.WIDE)
+    no_clobber: bool = flag(shared.NO_CLOBBER)
+    trust_recipe: bool = flag(shared.TRUST_RECIPE)
+    limit: int | None = option(shared.LIMIT_OPTION)
+    json: bool = flag(shared.JSON)
+    quiet: bool = flag(shared.QUIET)
 
 
 def command(options: ConvertOptions) -> int:

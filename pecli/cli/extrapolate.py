@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import LONGEST, OUTPUT, Option, positions, refuse, share, whole
+from pecli.cli.options import LONGEST, OUTPUT, flag, option, positions, refuse, share, whole
 from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import line, print_json, tell
@@ -56,67 +56,42 @@ def scaling_factor(name: str, given: str) -> Decimal:
 class ExtrapolateOptions(Writing):
     """The options of ``extrapolate``."""
 
-    sources: Annotated[
-        tuple[str, ...], Option(
-            "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
-        )
-    ] = ()  # fmt: skip
-    train_len: Annotated[
-        int | None,
-        Option(
-            "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS,
-            check=positions(1),
-        ),
-    ] = None  # fmt: skip
-    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=positions(2))] = None
-    threshold: Annotated[
-        float | None,
-        Option(
-            "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS,
-            check=share,
-        ),
-    ] = None  # fmt: skip
-    tuned: Annotated[
-        bool, Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
-    ] = False
-    scaling: Annotated[
-        str | None, Option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
-    ] = None  # fmt: skip
-    factor: Annotated[Decimal | None, Option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)] = None
-    extend: Annotated[str | None, Option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)] = None
-    prefix: Annotated[
-        int | None, Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST))
-    ] = None
-    grid: Annotated[
-        tuple[int, int] | None, Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
-    ] = None
-    to_grid: Annotated[tuple[int, int] | None, Option("Resize them to this grid.", "HxW", LONGER, check=grid_size)] = (
-        None
+    sources: tuple[str, ...] = option(
+        "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words, default=()
     )
-    antialias: Annotated[bool, Option("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)] = False
-    alpha: Annotated[
-        float | None,
-        Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
-    ] = None
-    output: shared.Output = None
-    format: Annotated[
-        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
-    ] = None
-    dtype: shared.Dtype = None
-    layout: shared.Layout = None
-    layer_type: shared.LayerType = None
-    no_clobber: shared.NoClobber = False
-    plot: Annotated[
-        str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
-    ] = None  # fmt: skip
-    picture: Annotated[
-        str | None, Option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
-    ] = None
-    trust_recipe: shared.TrustRecipe = False
-    precision: shared.Precision = None
-    limit: shared.Limit = None
-    json: shared.Json = False
-    quiet: shared.Quiet = False
+    train_len: int | None = option(
+        "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS, check=positions(1)
+    )
+    test_len: int | None = option("Positions wanted.", "M", LENGTHS, check=positions(2))
+    threshold: float | None = option(
+        "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS, check=share
+    )
+    tuned: bool = flag("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
+    scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
+    factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
+    extend: str | None = option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)
+    prefix: int | None = option(
+        "Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)
+    )
+    grid: tuple[int, int] | None = option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
+    to_grid: tuple[int, int] | None = option("Resize them to this grid.", "HxW", LONGER, check=grid_size)
+    antialias: bool = flag("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)
+    alpha: float | None = option(
+        "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
+    )
+    output: str | None = option(shared.OUTPUT_OPTION)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    dtype: str | None = option(shared.DTYPE)
+    layout: str | None = option(shared.LAYOUT)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    no_clobber: bool = flag(shared.NO_CLOBBER)
+    plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
+    picture: str | None = option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
+    trust_recipe: bool = flag(shared.TRUST_RECIPE)
+    precision: int | None = option(shared.PRECISION)
+    limit: int | None = option(shared.LIMIT_OPTION)
+    json: bool = flag(shared.JSON)
+    quiet: bool = flag(shared.QUIET)
 
     @property
     def pictures(self) -> list[str]:

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from pecli.cli import options as shared
 from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
-from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, parameters_of, refuse, whole
+from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
 from pecli.cli.terminal.screen import answer
@@ -48,108 +48,84 @@ ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pa
 class TableOptions(Writing):
     """What every encoding accepts apart from its own parameters."""
 
-    len: Annotated[str | None, Option("Number of rows.", "N", TABLE)] = None
-    start: shared.Start = None
-    step: shared.Step = None
-    positions: Annotated[
-        str | None,
-        Option("Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE),
-    ] = None
-    dtype: Annotated[
-        str | None, Option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
-    ] = None
-    layout: Annotated[
-        str | None,
-        Option(
-            f"Arrays: {', '.join(LAYOUTS)} (default split), or model with --config.", "WORD", TABLE,
-            (*LAYOUTS, "model"), families=ROTARY,
-        ),
-    ] = None  # fmt: skip
-    arithmetic: Annotated[
-        str | None,
-        Option(
-            f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.", "WORD", TABLE,
-            ARITHMETICS, families=ROTARY,
-        ),
-    ] = None  # fmt: skip
-    form: Annotated[
-        str | None,
-        Option(f"Form: {', '.join(FORMS)} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS),
-    ] = None
-    queries: Annotated[
-        str | None,
-        Option(
-            "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE,
-            families=PAIRS,
-        ),
-    ] = None  # fmt: skip
-    keys: Annotated[
-        str | None, Option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
-    ] = None  # fmt: skip
-    align: Annotated[
-        str | None,
-        Option(
-            "Whether the queries are the last or the first of the positions (default last).", "WORD", TABLE,
-            ALIGNMENTS, families=PAIRS,
-        ),
-    ] = None  # fmt: skip
-    config: Annotated[
-        str | None,
-        Option("Take parameters from a model's config.json; options given here override them.", "FILE", MODEL),
-    ] = None
-    layer_type: Annotated[
-        str | None,
-        Option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL),
-    ] = None
-    stack: Annotated[
-        str | None,
-        Option(f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS),
-    ] = None
-    name: Annotated[
-        str | None, Option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
-    ] = None
-    lead: Annotated[str | None, Option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)] = None
-    companion: Annotated[
-        str | None,
-        Option(
-            f"A further array: {', '.join(COMPANIONS)}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY,
-            names=("--with",),
-        ),
-    ] = None  # fmt: skip
-    shard: Annotated[str | None, Option("Part K of N of the rows, K from 0.", "K/N", TABLE)] = None
-    threads: shared.Threads = None
-    output: Annotated[
-        str | None,
-        Option(
-            "File to write, - for standard output. The suffix of the file chooses the format.", "PATH", OUTPUT,
-            names=("--output", "-o"),
-        ),
-    ] = None  # fmt: skip
-    format: Annotated[
-        str | None,
-        Option(
-            f"Format, whatever the suffix: {', '.join(WRITTEN)}; markdown or latex without -o.",
-            "WORD",
-            OUTPUT,
-            (*WRITTEN, *SHOWN_FORMATS[1:]),
-        ),
-    ] = None
-    compress: shared.Compress = False
-    wide: shared.Wide = False
-    no_clobber: shared.NoClobber = False
-    workers: Annotated[
-        int | None, Option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
-    ] = None
-    scheduler: Annotated[
-        str | None, Option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
-    ] = None
-    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
-    rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
-    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None
-    precision: shared.Precision = None
-    limit: shared.Limit = None
-    json: shared.Json = False
-    quiet: shared.Quiet = False
+    len: str | None = option("Number of rows.", "N", TABLE)
+    start: str | None = option(shared.START)
+    step: str | None = option(shared.STEP)
+    positions: str | None = option(
+        "Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE
+    )
+    dtype: str | None = option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
+    layout: str | None = option(
+        f"Arrays: {', '.join(LAYOUTS)} (default split), or model with --config.",
+        "WORD",
+        TABLE,
+        (*LAYOUTS, "model"),
+        families=ROTARY,
+    )
+    arithmetic: str | None = option(
+        f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.",
+        "WORD",
+        TABLE,
+        ARITHMETICS,
+        families=ROTARY,
+    )
+    form: str | None = option(
+        f"Form: {', '.join(FORMS)} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS
+    )
+    queries: str | None = option(
+        "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE, families=PAIRS
+    )
+    keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
+    align: str | None = option(
+        "Whether the queries are the last or the first of the positions (default last).",
+        "WORD",
+        TABLE,
+        ALIGNMENTS,
+        families=PAIRS,
+    )
+    config: str | None = option(
+        "Take parameters from a model's config.json; options given here override them.", "FILE", MODEL
+    )
+    layer_type: str | None = option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL)
+    stack: str | None = option(
+        f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS
+    )
+    name: str | None = option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
+    lead: str | None = option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)
+    companion: str | None = option(
+        f"A further array: {', '.join(COMPANIONS)}, the frequencies.",
+        "NAME",
+        TABLE,
+        COMPANIONS,
+        families=ROTARY,
+        names=("--with",),
+    )
+    shard: str | None = option("Part K of N of the rows, K from 0.", "K/N", TABLE)
+    threads: int | None = option(shared.THREADS)
+    output: str | None = option(
+        "File to write, - for standard output. The suffix of the file chooses the format.",
+        "PATH",
+        OUTPUT,
+        names=("--output", "-o"),
+    )
+    format: str | None = option(
+        f"Format, whatever the suffix: {', '.join(WRITTEN)}; markdown or latex without -o.",
+        "WORD",
+        OUTPUT,
+        (*WRITTEN, *SHOWN_FORMATS[1:]),
+    )
+    compress: bool = flag(shared.COMPRESS)
+    wide: bool = flag(shared.WIDE)
+    no_clobber: bool = flag(shared.NO_CLOBBER)
+    workers: int | None = option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
+    scheduler: str | None = option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+    dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
+    rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
+    columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
+    precision: int | None = option(shared.PRECISION)
+    limit: int | None = option(shared.LIMIT_OPTION)
+    json: bool = flag(shared.JSON)
+    quiet: bool = flag(shared.QUIET)
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:

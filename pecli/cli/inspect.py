@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import OUTPUT, SCREEN, Option, TableChoice, refuse, refuse_table, whole
+from pecli.cli.options import OUTPUT, SCREEN, TableChoice, flag, option, refuse, refuse_table, required, whole
 from pecli.cli.terminal.items import (
     LEFT,
     RIGHT,
@@ -53,42 +53,30 @@ VIEW = ("rows", "columns", "precision")  # how the first values are printed
 class InspectOptions(TableChoice):
     """The options of ``inspect``."""
 
-    source: Annotated[
-        str,
-        Option("A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.", "SOURCE", argument=True,
-               complete=source_words),
-    ]  # fmt: skip
-    all: Annotated[bool, Option("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)] = False
-    properties: Annotated[
-        bool, Option("What the values show: bounds, distances, shifts.", panel=MEASURE)
-    ] = False  # fmt: skip
-    expect: Annotated[
-        str | None,
-        Option(f"Check every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", MEASURE,
-               EXPECTATIONS),
-    ] = None  # fmt: skip
-    frequencies: Annotated[
-        bool, Option("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
-    ] = False
-    sha256: Annotated[bool, Option("The hash of the little-endian values.", panel=MEASURE)] = False
-    similarity: Annotated[
-        str | None,
-        Option("Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")),
-    ] = None  # fmt: skip
-    shift_matrix: Annotated[
-        int | None, Option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
-    ] = None
-    rows: Annotated[
-        int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
-    ] = None
-    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))] = None
-    precision: shared.Precision = None
-    get: shared.Get = None
-    output: shared.Output = None
-    format: Annotated[
-        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
-    ] = None
-    no_clobber: Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)] = False
+    source: str = required(
+        "A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.",
+        "SOURCE",
+        argument=True,
+        complete=source_words,
+    )
+    all: bool = flag("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)
+    properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
+    expect: str | None = option(
+        f"Check every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", MEASURE, EXPECTATIONS
+    )
+    frequencies: bool = flag("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
+    sha256: bool = flag("The hash of the little-endian values.", panel=MEASURE)
+    similarity: str | None = option(
+        "Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")
+    )
+    shift_matrix: int | None = option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
+    rows: int | None = option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
+    columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))
+    precision: int | None = option(shared.PRECISION)
+    get: str | None = option(shared.GET)
+    output: str | None = option(shared.OUTPUT_OPTION)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    no_clobber: bool = flag("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)
 
 
 def command(options: InspectOptions) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.compare import difference_view
 from pecli.cli.completion import source_words
 from pecli.cli.inspect import short_recipe
-from pecli.cli.options import SCREEN, Option, SourceOptions, refuse_table
+from pecli.cli.options import SCREEN, SourceOptions, flag, option, refuse_table, required
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
@@ -26,19 +26,18 @@ MAX_PARTS = 8  # of a folder, that a short report lists
 class VerifyOptions(SourceOptions):
     """The options of ``verify``."""
 
-    sources: Annotated[
-        tuple[str, ...],
-        Option(
-            "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]",
-            argument=True, complete=source_words,
-        ),
-    ]  # fmt: skip
-    recipe: Annotated[str | None, Option("The recipe, as an option.", "RECIPE", hidden=True)] = None
-    all: Annotated[bool, Option("Every part, place and statistic of what differs.", panel=SCREEN)] = False
-    get: shared.Get = None
-    layer_type: shared.LayerType = None
-    stack: shared.Stack = None
-    quiet: shared.Silent = False
+    sources: tuple[str, ...] = required(
+        "Files or folders of parts; a recipe after them replaces the one that they hold.",
+        "FILE... [RECIPE]",
+        argument=True,
+        complete=source_words,
+    )
+    recipe: str | None = option("The recipe, as an option.", "RECIPE", hidden=True)
+    all: bool = flag("Every part, place and statistic of what differs.", panel=SCREEN)
+    get: str | None = option(shared.GET)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    stack: str | None = option(shared.STACK)
+    quiet: bool = flag(shared.SILENT)
 
 
 def command(options: VerifyOptions) -> int:
