@@ -70,15 +70,8 @@ class ApplyArguments(Writing):
     dtype: str | None = option(shared.DTYPE)
     layer_type: str | None = option(shared.LAYER_TYPE)
     stack: str | None = option(shared.STACK)
-    output: str | None = option(shared.OUTPUT_OPTION)
-    format: str | None = option(shared.FORMAT_OPTION)
     threads: int | None = option(shared.THREADS)
-    no_clobber: bool = flag(shared.NO_CLOBBER)
-    trust_recipe: bool = flag(shared.TRUST_RECIPE)
     precision: int | None = option(shared.PRECISION)
-    limit: int | None = option(shared.LIMIT_OPTION)
-    json: bool = flag(shared.JSON)
-    quiet: bool = flag(shared.QUIET)
 
 
 def command(options: ApplyArguments) -> int:

@@ -19,8 +19,6 @@ class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
     source: str = required("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)
-    output: str | None = option(shared.OUTPUT_OPTION)
-    format: str | None = option(shared.FORMAT_OPTION)
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
     from_layout: str | None = option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
@@ -33,11 +31,6 @@ class ConvertOptions(Writing):
     threads: int | None = option(shared.THREADS)
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
-    no_clobber: bool = flag(shared.NO_CLOBBER)
-    trust_recipe: bool = flag(shared.TRUST_RECIPE)
-    limit: int | None = option(shared.LIMIT_OPTION)
-    json: bool = flag(shared.JSON)
-    quiet: bool = flag(shared.QUIET)
 
 
 def command(options: ConvertOptions) -> int:

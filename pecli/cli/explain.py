@@ -34,9 +34,7 @@ class ExplainOptions(TableChoice):
     source: str = required("An encoding, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
     word: str | None = option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
     why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
-    code: str | None = option(
-        f"A short module that needs no pecli: {', '.join(FRAMEWORKS)}.", "FRAMEWORK", ANSWERS, FRAMEWORKS
-    )
+    code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
     precision: int | None = option(shared.PRECISION)
     format: str | None = option(shared.TABLE_FORMAT)
     dtype: str | None = option("No effect on a worked example.", "TYPE", hidden=True)

@@ -69,7 +69,7 @@ class ExtrapolateOptions(Writing):
     tuned: bool = flag("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
     scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
     factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
-    extend: str | None = option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)
+    extend: str | None = option("Extend trained rows: {}.", "WAY", LONGER, WAYS)
     prefix: int | None = option(
         "Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)
     )
@@ -79,19 +79,13 @@ class ExtrapolateOptions(Writing):
     alpha: float | None = option(
         "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
     )
-    output: str | None = option(shared.OUTPUT_OPTION)
     format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
     layer_type: str | None = option(shared.LAYER_TYPE)
-    no_clobber: bool = flag(shared.NO_CLOBBER)
     plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
-    picture: str | None = option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
-    trust_recipe: bool = flag(shared.TRUST_RECIPE)
+    picture: str | None = option("What to draw, joined with +: {}.", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
-    limit: int | None = option(shared.LIMIT_OPTION)
-    json: bool = flag(shared.JSON)
-    quiet: bool = flag(shared.QUIET)
 
     @property
     def pictures(self) -> list[str]:

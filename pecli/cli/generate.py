@@ -56,22 +56,12 @@ class TableOptions(Writing):
     )
     dtype: str | None = option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
     layout: str | None = option(
-        f"Arrays: {', '.join(LAYOUTS)} (default split), or model with --config.",
-        "WORD",
-        TABLE,
-        (*LAYOUTS, "model"),
-        families=ROTARY,
+        "Arrays: {} (default split; model with --config).", "WORD", TABLE, (*LAYOUTS, "model"), families=ROTARY
     )
     arithmetic: str | None = option(
-        f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.",
-        "WORD",
-        TABLE,
-        ARITHMETICS,
-        families=ROTARY,
+        "{}: the real values (default), or as a framework computes.", "WORD", TABLE, ARITHMETICS, families=ROTARY
     )
-    form: str | None = option(
-        f"Form: {', '.join(FORMS)} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS
-    )
+    form: str | None = option("Form: {} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS)
     queries: str | None = option(
         "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE, families=PAIRS
     )
@@ -93,12 +83,7 @@ class TableOptions(Writing):
     name: str | None = option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
     lead: str | None = option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)
     companion: str | None = option(
-        f"A further array: {', '.join(COMPANIONS)}, the frequencies.",
-        "NAME",
-        TABLE,
-        COMPANIONS,
-        families=ROTARY,
-        names=("--with",),
+        "A further array: {}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY, names=("--with",)
     )
     shard: str | None = option("Part K of N of the rows, K from 0.", "K/N", TABLE)
     threads: int | None = option(shared.THREADS)
@@ -109,23 +94,16 @@ class TableOptions(Writing):
         names=("--output", "-o"),
     )
     format: str | None = option(
-        f"Format, whatever the suffix: {', '.join(WRITTEN)}; markdown or latex without -o.",
-        "WORD",
-        OUTPUT,
-        (*WRITTEN, *SHOWN_FORMATS[1:]),
+        "Format, whatever the suffix: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS[1:])
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
-    no_clobber: bool = flag(shared.NO_CLOBBER)
     workers: int | None = option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
     scheduler: str | None = option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
     dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
     precision: int | None = option(shared.PRECISION)
-    limit: int | None = option(shared.LIMIT_OPTION)
-    json: bool = flag(shared.JSON)
-    quiet: bool = flag(shared.QUIET)
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:

@@ -61,9 +61,7 @@ class InspectOptions(TableChoice):
     )
     all: bool = flag("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)
     properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
-    expect: str | None = option(
-        f"Check every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", MEASURE, EXPECTATIONS
-    )
+    expect: str | None = option("Check every row; status 1 if it does not hold: {}.", "WORD,..", MEASURE, EXPECTATIONS)
     frequencies: bool = flag("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
     sha256: bool = flag("The hash of the little-endian values.", panel=MEASURE)
     similarity: str | None = option(

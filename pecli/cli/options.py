@@ -45,7 +45,7 @@ class Option:
     Parameters
     ----------
     help : str
-        One sentence, plain text.
+        One sentence, plain text; {} stands for the words.
     metavar : str, optional
         What stands for the value; flags have none.
     panel : str, optional
@@ -79,7 +79,9 @@ class Option:
 
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
-        declared: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        words = "" if callable(self.words) else ", ".join(self.words)
+        text = self.help.replace("{}", words)
+        declared: dict[str, Any] = {"metavar": self.metavar, "help": text, "rich_help_panel": self.panel}
         if self.words or self.complete:
             declared["autocompletion"] = self.complete or self._complete
         if self.hidden:
@@ -314,11 +316,7 @@ GET = Option(
     ("recipe", "shape", "dtype", "verdict"),
 )
 TABLE_FORMAT = Option(
-    f"Print the tables as {', '.join(TABLE_FORMATS)}.",
-    "WORD",
-    SCREEN,
-    TABLE_FORMATS,
-    check=lambda _, word: known_format(word),
+    "Print the tables as {}.", "WORD", SCREEN, TABLE_FORMATS, check=lambda _, word: known_format(word)
 )
 LAYER_TYPE = Option("Kind of layer, if the config has several.", "NAME")
 STACK = Option(
@@ -331,10 +329,8 @@ OUTPUT_OPTION = Option("File to write, - for standard output.", "PATH", OUTPUT, 
 FORMAT_OPTION = Option("Format, whatever the suffix.", "WORD", OUTPUT)
 START = Option("First position (default 0).", "P", TABLE)
 STEP = Option("Distance of neighbouring positions (default 1).", "S", TABLE)
-DTYPE = Option(
-    f"Type of the values: {', '.join(DTYPES)}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word)
-)
-LAYOUT = Option(f"Layout of a rotary table: {', '.join(LAYOUTS)}.", "WORD", TABLE, LAYOUTS)
+DTYPE = Option("Type of the values: {}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word))
+LAYOUT = Option("Layout of a rotary table: {}.", "WORD", TABLE, LAYOUTS)
 THREADS = Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))
 COMPRESS = Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)
 WIDE = Option("Parquet: one column per channel.", panel=OUTPUT)

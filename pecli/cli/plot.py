@@ -34,7 +34,7 @@ class PlotOptions(TableChoice):
         names=("--output", "-o"),
         default="-",
     )
-    picture: str | None = option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", PICTURE, PICTURES)
+    picture: str | None = option("What to draw, joined with +: {}.", "WORD", PICTURE, PICTURES)
     channels: str | None = option("Columns of the picture waves: 0,1,8,9.", "LIST", PICTURE)
     no_clobber: bool = flag(shared.NO_CLOBBER)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option
 from pecli.cli.terminal.items import shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
@@ -25,20 +26,18 @@ TEXT_FORMATS = ("csv", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writing:
-    """Where a table goes and how; a command that writes one declares those of these that it has as options."""
+class Writing(SourceOptions):
+    """Where a table goes and how; a command that writes one declares those of the others that it has as options."""
 
-    output: str | None = None
-    format: str | None = None
+    output: str | None = option(OUTPUT_OPTION)
+    format: str | None = option(FORMAT_OPTION)
+    no_clobber: bool = flag(NO_CLOBBER)
     threads: int | None = None
     compress: bool = False
     wide: bool = False
-    no_clobber: bool = False
     dry_run: bool = False
     scheduler: str | None = None
     workers: int | None = None
-    json: bool = False
-    quiet: bool = False
 
     @property
     def silent(self) -> bool:
