@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
@@ -13,11 +12,10 @@ from typing import TYPE_CHECKING
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
 from pecli.cli.options import LONGEST, OUTPUT, flag, option, positions, refuse, share, whole
-from pecli.cli.terminal.items import size_text
 from pecli.cli.terminal.layout import TABLE_FORMATS
-from pecli.cli.terminal.output import line, print_json, tell
+from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
-from pecli.cli.terminal.writing import Writing, deliver
+from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.reader import shown
@@ -135,24 +133,16 @@ def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended
     """Write it, and say what was done."""
     from pecli.apply.checkpoints import file_with, replace_array
 
-    started, written = time.perf_counter(), [0]
-
-    def progress(count: int) -> None:
-        written[0] += count
-
     assert options.output is not None
     file = file_with(path, name)
     new = extended(f"{file}::{name}")
-    replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=progress)
-    seconds, (array,) = time.perf_counter() - started, new.arrays
-    if options.json:
-        facts = {"path": options.output, "format": "safetensors", "recipe": None, "replaced": {name: array.shape}}
-        print_json({**facts, "bytes": written[0], "seconds": seconds})
-    elif not options.quiet:
-        what = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
-        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
-        if (Path(path) / "config.json").is_file():
-            tell("pecli: config.json is as it was: its number of positions is yours to change")
+    (array,) = new.arrays
+    with checkpoint_written(options) as done:
+        replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=done.progress)
+        done.facts = {"replaced": {name: array.shape}}
+        done.text = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
+    if (Path(path) / "config.json").is_file() and not (options.json or options.quiet):
+        tell("pecli: config.json is as it was: its number of positions is yours to change")
     return 0
 
 

@@ -250,24 +250,10 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
                 "layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known"
             )
         layout = layer.layout
-    return Table.make(
-        recipe,
-        length=length,
-        start=options.start,
-        step=options.step,
-        positions=options.positions,
-        dtype=options.dtype or "float32",
-        layout=layout,
-        form=options.form,
-        shard=options.shard,
-        arithmetic=options.arithmetic or "exact",
-        queries=options.queries,
-        keys=options.keys,
-        align=options.align,
-        name=options.name,
-        lead=options.lead,
-        companion=options.companion,
-    )
+    names = ("start", "step", "positions", "form", "shard", "queries", "keys", "align", "name", "lead", "companion")
+    given = {name: getattr(options, name) for name in names}
+    dtype, arithmetic = options.dtype or "float32", options.arithmetic or "exact"
+    return Table.make(recipe, length=length, dtype=dtype, layout=layout, arithmetic=arithmetic, **given)
 
 
 def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:

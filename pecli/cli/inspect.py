@@ -327,8 +327,7 @@ def _config(options: InspectOptions) -> int:
 
     found = report(read_config(options.source, layer_type=options.layer_type, stack=options.stack or STACKS[0]))
     result = {"source": options.source, "format": "config", "recipe": found.layers[0].recipe if found.layers else None}
-    whole = options.all or options.frequencies
-    view = explanation(found, every=options.frequencies) if whole else brief(found)
+    view = config_view(found, whole=options.all or options.frequencies, every=options.frequencies)
     answer(options, lambda: {**result, **asdict(found)}, lambda: view)
     return 0
 
@@ -346,27 +345,33 @@ def _checkpoint(options: InspectOptions) -> int:
     return 0
 
 
-def brief(found: ConfigReport) -> list[Item]:
-    """Return in few lines what a config states: its layers, the names of its keys, its warnings."""
+def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False) -> list[Item]:
+    """Return what a config states: in few lines, as a `whole`, or with `every` frequency too."""
     items: list[Item] = [_title(found)]
-    for layer in found.layers[:MAX_LAYERS]:
+    layers = found.layers if whole else found.layers[:MAX_LAYERS]
+    for layer in layers:
         items += _layer(layer)
-        if layer.frequencies:
+        if layer.frequencies and whole:
+            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
+        elif layer.frequencies:
             waves = [frequency.wavelength for frequency in layer.frequencies]
             turn = f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions"
             items.append(Fact("frequencies", turn))
-    if (more := len(found.layers) - MAX_LAYERS) > 0:
+    if (more := len(found.layers) - len(layers)) > 0:
         items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
-        if keys:
+        if keys and whole:
+            items.append(grid([("key", LEFT), (title, LEFT)], ((key.name, key.text) for key in keys)))
+        elif keys:
             shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MAX_KEYS])
             items.append(Fact(title, shown + (f" and {len(keys) - MAX_KEYS} more" * (len(keys) > MAX_KEYS))))
     findings = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
-    items += findings[:MAX_LAYERS]
-    if (more := len(findings) - MAX_LAYERS) > 0:
+    items += findings if whole else findings[:MAX_LAYERS]
+    if not whole and (more := len(findings) - MAX_LAYERS) > 0:
         items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
     for inner in found.parts:
-        items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]
+        short = [_title(inner), *(item for layer in inner.layers[:1] for item in _layer(layer))]
+        items += ["", *(config_view(inner, whole=True, every=every) if whole else short)]
     return items
 
 
@@ -374,27 +379,9 @@ def _title(found: ConfigReport) -> str:
     return f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
 
 
-def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
-    """Return what a config states: its layers (with `every`, each frequency), keys, warnings, and the models within."""
-    items: list[Item] = [_title(found)]
-    for layer in found.layers:
-        items += _layer(layer)
-        if layer.frequencies:
-            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
-    for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
-        if keys:
-            items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
-    for title, lines in (("Warnings", found.warnings), ("Faults of the stack that this table follows", found.faults)):
-        if lines:
-            items += [f"\n{title}", *(f"  {line}" for line in lines)]
-    for inner in found.parts:
-        items += ["", *explanation(inner, every=every)]
-    return items
-
-
 def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
     """Return what a checkpoint's folder holds: its config, the tables it stores, who reads the config otherwise."""
-    items = (brief if short else explanation)(found.config)
+    items = config_view(found.config, whole=not short)
     items.append("\nStored tables" if found.tables else "\nNo table of positions is stored.")
     for table in found.tables:
         shape = " x ".join(map(str, table.shape))

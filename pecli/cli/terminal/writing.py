@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +136,32 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
 
     with cluster(to.scheduler, to.workers) as client:
         yield spread(table, client)
+
+
+@dataclass
+class WrittenCheckpoint:
+    """A checkpoint that is being written: its bytes so far, and what is reported of it."""
+
+    size: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    def progress(self, count: int) -> None:
+        """Count further bytes."""
+        self.size += count
+
+
+@contextmanager
+def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
+    """Give a record to fill in while a checkpoint is written, and report it in the end."""
+    started, done = time.perf_counter(), WrittenCheckpoint()
+    yield done
+    seconds = time.perf_counter() - started
+    if to.json:
+        facts = {"path": to.output, "format": "safetensors", "recipe": None, **done.facts}
+        print_json({**facts, "bytes": done.size, "seconds": seconds})
+    elif not to.quiet:
+        tell(line(f"wrote {to.output}: {done.text}, {size_text(done.size)}, {seconds:.2f} s"))
 
 
 def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
