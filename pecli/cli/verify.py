@@ -107,12 +107,12 @@ def verified_view(found: Verified, *, every: bool = False) -> list[Item]:
     """Return whether a file holds what its recipe gives, why not, and where."""
     if found.problem or found.comparison is None:
         return [Verdict(f"not verified: {found.path}: {found.problem}", False)]
-    recipe = Fact("recipe", short_recipe(found.recipe or ""))
+    recipe = [Fact("recipe", short_recipe(found.recipe))] if found.recipe else []  # one component has none
     if found.good:
         count = found.comparison.total.compared
-        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), recipe]
+        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), *recipe]
     items = difference_view(found.comparison, ("file", "recipe"), every=every)
-    return [*items[:1], Fact("file", found.path), recipe, *items[1:]]
+    return [*items[:1], Fact("file", found.path), *recipe, *items[1:]]
 
 
 def folder_view(found: Folder, *, every: bool = False) -> list[Item]:

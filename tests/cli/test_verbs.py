@@ -162,7 +162,7 @@ def test_the_numbers_of_a_markdown_table_are_those_of_the_board(pecli):
 
 
 def test_a_format_of_an_answer_without_tables_is_refused(refuses):
-    refuses("list", "--choose", "--format", "csv", says=["--format csv is for tables"])
+    refuses("list", "rope", "--format", "csv", says=["--format csv is for tables"])
     refuses("list", "--format", "cvs", says=["did you mean 'csv'?"])
 
 
@@ -247,6 +247,13 @@ def test_verify_takes_files_and_a_recipe_or_a_config(files, pecli, refuses):
     assert pecli("verify", "bare.npz", "config.json").stdout.startswith("verified: ")
     refuses("verify", "rope:dim=4", says=["is a recipe"])
     refuses("verify", "bare.npz", says=["holds no recipe", "pecli verify bare.npz RECIPE", "pecli identify bare.npz"])
+
+
+def test_one_component_is_verified_though_no_recipe_is_of_it_alone(files, pecli):
+    with np.load("rope.npz") as rope:
+        np.save("values.npy", rope["sin"])
+    done = pecli("verify", "values.npy", "rope:dim=64")
+    assert (done.returncode, done.stdout.splitlines()[0][:9]) == (0, "verified:")
 
 
 def test_explain_answers_a_word_and_refuses_one_that_no_answer_has(pecli, refuses):
