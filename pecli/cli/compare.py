@@ -101,7 +101,8 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     if len(reasons) > MAX_REASONS and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
-    if every or not found.equal:
+    odd = found.total.nan.as_dict() or found.total.infinite.as_dict()
+    if every or (not found.equal and (found.total.unequal or odd)):
         items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
         if len(found.arrays) > MAX_ARRAYS and not every:
             items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
@@ -122,7 +123,9 @@ def comparison_view(
 
 def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: bool) -> ScreenTable:
     """Return a row for each array: how many values differ, by how much, and the worst place with both values."""
-    counted = every or any(array.ulp_dtype and array.figures.max_ulp <= MAX_ULP for array in arrays)
+    counted = every or any(
+        array.ulp_dtype not in (None, "float64") and array.figures.max_ulp <= MAX_ULP for array in arrays
+    )  # the two values of float64 need the room
     columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), *([("mean abs", 4)] if every else []),
                *([("max ulp", RIGHT)] if counted else []), ("worst at", RIGHT),
                *((name, RIGHT) for name in names)]  # fmt: skip

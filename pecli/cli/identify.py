@@ -11,7 +11,7 @@ from pecli.cli.completion import source_words
 from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import figure, percent
 
 if TYPE_CHECKING:
     from pecli.judge.description import Identification
@@ -80,7 +80,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
 
 def _share(equal: float) -> str:
     """Return the share of equal values; "all" only where it is all of them, however few differ."""
-    return "all values" if equal == 1 else f"{min(equal, 0.999999):.4%} of the values"
+    return "all values" if equal == 1 else f"{percent(equal, 2)} of the values"
 
 
 def _positions(source: NamedSource, options: IdentifyOptions) -> Any:
