@@ -396,9 +396,9 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
 
     def run(given: dict[str, Any]) -> int:
 
-        mine = {option: given.pop(name) for name, option in own.items()}
+        own_values = {option: given.pop(name) for name, option in own.items()}
         options = checked(TableOptions, _together(given, table))
-        return produce(encoding, {**defaults, **{k: v for k, v in mine.items() if v is not None}}, options)
+        return produce(encoding, {**defaults, **{k: v for k, v in own_values.items() if v is not None}}, options)
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
     return Runner(run, [*parameters, *of_table], [*keys, *table])
