@@ -51,6 +51,10 @@ class BadRecipe(PecliError, ValueError):
     """A recipe that does not parse, or lacks something."""
 
 
+class MissingParameter(BadRecipe):
+    """A recipe or a table without something that it needs; the message has a complete example."""
+
+
 class UnknownName(PecliError, LookupError):
     """An unknown name, with a suggestion by meaning or by spelling.
 

@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    TABLE,
-    Dtype,
-    Format,
-    Json,
-    LayerType,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Precision,
-    Quiet,
-    Stack,
-    Threads,
-    TrustRecipe,
-    refuse,
-    whole,
-)
+from pecli.cli.options import TABLE, flag, option, refuse, required, whole
 from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.writing import Writing, deliver
 from pecli.errors import BadParameter, BadRecipe
@@ -47,76 +31,47 @@ def _arithmetic(_name: str, given: str) -> str:
 class ApplyArguments(Writing):
     """The options of ``apply``."""
 
-    source: Annotated[
-        str, Option("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
-    ]
-    inputs: Annotated[
-        tuple[str, ...], Option("Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True)
-    ] = ()
-    pairs: Annotated[
-        str | None,
-        Option(
-            "Which columns turn together: half, interleaved, or taken:given.", "WORD", TABLE,
-            ("half", "interleaved", "interleaved:half"),
-        ),
-    ] = None  # fmt: skip
-    start: Annotated[str | None, Option("Position of the inputs' first row (default 0).", "P", TABLE)] = None
-    positions: Annotated[
-        str | None, Option("Position of each row: 0,5,9 or @FILE; of each batch, a row each.", "LIST", TABLE)
-    ] = None
-    axes: Annotated[
-        str | None,
-        Option(
-            "Axes of the inputs: bhsd, bshd, thd, bsd, sd; bhqk of logits (default: by their number).",
-            "WORD", TABLE, AXES,
-        ),
-    ] = None  # fmt: skip
-    input_scale: Annotated[
-        str | None, Option("What multiplies embeddings first: sqrt (of their width), or a number.", "X", TABLE)
-    ] = None
-    inverse: Annotated[bool, Option("Undo the rotation: transposed, over the magnitude.", panel=TABLE)] = False
-    gradient: Annotated[bool, Option("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)] = False
-    scores: Annotated[bool, Option("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)] = False
-    score_scale: Annotated[
-        str | None,
-        Option("What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model has it).", "X", TABLE),
-    ] = None
-    mask: Annotated[
-        str | None, Option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
-    ] = None
-    softmax: Annotated[bool, Option("Weights instead of scores or logits.", panel=TABLE)] = False
-    vector: Annotated[str | None, Option("One vector, the same at every position: 1,2,-1,1.", "LIST", TABLE)] = None
-    steps: Annotated[bool, Option("Work it out step by step, for one vector.", panel=TABLE)] = False
-    random: Annotated[
-        str | None, Option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
-    ] = None
-    kv_heads: Annotated[int | None, Option("Heads of the drawn keys (default: the queries').", "N", TABLE,
-                                           check=whole(1, 1 << 16))] = None  # fmt: skip
-    seed: Annotated[
-        int | None, Option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
-    ] = None
-    arithmetic: Annotated[
-        str | None,
-        Option(
-            "Exact, or what a framework's steps in float32 or bfloat16 give.",
-            "A",
-            TABLE,
-            ARITHMETICS,
-            check=_arithmetic,
-        ),
-    ] = None
-    dtype: Dtype = None
-    layer_type: LayerType = None
-    stack: Stack = None
-    output: Output = None
-    format: Format = None
-    threads: Threads = None
-    no_clobber: NoClobber = False
-    trust_recipe: TrustRecipe = False
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    source: str = required("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
+    inputs: tuple[str, ...] = option(
+        "Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True, default=()
+    )
+    pairs: str | None = option(
+        "Which columns turn together: half, interleaved, or taken:given.",
+        "WORD",
+        TABLE,
+        ("half", "interleaved", "interleaved:half"),
+    )
+    start: str | None = option("Position of the inputs' first row (default 0).", "P", TABLE)
+    positions: str | None = option("Position of each row: 0,5,9 or @FILE; of each batch, a row each.", "LIST", TABLE)
+    axes: str | None = option(
+        "Axes of the inputs: bhsd, bshd, thd, bsd, sd; bhqk of logits (default: by their number).", "WORD", TABLE, AXES
+    )
+    input_scale: str | None = option(
+        "What multiplies embeddings first: sqrt (of their width), or a number.", "X", TABLE
+    )
+    inverse: bool = flag("Undo the rotation: transposed, over the magnitude.", panel=TABLE)
+    gradient: bool = flag("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)
+    scores: bool = flag("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)
+    score_scale: str | None = option(
+        "What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model has it).", "X", TABLE
+    )
+    mask: str | None = option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
+    softmax: bool = flag("Weights instead of scores or logits.", panel=TABLE)
+    vector: str | None = option("One vector, the same at every position: 1,2,-1,1.", "LIST", TABLE)
+    steps: bool = flag("Work it out step by step, for one vector.", panel=TABLE)
+    random: str | None = option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
+    kv_heads: int | None = option(
+        "Heads of the drawn keys (default: the queries').", "N", TABLE, check=whole(1, 1 << 16)
+    )
+    seed: int | None = option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
+    arithmetic: str | None = option(
+        "Exact, or what a framework's steps in float32 or bfloat16 give.", "A", TABLE, ARITHMETICS, check=_arithmetic
+    )
+    dtype: str | None = option(shared.DTYPE)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    stack: str | None = option(shared.STACK)
+    threads: int | None = option(shared.THREADS)
+    precision: int | None = option(shared.PRECISION)
 
 
 def command(options: ApplyArguments) -> int:

@@ -6,23 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    SCREEN,
-    Dtype,
-    Get,
-    LayerType,
-    Option,
-    Precision,
-    Silent,
-    SourceOptions,
-    TableFormat,
-    positions,
-    refuse,
-    whole,
-)
+from pecli.cli.options import SCREEN, SourceOptions, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
@@ -60,49 +48,31 @@ def whole_tolerance(name: str, given: str) -> int:
 class CompareOptions(SourceOptions):
     """The options of ``compare``."""
 
-    sources: Annotated[
-        tuple[str, ...], Option("Two sources or more.", "SOURCE...", argument=True, complete=source_words)
-    ] = ()
-    atol: Annotated[Decimal | None, Option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)] = None
-    rtol: Annotated[
-        Decimal | None, Option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
-    ] = None
-    ulp: Annotated[
-        int | None, Option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
-    ] = None
-    digits: Annotated[
-        int | None,
-        Option("Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE,
-               check=whole_tolerance),
-    ] = None  # fmt: skip
-    all: Annotated[
-        bool, Option("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
-    ] = False
-    stacks: Annotated[bool, Option("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)] = (
-        False
+    sources: tuple[str, ...] = option(
+        "Two sources or more.", "SOURCE...", argument=True, complete=source_words, default=()
     )
-    cost: Annotated[
-        bool, Option("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
-    ] = False
-    len: Annotated[int | None, Option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))] = None
-    dim: Annotated[
-        int | None, Option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
-    ] = None
-    heads: Annotated[
-        int | None,
-        Option("With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS,
-               check=whole(1, 1 << 16)),
-    ] = None  # fmt: skip
-    layers: Annotated[
-        int | None, Option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
-    ] = None
-    dtype: Dtype = None
-    layer_type: LayerType = None
-    values: Annotated[bool, Option("Compare the values of recipes, not their facts.")] = False
-    precision: Precision = None
-    format: TableFormat = None
-    get: Get = None
-    quiet: Silent = False
+    atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
+    rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
+    ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
+    digits: int | None = option(
+        "Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE, check=whole_tolerance
+    )
+    all: bool = flag("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
+    stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
+    cost: bool = flag("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
+    len: int | None = option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))
+    dim: int | None = option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
+    heads: int | None = option(
+        "With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS, check=whole(1, 1 << 16)
+    )
+    layers: int | None = option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
+    dtype: str | None = option(shared.DTYPE)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    values: bool = flag("Compare the values of recipes, not their facts.")
+    precision: int | None = option(shared.PRECISION)
+    format: str | None = option(shared.TABLE_FORMAT)
+    get: str | None = option(shared.GET)
+    quiet: bool = flag(shared.SILENT)
 
 
 WORST = 3  # columns and blocks of rows that are named
@@ -131,7 +101,8 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     if len(reasons) > MAX_REASONS and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
-    if every or not found.equal:
+    odd = found.total.nan.as_dict() or found.total.infinite.as_dict()
+    if every or (not found.equal and (found.total.unequal or odd)):
         items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
         if len(found.arrays) > MAX_ARRAYS and not every:
             items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
@@ -152,7 +123,9 @@ def comparison_view(
 
 def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: bool) -> ScreenTable:
     """Return a row for each array: how many values differ, by how much, and the worst place with both values."""
-    counted = every or any(array.ulp_dtype and array.figures.max_ulp <= MAX_ULP for array in arrays)
+    counted = every or any(
+        array.ulp_dtype not in (None, "float64") and array.figures.max_ulp <= MAX_ULP for array in arrays
+    )  # the two values of float64 need the room
     columns = [("array", "left"), ("differ", RIGHT), ("max abs", 4), *([("mean abs", 4)] if every else []),
                *([("max ulp", RIGHT)] if counted else []), ("worst at", RIGHT),
                *((name, RIGHT) for name in names)]  # fmt: skip

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    TABLE,
-    Compress,
-    Dtype,
-    Format,
-    Json,
-    Layout,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Quiet,
-    Threads,
-    TrustRecipe,
-    Wide,
-    whole,
-)  # fmt: skip
-from pecli.cli.terminal.writing import Writing, deliver
-from pecli.errors import BadParameter, BadRecipe
+from pecli.cli.options import TABLE, flag, option, refuse, required, whole
+from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
+from pecli.errors import BadRecipe
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
@@ -34,38 +18,19 @@ WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
 class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
-    source: Annotated[str, Option("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)]
-    output: Output = None
-    format: Format = None
-    dtype: Dtype = None
-    layout: Layout = None
-    from_layout: Annotated[
-        str | None, Option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
-    ] = None
-    from_pairs: Annotated[
-        str | None, Option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
-    ] = None
-    to_pairs: Annotated[str | None, Option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)] = None
-    heads: Annotated[
-        int | None, Option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    ] = None
-    kv_heads: Annotated[
-        int | None, Option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    ] = None
-    rotary_dim: Annotated[
-        int | None, Option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
-    ] = None
-    tensors: Annotated[
-        str | None, Option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
-    ] = None
-    threads: Threads = None
-    compress: Compress = False
-    wide: Wide = False
-    no_clobber: NoClobber = False
-    trust_recipe: TrustRecipe = False
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    source: str = required("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)
+    dtype: str | None = option(shared.DTYPE)
+    layout: str | None = option(shared.LAYOUT)
+    from_layout: str | None = option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
+    from_pairs: str | None = option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
+    to_pairs: str | None = option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)
+    heads: int | None = option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    kv_heads: int | None = option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    rotary_dim: int | None = option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
+    tensors: str | None = option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
+    threads: int | None = option(shared.THREADS)
+    compress: bool = flag(shared.COMPRESS)
+    wide: bool = flag(shared.WIDE)
 
 
 def command(options: ConvertOptions) -> int:
@@ -78,10 +43,8 @@ def command(options: ConvertOptions) -> int:
         raise BadRecipe("convert needs -o PATH, or --format for standard output")
     if options.from_pairs is not None or options.to_pairs is not None:
         return _weights(options)
-    for name in ("heads", "kv_heads", "rotary_dim", "tensors"):
-        if getattr(options, name) is not None:
-            rule = "is for weights: give --from-pairs and --to-pairs too"
-            raise BadParameter(name.replace("_", "-"), getattr(options, name), rule)
+    rule = "is for weights: give --from-pairs and --to-pairs too"
+    refuse(rule, options, "heads", "kv_heads", "rotary_dim", "tensors")
     source = open_source(options.source)
     if options.dtype is not None:
         take_type(source, options.dtype)
@@ -91,35 +54,20 @@ def command(options: ConvertOptions) -> int:
 
 def _weights(options: ConvertOptions) -> int:
     """Put the rows of query and key weights in the order of another pairing."""
-    import time
-
     from pecli.apply.checkpoints import PermutedRows, is_checkpoint, permute_checkpoint, rows_from
-    from pecli.cli.terminal.items import size_text
-    from pecli.cli.terminal.output import line, print_json, tell
     from pecli.formats import open_table
 
-    for name in ("dtype", "layout", "from_layout"):
-        if getattr(options, name) is not None:
-            raise BadParameter(name.replace("_", "-"), getattr(options, name), "is for tables, not for weights")
+    refuse("is for tables, not for weights", options, "dtype", "layout", "from_layout")
     names = ("from_pairs", "to_pairs", "heads", "kv_heads", "rotary_dim", "tensors")
     rows = rows_from(options.source, {name: getattr(options, name) for name in names})
     if not is_checkpoint(options.source) or options.format not in (None, "safetensors") or options.output is None:
         return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
     if not options.output.endswith(".safetensors") and options.source.endswith(".safetensors"):
         return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
-    started, written = time.perf_counter(), [0]
-
-    def progress(count: int) -> None:
-        written[0] += count
-
-    moved = permute_checkpoint(
-        options.source, options.output, rows, clobber=not options.no_clobber, progress=progress
-    )  # fmt: skip
-    seconds = time.perf_counter() - started
-    if options.json:
-        facts = {"path": options.output, "format": "safetensors", "recipe": None, "moved": moved}
-        print_json({**facts, "bytes": written[0], "seconds": seconds})
-    elif not options.quiet:
-        what = f"{len(moved)} tensors from {rows.taken} to {rows.given}, the others as they were"
-        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
+    with checkpoint_written(options) as done:
+        moved = permute_checkpoint(
+            options.source, options.output, rows, clobber=not options.no_clobber, progress=done.progress
+        )  # fmt: skip
+        done.facts = {"moved": moved}
+        done.text = f"{len(moved)} tensors from {rows.taken} to {rows.given}, the others as they were"
     return 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import Option, Precision, TableChoice, TableFormat, refuse
+from pecli.cli.options import TableChoice, flag, option, refuse, required
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
 from pecli.cli.terminal.layout import lines_of
 from pecli.cli.terminal.output import prose_width, say
@@ -30,20 +31,13 @@ ANSWERS = "Other answers"
 class ExplainOptions(TableChoice):
     """The options of ``explain``."""
 
-    source: Annotated[
-        str, Option("An encoding, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
-    ]
-    word: Annotated[
-        str | None, Option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
-    ] = None
-    why: Annotated[bool, Option("Questions that people ask about the encoding, answered.", panel=ANSWERS)] = False
-    code: Annotated[
-        str | None,
-        Option(f"A short module that needs no pecli: {', '.join(FRAMEWORKS)}.", "FRAMEWORK", ANSWERS, FRAMEWORKS),
-    ] = None
-    precision: Precision = None
-    format: TableFormat = None
-    dtype: Annotated[str | None, Option("No effect on a worked example.", "TYPE", hidden=True)] = None
+    source: str = required("An encoding, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    word: str | None = option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
+    why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
+    code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
+    precision: int | None = option(shared.PRECISION)
+    format: str | None = option(shared.TABLE_FORMAT)
+    dtype: str | None = option("No effect on a worked example.", "TYPE", hidden=True)
 
 
 def command(options: ExplainOptions) -> int:

@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    LONGEST,
-    OUTPUT,
-    Dtype,
-    Json,
-    LayerType,
-    Layout,
-    Limit,
-    NoClobber,
-    Option,
-    Output,
-    Precision,
-    Quiet,
-    TrustRecipe,
-    positions,
-    refuse,
-    share,
-    whole,
-)  # fmt: skip
-from pecli.cli.terminal.items import size_text
+from pecli.cli.options import LONGEST, OUTPUT, flag, option, positions, refuse, share, whole
 from pecli.cli.terminal.layout import TABLE_FORMATS
-from pecli.cli.terminal.output import line, print_json, tell
+from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
-from pecli.cli.terminal.writing import Writing, deliver
+from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.reader import shown
@@ -73,67 +54,36 @@ def scaling_factor(name: str, given: str) -> Decimal:
 class ExtrapolateOptions(Writing):
     """The options of ``extrapolate``."""
 
-    sources: Annotated[
-        tuple[str, ...], Option(
-            "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
-        )
-    ] = ()  # fmt: skip
-    train_len: Annotated[
-        int | None,
-        Option(
-            "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS,
-            check=positions(1),
-        ),
-    ] = None  # fmt: skip
-    test_len: Annotated[int | None, Option("Positions wanted.", "M", LENGTHS, check=positions(2))] = None
-    threshold: Annotated[
-        float | None,
-        Option(
-            "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS,
-            check=share,
-        ),
-    ] = None  # fmt: skip
-    tuned: Annotated[
-        bool, Option("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
-    ] = False
-    scaling: Annotated[
-        str | None, Option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
-    ] = None  # fmt: skip
-    factor: Annotated[Decimal | None, Option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)] = None
-    extend: Annotated[str | None, Option(f"Extend trained rows: {', '.join(WAYS)}.", "WAY", LONGER, WAYS)] = None
-    prefix: Annotated[
-        int | None, Option("Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST))
-    ] = None
-    grid: Annotated[
-        tuple[int, int] | None, Option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
-    ] = None
-    to_grid: Annotated[tuple[int, int] | None, Option("Resize them to this grid.", "HxW", LONGER, check=grid_size)] = (
-        None
+    sources: tuple[str, ...] = option(
+        "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words, default=()
     )
-    antialias: Annotated[bool, Option("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)] = False
-    alpha: Annotated[
-        float | None,
-        Option("Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share),
-    ] = None
-    output: Output = None
-    format: Annotated[
-        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
-    ] = None
-    dtype: Dtype = None
-    layout: Layout = None
-    layer_type: LayerType = None
-    no_clobber: NoClobber = False
-    plot: Annotated[
-        str | None, Option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
-    ] = None  # fmt: skip
-    picture: Annotated[
-        str | None, Option(f"What to draw, joined with +: {', '.join(REACHES)}.", "WORD", words=REACHES)
-    ] = None
-    trust_recipe: TrustRecipe = False
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    train_len: int | None = option(
+        "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS, check=positions(1)
+    )
+    test_len: int | None = option("Positions wanted.", "M", LENGTHS, check=positions(2))
+    threshold: float | None = option(
+        "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS, check=share
+    )
+    tuned: bool = flag("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
+    scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
+    factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
+    extend: str | None = option("Extend trained rows: {}.", "WAY", LONGER, WAYS)
+    prefix: int | None = option(
+        "Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)
+    )
+    grid: tuple[int, int] | None = option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
+    to_grid: tuple[int, int] | None = option("Resize them to this grid.", "HxW", LONGER, check=grid_size)
+    antialias: bool = flag("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)
+    alpha: float | None = option(
+        "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
+    )
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    dtype: str | None = option(shared.DTYPE)
+    layout: str | None = option(shared.LAYOUT)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
+    picture: str | None = option("What to draw, joined with +: {}.", "WORD", words=REACHES)
+    precision: int | None = option(shared.PRECISION)
 
     @property
     def pictures(self) -> list[str]:
@@ -183,24 +133,16 @@ def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended
     """Write it, and say what was done."""
     from pecli.apply.checkpoints import file_with, replace_array
 
-    started, written = time.perf_counter(), [0]
-
-    def progress(count: int) -> None:
-        written[0] += count
-
     assert options.output is not None
     file = file_with(path, name)
     new = extended(f"{file}::{name}")
-    replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=progress)
-    seconds, (array,) = time.perf_counter() - started, new.arrays
-    if options.json:
-        facts = {"path": options.output, "format": "safetensors", "recipe": None, "replaced": {name: array.shape}}
-        print_json({**facts, "bytes": written[0], "seconds": seconds})
-    elif not options.quiet:
-        what = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
-        tell(line(f"wrote {options.output}: {what}, {size_text(written[0])}, {seconds:.2f} s"))
-        if (Path(path) / "config.json").is_file():
-            tell("pecli: config.json is as it was: its number of positions is yours to change")
+    (array,) = new.arrays
+    with checkpoint_written(options) as done:
+        replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=done.progress)
+        done.facts = {"replaced": {name: array.shape}}
+        done.text = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
+    if (Path(path) / "config.json").is_file() and not (options.json or options.quiet):
+        tell("pecli: config.json is as it was: its number of positions is yours to change")
     return 0
 
 

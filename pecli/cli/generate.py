@@ -16,33 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pecli.cli import options as shared
 from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
-from pecli.cli.options import (
-    OUTPUT,
-    SCREEN,
-    TABLE,
-    Compress,
-    Json,
-    Limit,
-    NoClobber,
-    Option,
-    Precision,
-    Quiet,
-    Runner,
-    Start,
-    Step,
-    Threads,
-    Wide,
-    checked,
-    parameters_of,
-    refuse,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
 from pecli.cli.terminal.screen import answer
 from pecli.cli.terminal.writing import Writing, deliver, describe, report
-from pecli.errors import BadFile, BadParameter, BadRecipe
+from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
@@ -67,108 +48,62 @@ ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pa
 class TableOptions(Writing):
     """What every encoding accepts apart from its own parameters."""
 
-    len: Annotated[str | None, Option("Number of rows.", "N", TABLE)] = None
-    start: Start = None
-    step: Step = None
-    positions: Annotated[
-        str | None,
-        Option("Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE),
-    ] = None
-    dtype: Annotated[
-        str | None, Option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
-    ] = None
-    layout: Annotated[
-        str | None,
-        Option(
-            f"Arrays: {', '.join(LAYOUTS)} (default split), or model with --config.", "WORD", TABLE,
-            (*LAYOUTS, "model"), families=ROTARY,
-        ),
-    ] = None  # fmt: skip
-    arithmetic: Annotated[
-        str | None,
-        Option(
-            f"{', '.join(ARITHMETICS)}: the real values (default), or as a framework computes.", "WORD", TABLE,
-            ARITHMETICS, families=ROTARY,
-        ),
-    ] = None  # fmt: skip
-    form: Annotated[
-        str | None,
-        Option(f"Form: {', '.join(FORMS)} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS),
-    ] = None
-    queries: Annotated[
-        str | None,
-        Option(
-            "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE,
-            families=PAIRS,
-        ),
-    ] = None  # fmt: skip
-    keys: Annotated[
-        str | None, Option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
-    ] = None  # fmt: skip
-    align: Annotated[
-        str | None,
-        Option(
-            "Whether the queries are the last or the first of the positions (default last).", "WORD", TABLE,
-            ALIGNMENTS, families=PAIRS,
-        ),
-    ] = None  # fmt: skip
-    config: Annotated[
-        str | None,
-        Option("Take parameters from a model's config.json; options given here override them.", "FILE", MODEL),
-    ] = None
-    layer_type: Annotated[
-        str | None,
-        Option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL),
-    ] = None
-    stack: Annotated[
-        str | None,
-        Option(f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS),
-    ] = None
-    name: Annotated[
-        str | None, Option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
-    ] = None
-    lead: Annotated[str | None, Option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)] = None
-    companion: Annotated[
-        str | None,
-        Option(
-            f"A further array: {', '.join(COMPANIONS)}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY,
-            names=("--with",),
-        ),
-    ] = None  # fmt: skip
-    shard: Annotated[str | None, Option("Part K of N of the rows, K from 0.", "K/N", TABLE)] = None
-    threads: Threads = None
-    output: Annotated[
-        str | None,
-        Option(
-            "File to write, - for standard output. The suffix of the file chooses the format.", "PATH", OUTPUT,
-            names=("--output", "-o"),
-        ),
-    ] = None  # fmt: skip
-    format: Annotated[
-        str | None,
-        Option(
-            f"Format, whatever the suffix: {', '.join(WRITTEN)}; markdown or latex without -o.",
-            "WORD",
-            OUTPUT,
-            (*WRITTEN, *SHOWN_FORMATS[1:]),
-        ),
-    ] = None
-    compress: Compress = False
-    wide: Wide = False
-    no_clobber: NoClobber = False
-    workers: Annotated[
-        int | None, Option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
-    ] = None
-    scheduler: Annotated[
-        str | None, Option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
-    ] = None
-    dry_run: Annotated[bool, Option("Say what would be written, and write nothing.", panel=OUTPUT)] = False
-    rows: Annotated[int | None, Option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))] = None
-    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))] = None
-    precision: Precision = None
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    len: str | None = option("Number of rows.", "N", TABLE)
+    start: str | None = option(shared.START)
+    step: str | None = option(shared.STEP)
+    positions: str | None = option(
+        "Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE
+    )
+    dtype: str | None = option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
+    layout: str | None = option(
+        "Arrays: {} (default split; model with --config).", "WORD", TABLE, (*LAYOUTS, "model"), families=ROTARY
+    )
+    arithmetic: str | None = option(
+        "{}: the real values (default), or as a framework computes.", "WORD", TABLE, ARITHMETICS, families=ROTARY
+    )
+    form: str | None = option("Form: {} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS)
+    queries: str | None = option(
+        "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE, families=PAIRS
+    )
+    keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
+    align: str | None = option(
+        "Whether the queries are the last or the first of the positions (default last).",
+        "WORD",
+        TABLE,
+        ALIGNMENTS,
+        families=PAIRS,
+    )
+    config: str | None = option(
+        "Take parameters from a model's config.json; options given here override them.", "FILE", MODEL
+    )
+    layer_type: str | None = option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL)
+    stack: str | None = option(
+        f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS
+    )
+    name: str | None = option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
+    lead: str | None = option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)
+    companion: str | None = option(
+        "A further array: {}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY, names=("--with",)
+    )
+    shard: str | None = option("Part K of N of the rows, K from 0.", "K/N", TABLE)
+    threads: int | None = option(shared.THREADS)
+    output: str | None = option(
+        "File to write, - for standard output. The suffix of the file chooses the format.",
+        "PATH",
+        OUTPUT,
+        names=("--output", "-o"),
+    )
+    format: str | None = option(
+        "Format, whatever the suffix: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS[1:])
+    )
+    compress: bool = flag(shared.COMPRESS)
+    wide: bool = flag(shared.WIDE)
+    workers: int | None = option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
+    scheduler: str | None = option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+    dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
+    rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
+    columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
+    precision: int | None = option(shared.PRECISION)
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:
@@ -234,12 +169,36 @@ LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
     """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
-    table, label = _tables(encoding, own, options)
+    try:
+        table, label = _tables(encoding, own, options)
+    except MissingParameter as error:
+        raise MissingParameter(_all_missing(encoding, own, options, error)) from None
     if options.output is None and options.format in SHOWN_FORMATS:
         refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
         return _on_screen(table, label, options)
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
     return deliver(table, label, options)
+
+
+def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptions, error: MissingParameter) -> str:
+    """Return what a command line lacks, all of it, and a complete line to copy."""
+    from pecli.spec.recipe import Recipe
+
+    needs = str(error).partition("; for example")[0]
+    example = Recipe.parse(encoding.example)
+    keys = {key: word for key, word in example.keys().items() if encoding.parameters[key.replace("-", "_")].required}
+    line = ["pecli generate", encoding.name]
+    line += [f"--{key} {shlex.quote(str(word))}" for key, word in {**keys, **own}.items() if word not in (None, False)]
+    if options.len is None and options.positions is None and example.rows is None:
+        needs += "" if "a length" in needs else "; and a length: len=N"
+        line.append("--len 2048")
+    elif options.len is not None:
+        line.append(f"--len {options.len}")
+    try:
+        Recipe.bind(encoding.name, **{**keys, **{key: word for key, word in own.items() if word is not None}})
+    except BadParameter as further:  # such as the factor of a scaling
+        return f"{needs}; {further}"
+    return f"{needs}; for example: {' '.join(line)}"
 
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
@@ -291,24 +250,10 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
                 "layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known"
             )
         layout = layer.layout
-    return Table.make(
-        recipe,
-        length=length,
-        start=options.start,
-        step=options.step,
-        positions=options.positions,
-        dtype=options.dtype or "float32",
-        layout=layout,
-        form=options.form,
-        shard=options.shard,
-        arithmetic=options.arithmetic or "exact",
-        queries=options.queries,
-        keys=options.keys,
-        align=options.align,
-        name=options.name,
-        lead=options.lead,
-        companion=options.companion,
-    )
+    names = ("start", "step", "positions", "form", "shard", "queries", "keys", "align", "name", "lead", "companion")
+    given = {name: getattr(options, name) for name in names}
+    dtype, arithmetic = options.dtype or "float32", options.arithmetic or "exact"
+    return Table.make(recipe, length=length, dtype=dtype, layout=layout, arithmetic=arithmetic, **given)
 
 
 def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
@@ -451,9 +396,9 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
 
     def run(given: dict[str, Any]) -> int:
 
-        mine = {option: given.pop(name) for name, option in own.items()}
+        own_values = {option: given.pop(name) for name, option in own.items()}
         options = checked(TableOptions, _together(given, table))
-        return produce(encoding, {**defaults, **{k: v for k, v in mine.items() if v is not None}}, options)
+        return produce(encoding, {**defaults, **{k: v for k, v in own_values.items() if v is not None}}, options)
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
     return Runner(run, [*parameters, *of_table], [*keys, *table])

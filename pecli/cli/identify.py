@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import SCREEN, Get, Option, TableChoice, refuse_table
+from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import figure, percent
 
 if TYPE_CHECKING:
     from pecli.judge.description import Identification
@@ -23,11 +24,9 @@ MAX_NOTES = 6  # lines of a short report that notes take
 class IdentifyOptions(TableChoice):
     """The options of ``identify``."""
 
-    source: Annotated[
-        str, Option("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
-    ]
-    all: Annotated[bool, Option("Every note, the statistics and the first values too.", panel=SCREEN)] = False
-    get: Get = None
+    source: str = required("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
+    all: bool = flag("Every note, the statistics and the first values too.", panel=SCREEN)
+    get: str | None = option(shared.GET)
 
 
 def command(options: IdentifyOptions) -> int:
@@ -81,7 +80,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
 
 def _share(equal: float) -> str:
     """Return the share of equal values; "all" only where it is all of them, however few differ."""
-    return "all values" if equal == 1 else f"{min(equal, 0.999999):.4%} of the values"
+    return "all values" if equal == 1 else f"{percent(equal, 2)} of the values"
 
 
 def _positions(source: NamedSource, options: IdentifyOptions) -> Any:

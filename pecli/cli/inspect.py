@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    OUTPUT,
-    SCREEN,
-    Get,
-    Option,
-    Output,
-    Precision,
-    TableChoice,
-    refuse,
-    refuse_table,
-    whole,
-)  # fmt: skip
+from pecli.cli.options import OUTPUT, SCREEN, TableChoice, flag, option, refuse, refuse_table, required, whole
 from pecli.cli.terminal.items import (
     LEFT,
     RIGHT,
@@ -63,42 +53,28 @@ VIEW = ("rows", "columns", "precision")  # how the first values are printed
 class InspectOptions(TableChoice):
     """The options of ``inspect``."""
 
-    source: Annotated[
-        str,
-        Option("A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.", "SOURCE", argument=True,
-               complete=source_words),
-    ]  # fmt: skip
-    all: Annotated[bool, Option("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)] = False
-    properties: Annotated[
-        bool, Option("What the values show: bounds, distances, shifts.", panel=MEASURE)
-    ] = False  # fmt: skip
-    expect: Annotated[
-        str | None,
-        Option(f"Check every row; status 1 if it does not hold: {', '.join(EXPECTATIONS)}.", "WORD,..", MEASURE,
-               EXPECTATIONS),
-    ] = None  # fmt: skip
-    frequencies: Annotated[
-        bool, Option("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
-    ] = False
-    sha256: Annotated[bool, Option("The hash of the little-endian values.", panel=MEASURE)] = False
-    similarity: Annotated[
-        str | None,
-        Option("Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")),
-    ] = None  # fmt: skip
-    shift_matrix: Annotated[
-        int | None, Option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
-    ] = None
-    rows: Annotated[
-        int | None, Option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
-    ] = None
-    columns: Annotated[int | None, Option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))] = None
-    precision: Precision = None
-    get: Get = None
-    output: Output = None
-    format: Annotated[
-        str | None, Option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
-    ] = None
-    no_clobber: Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)] = False
+    source: str = required(
+        "A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.",
+        "SOURCE",
+        argument=True,
+        complete=source_words,
+    )
+    all: bool = flag("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)
+    properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
+    expect: str | None = option("Check every row; status 1 if it does not hold: {}.", "WORD,..", MEASURE, EXPECTATIONS)
+    frequencies: bool = flag("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
+    sha256: bool = flag("The hash of the little-endian values.", panel=MEASURE)
+    similarity: str | None = option(
+        "Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")
+    )
+    shift_matrix: int | None = option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
+    rows: int | None = option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
+    columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))
+    precision: int | None = option(shared.PRECISION)
+    get: str | None = option(shared.GET)
+    output: str | None = option(shared.OUTPUT_OPTION)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    no_clobber: bool = flag("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)
 
 
 def command(options: InspectOptions) -> int:
@@ -186,7 +162,7 @@ def as_dict(found: Inspection) -> dict[str, Any]:
     return result
 
 
-MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 16  # of a short answer
+MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 12  # of a short answer
 FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
 
 
@@ -203,8 +179,7 @@ def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
     if found.statistics:
         items.append(_statistics(found.statistics[:MAX_ARRAYS]))
     if found.slopes is not None:
-        shown = ", ".join(map(exact_text, found.slopes[:MAX_SLOPES]))
-        items.append(Fact("slopes", shown + (f" .. of {len(found.slopes)} heads" * (len(found.slopes) > MAX_SLOPES))))
+        items.append(_slopes(found.slopes, MAX_SLOPES))
     width = screen_width() or WIDE
     room = MAX_LINES - sum(len(lines_of(item, width)) for item in items)
     for made in map(preview_grid, parts):
@@ -247,10 +222,19 @@ def inspection_view(
     if found.statistics:
         items.append(_statistics(found.statistics))
     if found.slopes is not None:
-        items.append(grid([("head", RIGHT), ("slope", LEFT)], enumerate(map(exact_text, found.slopes))))
+        items.append(_slopes(found.slopes, len(found.slopes)))
     items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     items += [] if properties is None else [properties_view(properties)]
     return [*items, *map(preview_grid, parts)]
+
+
+def _slopes(slopes: Sequence[float], most: int) -> ScreenTable:
+    """Return a row for each head; of more than `most` the first and the last."""
+    rows = enumerate(map(exact_text, slopes))
+    made = grid([("head", RIGHT), ("slope", LEFT)], rows, title=f"slopes of {len(slopes)} heads")
+    if len(slopes) > most:
+        made.rows[most // 2 : -most // 2] = [["…", "…"]]
+    return made
 
 
 def _ends(found: Inspection) -> str:
@@ -343,8 +327,7 @@ def _config(options: InspectOptions) -> int:
 
     found = report(read_config(options.source, layer_type=options.layer_type, stack=options.stack or STACKS[0]))
     result = {"source": options.source, "format": "config", "recipe": found.layers[0].recipe if found.layers else None}
-    whole = options.all or options.frequencies
-    view = explanation(found, every=options.frequencies) if whole else brief(found)
+    view = config_view(found, whole=options.all or options.frequencies, every=options.frequencies)
     answer(options, lambda: {**result, **asdict(found)}, lambda: view)
     return 0
 
@@ -362,27 +345,33 @@ def _checkpoint(options: InspectOptions) -> int:
     return 0
 
 
-def brief(found: ConfigReport) -> list[Item]:
-    """Return in few lines what a config states: its layers, the names of its keys, its warnings."""
+def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False) -> list[Item]:
+    """Return what a config states: in few lines, as a `whole`, or with `every` frequency too."""
     items: list[Item] = [_title(found)]
-    for layer in found.layers[:MAX_LAYERS]:
+    layers = found.layers if whole else found.layers[:MAX_LAYERS]
+    for layer in layers:
         items += _layer(layer)
-        if layer.frequencies:
+        if layer.frequencies and whole:
+            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
+        elif layer.frequencies:
             waves = [frequency.wavelength for frequency in layer.frequencies]
             turn = f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions"
             items.append(Fact("frequencies", turn))
-    if (more := len(found.layers) - MAX_LAYERS) > 0:
+    if (more := len(found.layers) - len(layers)) > 0:
         items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
-        if keys:
+        if keys and whole:
+            items.append(grid([("key", LEFT), (title, LEFT)], ((key.name, key.text) for key in keys)))
+        elif keys:
             shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MAX_KEYS])
             items.append(Fact(title, shown + (f" and {len(keys) - MAX_KEYS} more" * (len(keys) > MAX_KEYS))))
     findings = [*(Fact("warning", line) for line in found.warnings), *(Fact("fault", line) for line in found.faults)]
-    items += findings[:MAX_LAYERS]
-    if (more := len(findings) - MAX_LAYERS) > 0:
+    items += findings if whole else findings[:MAX_LAYERS]
+    if not whole and (more := len(findings) - MAX_LAYERS) > 0:
         items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
     for inner in found.parts:
-        items += ["", *(item for layer in inner.layers[:1] for item in [_title(inner), *_layer(layer)])]
+        short = [_title(inner), *(item for layer in inner.layers[:1] for item in _layer(layer))]
+        items += ["", *(config_view(inner, whole=True, every=every) if whole else short)]
     return items
 
 
@@ -390,27 +379,9 @@ def _title(found: ConfigReport) -> str:
     return f"{found.path}: {found.model_type or 'no model_type'}, as {found.stack} {found.version} reads it"
 
 
-def explanation(found: ConfigReport, *, every: bool = False) -> list[Item]:
-    """Return what a config states: its layers (with `every`, each frequency), keys, warnings, and the models within."""
-    items: list[Item] = [_title(found)]
-    for layer in found.layers:
-        items += _layer(layer)
-        if layer.frequencies:
-            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
-    for title, keys in (("Keys used", found.used), ("Keys without effect", found.ignored)):
-        if keys:
-            items += [f"\n{title}", grid([("key", LEFT), ("what it is", LEFT)], ((key.name, key.text) for key in keys))]
-    for title, lines in (("Warnings", found.warnings), ("Faults of the stack that this table follows", found.faults)):
-        if lines:
-            items += [f"\n{title}", *(f"  {line}" for line in lines)]
-    for inner in found.parts:
-        items += ["", *explanation(inner, every=every)]
-    return items
-
-
 def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
     """Return what a checkpoint's folder holds: its config, the tables it stores, who reads the config otherwise."""
-    items = (brief if short else explanation)(found.config)
+    items = config_view(found.config, whole=not short)
     items.append("\nStored tables" if found.tables else "\nNo table of positions is stored.")
     for table in found.tables:
         shape = " x ".join(map(str, table.shape))

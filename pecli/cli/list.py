@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pecli.cli.options import Json, Option, Quiet, TableFormat, refuse
+from pecli.cli import options as shared
+from pecli.cli.options import flag, option, refuse
 from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import prose_width
@@ -58,17 +59,13 @@ def _names() -> Iterable[str]:
 class ListOptions:
     """The options of ``list``."""
 
-    encoding: Annotated[str | None, Option("Show this one in full.", "ENCODING", words=_names, argument=True)] = None
-    choose: Annotated[
-        bool, Option("Recommendations by task; with a task, as in list --choose images, the reasons.")
-    ] = False
-    where: Annotated[
-        str | None, Option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
-    ] = None
-    all: Annotated[bool, Option("All of it: every option, and the whole example.")] = False
-    format: TableFormat = None
-    json: Json = False
-    quiet: Quiet = False
+    encoding: str | None = option("Show this one in full.", "ENCODING", words=_names, argument=True)
+    choose: bool = flag("Recommendations by task; with a task, as in list --choose images, the reasons.")
+    where: str | None = option("Those with these facts, such as relative=yes,learned=no.", "FACT=WORD[,...]")
+    all: bool = flag("All of it: every option, and the whole example.")
+    format: str | None = option(shared.TABLE_FORMAT)
+    json: bool = flag(shared.JSON)
+    quiet: bool = flag(shared.QUIET)
 
 
 def command(options: ListOptions) -> int:

@@ -1,6 +1,6 @@
-"""One way to declare a command's options: a dataclass whose fields say option, help, other names and check.
+"""One way to declare a command's options: a dataclass whose fields state help, metavar, other names and check.
 
-A field is ``threads: Annotated[int | None, Option(..)] = None``.  From the
+A field is ``threads: int | None = option("Threads.", "T")``.  From the
 dataclass that a command takes derive its signature for Typer, its help and its
 man page; what the command receives is an instance whose values are checked.
 Options that several commands share are at the end of this module.
@@ -16,7 +16,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
@@ -45,7 +45,7 @@ class Option:
     Parameters
     ----------
     help : str
-        One sentence, plain text.
+        One sentence, plain text; {} stands for the words.
     metavar : str, optional
         What stands for the value; flags have none.
     panel : str, optional
@@ -79,7 +79,9 @@ class Option:
 
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
-        declared: dict[str, Any] = {"metavar": self.metavar, "help": self.help, "rich_help_panel": self.panel}
+        words = "" if callable(self.words) else ", ".join(self.words)
+        text = self.help.replace("{}", words)
+        declared: dict[str, Any] = {"metavar": self.metavar, "help": text, "rich_help_panel": self.panel}
         if self.words or self.complete:
             declared["autocompletion"] = self.complete or self._complete
         if self.hidden:
@@ -95,6 +97,23 @@ class Option:
     def _complete(self, incomplete: str) -> list[str]:
         words = self.words() if callable(self.words) else self.words
         return [word for word in words if word.startswith(incomplete)]
+
+
+def required(declared: Option | str, *rest: Any, **more: Any) -> Any:
+    """Return a field of an options class: an option, or the parts of one, without a default."""
+    made = declared if isinstance(declared, Option) else Option(declared, *rest, **more)
+    return field(metadata={"option": made})
+
+
+def option(declared: Option | str, *rest: Any, default: Any = None, **more: Any) -> Any:
+    """Return a field of an options class, with a default."""
+    made = declared if isinstance(declared, Option) else Option(declared, *rest, **more)
+    return field(default=default, metadata={"option": made})
+
+
+def flag(declared: Option | str, *rest: Any, **more: Any) -> Any:
+    """Return a field of an options class that is given or not."""
+    return option(declared, *rest, default=False, **more)
 
 
 class Runner:
@@ -187,10 +206,9 @@ def runner_of(command: Callable[[Any], int]) -> Runner:
 @cache
 def declared(options: type) -> dict[str, tuple[Any, Option]]:
     """Return the type and the declaration of each option, in the order of the help: a class's own, then its base's."""
-    hints = get_type_hints(options, include_extras=True)
-    names = dict.fromkeys(name for one in options.__mro__ for name in inspect.get_annotations(one))
-    annotated = {name: hints[name] for name in names if hasattr(hints[name], "__metadata__")}
-    return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in annotated.items()}
+    hints, known = get_type_hints(options), {one.name: one for one in fields(options)}
+    names = dict.fromkeys(name for cls in options.__mro__ for name in inspect.get_annotations(cls))
+    return {name: (hints[name], known[name].metadata["option"]) for name in names if known[name].metadata}
 
 
 def parameters_of(options: Any, family: Family | None = None) -> list[inspect.Parameter]:
@@ -198,15 +216,15 @@ def parameters_of(options: Any, family: Family | None = None) -> list[inspect.Pa
 
     Flags are flags, tuples lists of arguments; all else is text, which `checked` makes the value of.
     """
-    required = {field.name for field in fields(options) if field.default is MISSING}
+    needed = {one.name for one in fields(options) if one.default is MISSING}
     made = []
-    for name, (type_, option) in declared(options).items():
-        if family and option.families and family not in option.families:
+    for name, (type_, one) in declared(options).items():
+        if family and one.families and family not in one.families:
             continue
         plain: Any = list[str] if get_origin(type_) is tuple else str
-        kind = plain if name in required else plain | None
-        default: Any = inspect.Parameter.empty if name in required else None
-        made.append(option.parameter(name, *((bool, False) if type_ is bool else (kind, default))))
+        kind = plain if name in needed else plain | None
+        default: Any = inspect.Parameter.empty if name in needed else None
+        made.append(one.parameter(name, *((bool, False) if type_ is bool else (kind, default))))
     return made
 
 
@@ -220,12 +238,12 @@ def checked(options: type[T], given: Mapping[str, Any]) -> T:
     """
     values: dict[str, Any] = {}
     known: Any = options
-    for name, (_, option) in declared(known).items():
+    for name, (_, one) in declared(known).items():
         value = given.get(name)
         if value is not None:
             values[name] = tuple(value) if isinstance(value, list) else value
-            if option.check:
-                values[name] = option.check(name.replace("_", "-"), value)
+            if one.check:
+                values[name] = one.check(name.replace("_", "-"), value)
     return options(**values)
 
 
@@ -286,54 +304,48 @@ def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
     return using(replace(chosen, tell=None) if given.get("quiet") else chosen)
 
 
-Limit = Annotated[
-    int | None, Option("Raise the safety limit on reading a file into memory, e.g. 2G.", "SIZE", check=_limit)
-]
-TrustRecipe = Annotated[bool, Option("Let a recipe stored in a file open other files (weights, content).")]
-Json = Annotated[bool, Option("Print one JSON object instead of text.", panel=SCREEN)]
-Quiet = Annotated[bool, Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))]
-Silent = Annotated[bool, Option("Print nothing: the exit status is the answer.", panel=SCREEN, names=("--quiet", "-q"))]
-Get = Annotated[
-    str | None,
-    Option("Print one bare value of the answer: recipe, shape, dtype, verdict.", "KEY", SCREEN,
-           ("recipe", "shape", "dtype", "verdict")),
-]  # fmt: skip
-TableFormat = Annotated[
-    str | None,
-    Option(f"Print the tables as {', '.join(TABLE_FORMATS)}.", "WORD", SCREEN, TABLE_FORMATS,
-           check=lambda _, word: known_format(word)),
-]  # fmt: skip
-LayerType = Annotated[str | None, Option("Kind of layer, if the config has several.", "NAME")]
-Stack = Annotated[
-    str | None, Option(f"Framework whose reading of a config counts: {', '.join(STACKS)} (default {STACKS[0]}).",
-                       "WORD", words=STACKS, hidden=True)
-]  # fmt: skip
-Output = Annotated[
-    str | None, Option("File to write, - for standard output.", "PATH", OUTPUT, names=("--output", "-o"))
-]
-Format = Annotated[str | None, Option("Format, whatever the suffix.", "WORD", OUTPUT)]
-Start = Annotated[str | None, Option("First position (default 0).", "P", TABLE)]
-Step = Annotated[str | None, Option("Distance of neighbouring positions (default 1).", "S", TABLE)]
-Dtype = Annotated[
-    str | None,
-    Option(f"Type of the values: {', '.join(DTYPES)}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word)),
-]
-Layout = Annotated[str | None, Option(f"Layout of a rotary table: {', '.join(LAYOUTS)}.", "WORD", TABLE, LAYOUTS)]
-Threads = Annotated[int | None, Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))]
-Compress = Annotated[bool, Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)]
-Wide = Annotated[bool, Option("Parquet: one column per channel.", panel=OUTPUT)]
-NoClobber = Annotated[bool, Option("Leave an existing file alone, and fail.", panel=OUTPUT)]
-Precision = Annotated[int | None, Option("Decimals to print (default: what suits).", "N", SCREEN, check=DECIMALS)]
+LIMIT_OPTION = Option("Raise the safety limit on reading a file into memory, e.g. 2G.", "SIZE", check=_limit)
+TRUST_RECIPE = Option("Let a recipe stored in a file open other files (weights, content).")
+JSON = Option("Print one JSON object instead of text.", panel=SCREEN)
+QUIET = Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))
+SILENT = Option("Print nothing: the exit status is the answer.", panel=SCREEN, names=("--quiet", "-q"))
+GET = Option(
+    "Print one bare value of the answer: recipe, shape, dtype, verdict.",
+    "KEY",
+    SCREEN,
+    ("recipe", "shape", "dtype", "verdict"),
+)
+TABLE_FORMAT = Option(
+    "Print the tables as {}.", "WORD", SCREEN, TABLE_FORMATS, check=lambda _, word: known_format(word)
+)
+LAYER_TYPE = Option("Kind of layer, if the config has several.", "NAME")
+STACK = Option(
+    f"Framework whose reading of a config counts: {', '.join(STACKS)} (default {STACKS[0]}).",
+    "WORD",
+    words=STACKS,
+    hidden=True,
+)
+OUTPUT_OPTION = Option("File to write, - for standard output.", "PATH", OUTPUT, names=("--output", "-o"))
+FORMAT_OPTION = Option("Format, whatever the suffix.", "WORD", OUTPUT)
+START = Option("First position (default 0).", "P", TABLE)
+STEP = Option("Distance of neighbouring positions (default 1).", "S", TABLE)
+DTYPE = Option("Type of the values: {}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word))
+LAYOUT = Option("Layout of a rotary table: {}.", "WORD", TABLE, LAYOUTS)
+THREADS = Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))
+COMPRESS = Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)
+WIDE = Option("Parquet: one column per channel.", panel=OUTPUT)
+NO_CLOBBER = Option("Leave an existing file alone, and fail.", panel=OUTPUT)
+PRECISION = Option("Decimals to print (default: what suits).", "N", SCREEN, check=DECIMALS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceOptions:
     """Options of every command that reads sources."""
 
-    trust_recipe: TrustRecipe = False
-    limit: Limit = None
-    json: Json = False
-    quiet: Quiet = False
+    trust_recipe: bool = flag(TRUST_RECIPE)
+    limit: int | None = option(LIMIT_OPTION)
+    json: bool = flag(JSON)
+    quiet: bool = flag(QUIET)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,15 +355,15 @@ class TableChoice(SourceOptions):
     A recipe can state start, step, layout and form itself, so that the help leaves them out.
     """
 
-    len: Annotated[str | None, Option("Rows of a recipe's table.", "N", TABLE)] = None
-    positions: Annotated[str | None, Option("Positions: 0,5,9.5, 1000:2000 or @FILE.", "LIST", TABLE)] = None
-    dtype: Dtype = None
-    start: Annotated[str | None, Option("First position.", "P", TABLE, hidden=True)] = None
-    step: Annotated[str | None, Option("Distance of neighbouring positions.", "S", TABLE, hidden=True)] = None
-    layout: Annotated[str | None, Option("Layout of a rotary table.", "WORD", TABLE, LAYOUTS, hidden=True)] = None
-    form: Annotated[str | None, Option("Form of a bias or of relative vectors.", "WORD", TABLE, hidden=True)] = None
-    layer_type: LayerType = None
-    stack: Stack = None
+    len: str | None = option("Rows of a recipe's table.", "N", TABLE)
+    positions: str | None = option("Positions: 0,5,9.5, 1000:2000 or @FILE.", "LIST", TABLE)
+    dtype: str | None = option(DTYPE)
+    start: str | None = option("First position.", "P", TABLE, hidden=True)
+    step: str | None = option("Distance of neighbouring positions.", "S", TABLE, hidden=True)
+    layout: str | None = option("Layout of a rotary table.", "WORD", TABLE, LAYOUTS, hidden=True)
+    form: str | None = option("Form of a bias or of relative vectors.", "WORD", TABLE, hidden=True)
+    layer_type: str | None = option(LAYER_TYPE)
+    stack: str | None = option(STACK)
 
     @property
     def table(self) -> dict[str, str]:

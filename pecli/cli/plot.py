@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
+from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import OUTPUT, NoClobber, Option, TableChoice, refuse
+from pecli.cli.options import OUTPUT, TableChoice, flag, option, refuse, required
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
@@ -25,19 +26,17 @@ PICTURE = "Picture"
 class PlotOptions(TableChoice):
     """The options of ``plot``."""
 
-    source: Annotated[str, Option("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)]
-    output: Annotated[
-        str,
-        Option(
-            "File to draw: .svg, .png, or .html to play with (default -: the terminal).", "FILE", OUTPUT,
-            names=("--output", "-o"),
-        ),
-    ] = "-"  # fmt: skip
-    picture: Annotated[
-        str | None, Option(f"What to draw, joined with +: {', '.join(PICTURES)}.", "WORD", PICTURE, PICTURES)
-    ] = None
-    channels: Annotated[str | None, Option("Columns of the picture waves: 0,1,8,9.", "LIST", PICTURE)] = None
-    no_clobber: NoClobber = False
+    source: str = required("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    output: str = option(
+        "File to draw: .svg, .png, or .html to play with (default -: the terminal).",
+        "FILE",
+        OUTPUT,
+        names=("--output", "-o"),
+        default="-",
+    )
+    picture: str | None = option("What to draw, joined with +: {}.", "WORD", PICTURE, PICTURES)
+    channels: str | None = option("Columns of the picture waves: 0,1,8,9.", "LIST", PICTURE)
+    no_clobber: bool = flag(shared.NO_CLOBBER)
 
 
 def command(options: PlotOptions) -> int:

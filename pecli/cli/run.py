@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
         if was_interrupted():
             die()
         try:
-            return _told(error, arguments)
+            return _reported(error, arguments)
         except MemoryError:  # saying it takes some too
             os.write(2, b"pecli: not enough memory here: allow more (ulimit -v)\n")
             return TROUBLE
@@ -75,7 +75,7 @@ def _without_plugins(words: list[str]) -> list[str]:
     return left
 
 
-def _told(error: BaseException, arguments: Sequence[str]) -> int:
+def _reported(error: BaseException, arguments: Sequence[str]) -> int:
     """Say in one sentence what went wrong; return the exit status."""
     if isinstance(error, BrokenPipe | BrokenPipeError):
         _die_of_sigpipe()

@@ -141,7 +141,7 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
         and not found[1].argument and not found[1].hidden
     ]  # fmt: skip
     if takers and not (encoding is not None and encoding.name in owners):
-        return f"it is an option of {' and '.join(takers)}"
+        return f"it is an option of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
     if owners:
         name = encoding.name if encoding is not None and encoding.name in owners else owners[0]
         value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")

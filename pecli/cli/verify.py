@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from pecli.cli import options as shared
 from pecli.cli.compare import difference_view
 from pecli.cli.completion import source_words
 from pecli.cli.inspect import short_recipe
-from pecli.cli.options import SCREEN, Get, LayerType, Option, Silent, SourceOptions, Stack, refuse_table
+from pecli.cli.options import SCREEN, SourceOptions, flag, option, refuse_table, required
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
@@ -25,19 +26,18 @@ MAX_PARTS = 8  # of a folder, that a short report lists
 class VerifyOptions(SourceOptions):
     """The options of ``verify``."""
 
-    sources: Annotated[
-        tuple[str, ...],
-        Option(
-            "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]",
-            argument=True, complete=source_words,
-        ),
-    ]  # fmt: skip
-    recipe: Annotated[str | None, Option("The recipe, as an option.", "RECIPE", hidden=True)] = None
-    all: Annotated[bool, Option("Every part, place and statistic of what differs.", panel=SCREEN)] = False
-    get: Get = None
-    layer_type: LayerType = None
-    stack: Stack = None
-    quiet: Silent = False
+    sources: tuple[str, ...] = required(
+        "Files or folders of parts; a recipe after them replaces the one that they hold.",
+        "FILE... [RECIPE]",
+        argument=True,
+        complete=source_words,
+    )
+    recipe: str | None = option("The recipe, as an option.", "RECIPE", hidden=True)
+    all: bool = flag("Every part, place and statistic of what differs.", panel=SCREEN)
+    get: str | None = option(shared.GET)
+    layer_type: str | None = option(shared.LAYER_TYPE)
+    stack: str | None = option(shared.STACK)
+    quiet: bool = flag(shared.SILENT)
 
 
 def command(options: VerifyOptions) -> int:
@@ -107,12 +107,12 @@ def verified_view(found: Verified, *, every: bool = False) -> list[Item]:
     """Return whether a file holds what its recipe gives, why not, and where."""
     if found.problem or found.comparison is None:
         return [Verdict(f"not verified: {found.path}: {found.problem}", False)]
-    recipe = Fact("recipe", short_recipe(found.recipe or ""))
+    recipe = [Fact("recipe", short_recipe(found.recipe))] if found.recipe else []  # one component has none
     if found.good:
         count = found.comparison.total.compared
-        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), recipe]
+        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), *recipe]
     items = difference_view(found.comparison, ("file", "recipe"), every=every)
-    return [*items[:1], Fact("file", found.path), recipe, *items[1:]]
+    return [*items[:1], Fact("file", found.path), *recipe, *items[1:]]
 
 
 def folder_view(found: Folder, *, every: bool = False) -> list[Item]:

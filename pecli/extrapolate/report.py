@@ -361,9 +361,12 @@ def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[i
     elif train is None:
         train = _trained_length(subject, subject.recipe)
     if train is None:
-        raise BadParameter("train-len", None, f"must be given: {subject.text} does not say how long it was trained")
+        both = "" if test is not None else ", and test-len= too"
+        rule = f"must be given{both}: {subject.text} does not say how long it was trained; such as train-len=4096"
+        raise BadParameter("train-len", None, rule + (" test-len=32768" if both else ""))
     if test is None:
-        raise BadParameter("test-len", None, "must be given: how many positions are wanted")
+        rule = f"must be given: how many positions are wanted; such as test-len={4 * train}"
+        raise BadParameter("test-len", None, rule)
     check_lengths(train, test)
     return train, test
 

@@ -26,6 +26,7 @@ from pecli.judge.waves import (
     wave_groups,
 )
 from pecli.judge.whole import Tally, places, recipe_of, tally
+from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Tabular
@@ -252,7 +253,7 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
         made = "the exact ones" if way.name == "exact" else way.words()
         low = name.measured.dtype if name.measured.dtype in LOW_TYPES else ""
         return f"all {found.count:,} values are equal to {made}{f' rounded to {low}' if low else ''}"
-    share = f"{100 * found.equal / total:.4g} % equal"
+    share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
         return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"
     every = "every value" if not found.unexplained else f"{found.count - found.unexplained:,} values"

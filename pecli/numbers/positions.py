@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
+from math import ceil, lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
-from pecli.numbers.decimals import number_text, parse_integer, parse_number, split_list
+from pecli.numbers.decimals import number_text, parse_integer, parse_position, split_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,10 +94,26 @@ class Positions:
 
     @classmethod
     def parse(cls, text: str) -> Positions:
-        """Return the positions of a list ``0,5,9.5`` (or ``0+5+9.5``), or of ``@FILE``."""
+        """Return the positions of a list ``0,5,9.5`` (or ``0+5+9.5``), of a range ``1000:2000:2``, or of ``@FILE``.
+
+        A range ends before its second number, as in Python.
+
+        Examples
+        --------
+        >>> Positions.parse("1k:2k").count, Positions.parse("0:1:0.25").step
+        (1024, Fraction(1, 4))
+        """
         if text.startswith("@"):
             return cls.listed(read_positions(type(text)(text[1:])))  # which keeps that a file states it
-        return cls.listed([parse_number("positions", item) for item in split_list(text, "+")])
+        ends = [parse_position("positions", part or "0") for part in text.split(":")] if ":" in text else []
+        if ends and (len(ends) > 3 or not text.split(":")[1]):
+            raise BadParameter("positions", text, "must be FIRST:END or FIRST:END:STEP, such as 1000:2000")
+        if ends:
+            first, end, step = (Fraction(part) for part in (*ends, Decimal(1))[:3])
+            if step == 0 or (end - first) / step <= 0:
+                raise BadParameter("positions", text, "is an empty range: its end comes before its first position")
+            return cls.arange(ceil((end - first) / step), first, step)
+        return cls.listed([parse_position("positions", item) for item in split_list(text, "+")])
 
     @cached_property
     def unit(self) -> Fraction:

@@ -21,7 +21,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Literal
 
-from pecli.errors import BadParameter, BadRecipe, PecliError, UndeclaredHook, UnknownName
+from pecli.errors import BadParameter, BadRecipe, MissingParameter, PecliError, UndeclaredHook, UnknownName
 from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
 from pecli.spec.plans import Plan
 
@@ -283,11 +283,13 @@ class Encoding:
         explicit = list(typed)
         for name, value in self._expand(defaults or {}).items():
             typed.setdefault(name, self.parameters[name].parse(value))
+        missing = [p for p in self.parameters.values() if p.required and p.name not in typed]
+        if missing:
+            needs = " and ".join(f"{p.option}={p.metavar}" for p in missing)
+            meaning = "; ".join(p.param.help.rstrip(".") for p in missing)
+            raise MissingParameter(f"{self.name} needs {needs}: {meaning}; for example {self.example}")
         for parameter in self.parameters.values():
-            if parameter.name not in typed:
-                if parameter.required:
-                    raise BadRecipe(f"{self.name} needs {parameter.option}={parameter.metavar}: {parameter.param.help}")
-                typed[parameter.name] = parameter.default
+            typed.setdefault(parameter.name, parameter.default)
         for name in explicit:
             self._check_effect(self.parameters[name], typed)
         for name in defaults or {}:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.errors import BadParameter, MissingParameter, UnknownName
 from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
 from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
@@ -274,7 +274,7 @@ def positions_of(
             raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
         return Positions.arange(count, first, by)
     if rows is None:
-        raise BadRecipe(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
+        raise MissingParameter(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
     end = rows - 1 if by > 0 else 0
     return Positions.arange(max(1, 1 + int((end - Fraction(first)) // Fraction(by or 1))), first, by)
 

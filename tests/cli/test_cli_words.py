@@ -165,7 +165,7 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
         ("inspect a.npy --steps", "a.npy is a file, and explain works through a recipe"),
         ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: verify is for files"),
         ("apply rope a.npy --pairs half -o b.npy", "rope needs dim=N"),
-        ("extrapolate rope:dim=8", "--train-len must be given"),
+        ("extrapolate rope:dim=8", "--train-len must be given, and --test-len too"),
         ("extrapolate rope:dim=8 --train-len 1k", "--test-len must be given"),
     ],
 )

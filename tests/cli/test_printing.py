@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, PecliError
-from pecli.cli.inspect import brief
+from pecli.cli.inspect import config_view
 from pecli.cli.list import full_text
 from pecli.cli.terminal.items import grid, size_text
 from pecli.cli.terminal.layout import lines_of
@@ -144,7 +144,7 @@ def test_a_config_is_explained_in_thirty_lines(tmp_path):
         except PecliError:
             continue
         seen += 1
-        assert sum(len(lines_of(item, 80)) for item in brief(found)) <= 30
+        assert sum(len(lines_of(item, 80)) for item in config_view(found)) <= 30
     assert seen > 12
 
 

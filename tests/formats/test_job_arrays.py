@@ -73,4 +73,4 @@ def test_a_given_recipe_stands_for_those_of_the_parts(pecli, tmp_path):
     assert pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8").returncode == 0
     other = pecli("inspect", "parts", "--verify", "--recipe", "rope:dim=8,base=500")
     assert other.returncode == 1
-    assert "NOT VERIFIED  parts/0.npz" in other.stdout
+    assert "parts/0.npz is not verified" in other.stdout

@@ -80,7 +80,7 @@ def test_a_dataset_that_arrow_partitioned_is_one_table_again(pecli, tmp_path):
         dataset.write_dataset(parted, tmp_path / name, format="parquet", partitioning=["part"])
     np.testing.assert_array_equal(open_path(str(tmp_path / "set")).read("pe"), Table.parse(text).read("pe"))
     assert pecli("compare", "set", text).returncode == 0
-    assert "set: verified, 48 values" in pecli("inspect", "set", "--verify").stdout
+    assert "verified: 48 values of set" in pecli("inspect", "set", "--verify").stdout
     with pytest.raises(BadFile, match=r"whose positions lie among those of .*: sort them first"):
         open_path(str(tmp_path / "mixed"))
     (tmp_path / "set" / "1" / "part-0.parquet").unlink()

@@ -6,10 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option
 from pecli.cli.terminal.items import shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
 from pecli.cli.terminal.screen import progress_for
@@ -25,20 +26,18 @@ TEXT_FORMATS = ("csv", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Writing:
-    """Where a table goes and how; a command that writes one declares those of these that it has as options."""
+class Writing(SourceOptions):
+    """Where a table goes and how; a command that writes one declares those of the others that it has as options."""
 
-    output: str | None = None
-    format: str | None = None
+    output: str | None = option(OUTPUT_OPTION)
+    format: str | None = option(FORMAT_OPTION)
+    no_clobber: bool = flag(NO_CLOBBER)
     threads: int | None = None
     compress: bool = False
     wide: bool = False
-    no_clobber: bool = False
     dry_run: bool = False
     scheduler: str | None = None
     workers: int | None = None
-    json: bool = False
-    quiet: bool = False
 
     @property
     def silent(self) -> bool:
@@ -137,6 +136,32 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
 
     with cluster(to.scheduler, to.workers) as client:
         yield spread(table, client)
+
+
+@dataclass
+class WrittenCheckpoint:
+    """A checkpoint that is being written: its bytes so far, and what is reported of it."""
+
+    size: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    text: str = ""
+
+    def progress(self, count: int) -> None:
+        """Count further bytes."""
+        self.size += count
+
+
+@contextmanager
+def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
+    """Give a record to fill in while a checkpoint is written, and report it in the end."""
+    started, done = time.perf_counter(), WrittenCheckpoint()
+    yield done
+    seconds = time.perf_counter() - started
+    if to.json:
+        facts = {"path": to.output, "format": "safetensors", "recipe": None, **done.facts}
+        print_json({**facts, "bytes": done.size, "seconds": seconds})
+    elif not to.quiet:
+        tell(line(f"wrote {to.output}: {done.text}, {size_text(done.size)}, {seconds:.2f} s"))
 
 
 def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
