@@ -89,6 +89,10 @@ class Signal:
         return bool(len(signs) and signs.sum() < 0)
 
 
+MAX_SIZE_OFF = 0.05
+"""Relative error of a row's squared size that rounding can make; larger ones are corrupted values and not averaged."""
+
+
 def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | None:
     """Return the signal of a reading with cosines and sines; None where fewer than one row is usable."""
     assert reading.sin is not None
@@ -101,7 +105,8 @@ def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | N
         magnitudes = np.sqrt(np.median(squares, axis=0))
         around = np.ptp(cos, axis=0) > magnitudes / 2  # roundings cancel in the mean of what goes around
         if around.any():
-            means = np.sqrt(squares.mean(axis=0))
+            usual = np.abs(squares / magnitudes**2 - 1) < MAX_SIZE_OFF
+            means = np.sqrt(squares.mean(axis=0, where=usual))
             magnitudes = np.where(around & (np.abs(means / magnitudes - 1) < 0.01), means, magnitudes)
             typical = float(np.median(magnitudes[around]))
             magnitudes = np.where(~around & (np.abs(magnitudes / typical - 1) < 0.01), typical, magnitudes)

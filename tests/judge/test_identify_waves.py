@@ -210,3 +210,13 @@ def test_cosines_before_sines_at_spaced_timesteps_are_a_sinusoid(step: int) -> N
     found = pecli.identify(np.concatenate([np.cos(angles), np.sin(angles)], axis=1))
     assert found.recipe is not None
     assert found.recipe.startswith("sinusoidal:dim=320,order=cos-sin,")
+
+
+@pytest.mark.parametrize("row", [3, 50, 90])
+def test_one_row_of_noise_does_not_hide_the_rest(row):
+    angles = np.arange(100)[:, None] * 10000.0 ** (-np.arange(0, 64, 2) / 64)
+    table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(100, 64).astype("f4")
+    table[row] = np.random.default_rng(1).normal(size=64)
+    found = pecli.identify(table)
+    assert found.recipe == "sinusoidal:dim=64,len=100"
+    assert f"64 of 6,400 values do not fit: row {row}" in str(found)
