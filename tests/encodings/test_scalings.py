@@ -77,11 +77,6 @@ def test_it_is_recognised_from_values_alone_or_says_why_not(name):
         np.testing.assert_array_equal(again.read(part), table.read(part))
 
 
-def test_the_frequencies_of_longrope_are_said_to_be_a_list():
-    found = identify(Table.make(recipe_of("longrope", base=500000), length=1000, dtype="float64"))
-    assert "as LongRoPE has" in found.measured[0]
-
-
 @pytest.mark.parametrize("kind", ROPE_TYPES)
 def test_a_rope_type_of_a_config_is_read_as_the_scaling_it_belongs_to(kind, tmp_path):
     (name,) = (s.name for s in SCALINGS.values() if any(t.name == kind for t in s.types))
