@@ -1,4 +1,4 @@
-"""What was done to queries and keys instead of rotating them as expected, and where.
+"""Faults of a kernel that rotates queries and keys: the kind of each fault and the vectors that it affects.
 
 Known slips of a kernel are tried first: each is what a kernel does to some vectors, and is a finding only if it gives
 the values at hand, every one.  Then the rotation is measured: for each position and pair the number z = y / x that all
@@ -130,7 +130,7 @@ class RotationSource:
 
 @dataclass(frozen=True)
 class AppliedRotation:
-    """Vectors before and after a rotation, and what was to be done.
+    """Vectors before and after a rotation, with the positions and the pairing that were expected.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class AppliedRotation:
         return size * (angle + ROUNDINGS * GRIDS[self.dtype].rounding)
 
     def gives(self, kernel: Kernel) -> bool:
-        """Tell whether these are the outputs, every one."""
+        """Whether a kernel gives every output value within rounding."""
         step = max(1, BLOCK_VALUES // self.x.shape[-1])
         for vectors in (self.sample, *np.split(np.arange(len(self.at)), range(step, len(self.at), step))):
             try:
@@ -249,7 +249,7 @@ class AppliedRotation:
 
 
 def faults(applied: AppliedRotation, name: str) -> list[Finding]:
-    """Return what was done instead and where, or that only rounding differs."""
+    """Return the fault of the kernel and its place, or the finding that only rounding differs."""
     with np.errstate(all="ignore"):
         held = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
         rough = f", and rounded to {held}" if held != applied.dtype else ""
@@ -264,7 +264,7 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
 
 
 def _done(applied: AppliedRotation) -> Iterator[str]:
-    """Yield what was done to all vectors."""
+    """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
     measured = list(_measured(applied))
     yield from (text for text in measured if UNNAMED not in text)
@@ -343,7 +343,7 @@ TURNS: dict[str, Callable[[Rotations], Rotations]] = {
     "cosines and sines were rounded to bfloat16": lambda z: _rounded(z, "bfloat16"),
     "cosines and sines were rounded to float16": lambda z: _rounded(z, "float16"),
 }
-"""What becomes of cos + i sin."""
+"""Wrong uses of cos + i sin: the text of each and the function that makes it."""
 
 
 def _rounded(z: Rotations, dtype: str) -> Rotations:
@@ -351,7 +351,7 @@ def _rounded(z: Rotations, dtype: str) -> Rotations:
 
 
 def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
-    """Yield what may have been done instead, in words, and the vectors that it makes."""
+    """Yield candidate faults: the text of each and the kernel that makes its outputs."""
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
     yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
     yield "it was rotated twice", partial(applied.rotated, times=2)

@@ -38,8 +38,8 @@ MAX_DOUBLE = 1e-6
 LIBRARY_SINE = 1.0
 """Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
 MAX_SERIES = 0.12
-"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 1048576 are off
-by 0.06, and the terms left out are below 2e-12."""
+"""Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
+position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
 MIN_EQUAL = 0.9
 """Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
 GLANCE_ROWS = 40
@@ -137,7 +137,7 @@ class Way:
     def parts(
         self, positions: Floats, size: float, dtype: str, near: Circle | None = None, *, angles: bool = False
     ) -> dict[str, Floats]:
-        """Return what `compute` gives by name, or the angles alone."""
+        """Return the cosines and sines of `compute` by name, or the angles alone."""
         if angles:
             return {"angles": rounded(self.angles_at(positions), dtype)}
         return dict(zip(("cos", "sin"), self.compute(positions, size, dtype, near), strict=True))
@@ -183,7 +183,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Limits:
-    """By how much values of some rows may differ from those of a way and be explained by it.
+    """Allowed differences between the values of some rows and an arithmetic.
 
     `typical` is the gap that half of the values must be below for float32 frequencies to explain any.
     """
@@ -237,7 +237,7 @@ class Shown:
     size: float
 
     def few(self, most: int = 192) -> Shown:
-        """Return at most so many of the rows, spread over them."""
+        """Return a view of at most `most` rows, spread over all."""
         n = len(self.positions)
         if n <= most:
             return self
@@ -246,7 +246,7 @@ class Shown:
         return replace(self, positions=self.positions[rows], parts={name: v[rows] for name, v in self.parts.items()})
 
     def pairs(self, way: Way) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the values beside what a way gives."""
+        """Yield the stored values of each component with the computed ones."""
         made = way.parts(self.positions, self.size, self.dtype, angles="angles" in self.parts)
         return ((values, made[name]) for name, values in self.parts.items())
 

@@ -28,7 +28,7 @@ MAX_ULP = 4.0
 HARMLESS_ULP = 64
 """Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off."""
 MAX_ULP_NAMED = 1000
-"""Units in the last place that somebody would accept; more are those of values next to zero."""
+"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 ABSENT = "none"
 """The choice of a parameter, such as a mask, that leaves it out."""
 MAX_NAMED = 3
@@ -100,7 +100,7 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
 
 
 def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
-    """Return what is to be said where a file holds the expected values within roundings; None where it does not."""
+    """Return the findings on a file that holds the expected values within rounding; None for any other file."""
     floats = [lines for lines in held if lines.dtype in GRIDS]
     own = floats[0].dtype if floats else expected.request.dtype
     tables = {"": expected}
@@ -169,7 +169,7 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
 
 
 def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
-    """Return the parameters that differ, one line each, then what the reading and the values leave to say."""
+    """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
     findings = [Finding("axes", note) for note in found.candidate.notes if note in (*READINGS.values(), PAST_HIDDEN)]
     other = _other_keys(found, expected)
     keys, want = dict(found.candidate.keys), _keys(expected.source)
@@ -362,7 +362,7 @@ def _change(cube: Cube) -> list[Finding]:
 
 
 def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
-    """Yield a kind, what to say, and the values that are then wanted."""
+    """Yield candidate changes: kind, text, and the values that each of them makes."""
     a, b, later = cube.a, cube.b, np.broadcast_to(cube.distance > 0, cube.a.shape)
     text = "the sign is wrong: every value has the other sign"
     yield "sign", text + ", so that far keys are preferred" * (not cube.index), -b

@@ -19,7 +19,7 @@ from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, CodeRows, Fl
 from pecli.spec.tabular import Tabular
 
 MAX_SURE_ULP = 8.0
-"""Units in the last place within which narrow values are those of an arithmetic; of more, nothing is sure."""
+"""Largest difference of narrow values, in units in the last place, for an identification to be sure."""
 MIN_SHARE_NEAREST = 0.5
 """Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
 MAX_HEADS = 1024
@@ -35,7 +35,7 @@ MAX_REORDERED_BYTES = 1 << 25
 
 
 def profiles(lines: Lines) -> Iterator[Profile]:
-    """Yield what an array may be as a bias or an index, the likeliest first; of copies of the heads, the first one."""
+    """Yield the profiles of an array as a bias or an index, the likeliest first; of repeated heads, the first copy."""
     for found in _profiles(lines):
         many, values = found.heads, found.values
         parts = (h for h in range(1, many) if many % h == 0)
@@ -107,7 +107,7 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
 
 
 def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
-    """Return what keys after the query hold where that hides them; "" where they have values of their own."""
+    """Return the mask value of keys after the query, "0" or "-inf"; "" where they have values of their own."""
     after, before = values[:, later], np.nan_to_num(values[:, ~later], neginf=0.0)
     finite = np.isfinite(after)
     if finite.any() and not after[finite].any() and before.any(axis=1).all():
@@ -156,7 +156,7 @@ def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
 
 
 def _hides_past(lines: Lines) -> bool:
-    """Whether the first query sees all keys, and the last one few of those before it."""
+    """Whether the first query sees all keys, and the last one only a few of the keys before it."""
     first, last = lines.read(0, 1)[0], lines.read(lines.shape[-2] - 1, lines.shape[-2])[0]
     return bool(np.isneginf(last).mean() > MIN_SHARE_HIDDEN and not np.isneginf(first).any())
 
@@ -183,7 +183,7 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
 
 
 def signals(lines: Lines) -> Iterator[Profile | CodeRows]:
-    """Yield what an array may be, as the rules of the encodings read it."""
+    """Yield the signals of an array that the rules of the encodings read: profiles and rows of codes."""
     yield from profiles(lines)
     yield from () if lines.note else rows_of(lines)
 
@@ -214,7 +214,7 @@ def best_fit(table: Tabular) -> Fit | None:
 
 
 def identify_bias(table: Tabular) -> Identification | None:
-    """Return what a file of a bias, an index, a mask or a code is; None where it is none of them.
+    """Return the identification of a bias, an index, a mask or a code; None for any other file.
 
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
@@ -228,7 +228,7 @@ def identify_bias(table: Tabular) -> Identification | None:
 
 
 def plain_of(table: Tabular) -> str | None:
-    """Return what an array is that is no encoding: empty, constant, a mask, a ramp; None for bits that count."""
+    """Return a description of an array without an encoding: empty, constant, a mask, a ramp; None for binary codes."""
     said = measured_of(table)
     if said is None:
         return None
@@ -238,7 +238,7 @@ def plain_of(table: Tabular) -> str | None:
 
 
 def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
-    """Return what a matrix is that depends on the distance of query and key alone: the distance itself, or unknown.
+    """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
 
 
 def _by_distance(lines: Lines, profile: Profile) -> bool:
-    """Whether the values of all queries are those of their distances, but for a few."""
+    """Whether the values of all queries follow from their distances, except a few."""
     first, count = int(profile.at[0]), 0
     own = np.arange(profile.queries) + (0 if profile.align else profile.keys - profile.queries)
     for start, values in lines.blocks():

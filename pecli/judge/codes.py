@@ -37,7 +37,7 @@ def rows_of(lines: Lines) -> Iterator[CodeRows]:
 
 
 def measured_of(table: Tabular) -> str | None:
-    """Return what a file of one array is that holds at most two values or a ramp; None of any other."""
+    """Return the description of a single array with at most two distinct values or a ramp; None for any other file."""
     if len(table.arrays) != 1 or table.arrays[0].dtype.startswith("complex"):
         return None
     (array,) = table.arrays
@@ -60,7 +60,7 @@ def measured_of(table: Tabular) -> str | None:
 
 
 def _ramp(lines: Lines) -> str | None:
-    """Return what numbers are that rise or fall by the same step."""
+    """Return the description of numbers with a constant step; None for others."""
     values = lines.read(0, 1)[0]
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))

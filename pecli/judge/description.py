@@ -1,4 +1,4 @@
-"""What is said of a table: candidates, how they fit, and the result of an identification."""
+"""Results of the judge: candidates, how they fit, and the result of an identification."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Identification:
         return "\n  ".join([said, *self.notes, *(f"also {other}" for other in self.aliases)])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         return {
             "recipe": self.recipe,
             "confidence": self.confidence,
@@ -128,7 +128,7 @@ class Identification:
 
 
 MAX_PLANES = 64
-"""Heads of an array whose range is said; of more, every second one or fewer are looked at."""
+"""Largest number of heads of an array whose range is measured; of more, every second head or fewer are read."""
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:

@@ -48,9 +48,9 @@ from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
-"""Share of sampled values that a description must give to be said; a corrupted row in 30 still passes."""
+"""Smallest share of sampled values that a reported description must give; a corrupted row in 30 still passes."""
 MIN_EXPLAINED = 0.5
-"""Share of all values from which a description is said, with the rest located; below it, the place is all we know."""
+"""Smallest share of all values that a reported description explains; below it, only the place is reported."""
 MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
 MAX_PLACED = 8
@@ -62,9 +62,9 @@ MAX_STEP_DIGITS = 6
 MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 OTHER_FREQUENCIES = 1.5
-"""What frequencies without a rule count for: parameters that give the same are said instead."""
+"""Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead."""
 OTHER_STEP = 1.25
-"""What another step counts for: a little more than one mistake, which may say the same."""
+"""Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
 """Units of position that a first fault shows: below, rounding of values hides it."""
 WAVE_GAP = 0.02
@@ -72,10 +72,10 @@ WAVE_GAP = 0.02
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
-"""Largest difference of a harmless table, in those of its values from the exact ones; beyond, columns were not the
-same ones."""
+"""Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
+columns were not the same ones."""
 MAX_ULP_NAMED = 64
-"""Units in the last place that somebody would accept; more are those of values next to zero."""
+"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Expected:
 
     @classmethod
     def of(cls, table: Table) -> Expected | None:
-        """Return what a table is expected to be; None where it is no table of waves on one axis of even positions."""
+        """Return the expected parameters of a table; None without waves, or with several axes or uneven positions."""
         recipe, plan, part = table.source, table.plan, table.part
         if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or len(part.numbers(0, 1)) == 0:
             return None
@@ -113,7 +113,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Description:
-    """One way to describe the file, and what that says against the expected recipe."""
+    """A description of the file, and its differences from the expected recipe as lines of text."""
 
     name: WaveName
     lines: tuple[str, ...]
@@ -122,13 +122,13 @@ class Description:
 
     @classmethod
     def of(cls, name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
-        """Return a description, weighed with the positions that it says."""
+        """Return a description with the cost of its step and of its frequencies."""
         other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
         return cls(name, tuple(lines), kind, other)
 
     @property
     def merit(self) -> tuple[float, float]:
-        """Return what orders descriptions: values explained, then the fewest differences and fitted digits."""
+        """Return the sort key of descriptions: values explained, then the fewest differences and fitted digits."""
         return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost + self.other)
 
     @property
@@ -184,7 +184,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
 
 
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return that two arrays hold the same, angles or one component, or what was done to one of them alone."""
+    """Return findings on two arrays read alone: both hold angles or one component, or one of them was changed."""
     names = [_alone(plane, want) for plane in group]
     kinds = ["angles" if n and n.measured.reading.is_angles else n.phase if n else "" for n in names]
     if kinds == ["angles", "angles"]:
@@ -223,7 +223,7 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
 
 
 def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return what the frequencies are where every pair is a wave and most turn otherwise than expected."""
+    """Return a finding on the frequencies of a table of waves if most of them differ from the expected ones."""
     w = want.named.frequencies * abs(float(want.step))
     for measured in measured_readings(group):
         signal, pairs = measured.signal, measured.pairs
@@ -279,7 +279,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
 
 
 def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
-    """Yield the expected parameters, then what they are mistaken for, as far as the measured frequencies allow."""
+    """Yield the expected parameters, then declared mistakes, as far as the measured frequencies allow them."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
     if len(want.named.frequencies) != pairs.count:
         return
@@ -322,7 +322,7 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
-    """Return what every frequency is multiplied by, where all are by the same number and somebody chose it."""
+    """Return the common factor of all frequencies if it is a short number; else None."""
     w = base.frequencies
     use = pairs.usable & (w > 0)
     if not use.any() or not np.isfinite(pairs.errors).all():
@@ -358,7 +358,7 @@ def _mistakes(want: Expected) -> list[Change]:
 
 
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
-    """Return the parameters of a mistake and what they declare; None where the recipe does not allow it."""
+    """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
     try:
         plan = bound(want.encoding, given).plan
@@ -401,7 +401,7 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
-    """Yield what differs: rows, parameters, positions, signs, layout, magnitude, arithmetic, places."""
+    """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way, rest = best.name, best.name.score.way, total.unexplained
     said = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
     said += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
@@ -420,7 +420,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 
 
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
-    """Say that values are in a narrower type, or of which arithmetic their rounding is, and what accepts it."""
+    """Yield the finding on a narrower type, or on the arithmetic of a rounding with the tolerance that accepts it."""
     figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
     largest, ulps = figures.max_abs, figures.max_ulp
     if kind in LOW_TYPES and own not in LOW_TYPES:
@@ -445,7 +445,7 @@ def _above(value: float) -> float:
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
-    """Yield what is known of the values that differ in a table of the expected recipe."""
+    """Yield findings on values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
     where = places(total, planes)
     if total.unexplained <= MAX_LISTED:
@@ -544,7 +544,7 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 
 def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that the magnitude is missing, applied twice, or another one, where no parameter says it."""
+    """Yield a finding if the magnitude is missing, applied twice or different, and no parameter explains it."""
     measured, own = name.measured, want.named.magnitude
     have, near = magnitude_of(measured, name.named), 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(have / own - 1) <= near:

@@ -55,7 +55,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return where and how values differ; where only the place is known, what the file holds is said as well."""
+    """Return the place and kind of a difference; where only the place is known, the identity of the file as well."""
     pairs = _pairs(actual, expected)
     said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in said):
@@ -83,7 +83,7 @@ ALL = "the values"
 MAX_CORRELATION = 0.1
 """Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
 MAX_SPREAD = 0.25
-"""Relative difference of a column's deviation from that of all; of 256 rows, drawn ones have 0.22."""
+"""Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22."""
 MIN_KURTOSIS = 1.65
 """Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers."""
 RANDOM_ROWS = 256
@@ -126,7 +126,7 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
 
 
 def _computed(expected: Tabular) -> Table | None:
-    """Return the computed table behind what was expected: itself, or that of the recipe in its file."""
+    """Return the computed table behind the expected one: itself, or that of the recipe in its file."""
     if isinstance(expected, Table):
         return expected
     return None if expected.recipe is None else _parsed(expected.recipe)

@@ -83,7 +83,7 @@ class PlannedPairs:
 
     @property
     def rises(self) -> bool:
-        """Whether frequencies rise from band to band, as those of features of coordinates from -1 to 1 do."""
+        """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""
         return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
 
     def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ class PlannedPairs:
 
 @dataclass
 class Tally:
-    """What a comparison with the exact values of a named table found.
+    """Result of a comparison with the exact values of a named table.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class GridName:
 
 
 def identify_grid(table: Tabular) -> Identification | None:
-    """Return what a table over several axes is; None where it is none."""
+    """Return the identification of a table over several axes; None for any other table."""
     with np.errstate(all="ignore"):
         grid = None
         seen = list(views(table))
@@ -249,7 +249,7 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:
-    """Return what is said of the best name that explains the table's values."""
+    """Return the identification by the best name that explains the values; None if none does."""
     fits: list[tuple[GridName, Tally]] = []
     for name in names[:3]:
         fits.append((name, compare_all(name)))
@@ -306,7 +306,7 @@ class Expected(NamedTuple):
 
 
 def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
-    """Yield what columns hold by a plan."""
+    """Yield the values of a plan's columns, plane by plane."""
     reading, dtype = grid.reading, grid.view.dtype
     for ramp in pairs.plan.ramps:
         values = rounded(pairs.values(ramp.axis) * float(ramp.factor), dtype)[:, None]
@@ -350,7 +350,7 @@ def _count(
 
 
 def measured_words(grid: Grid) -> Iterator[str]:
-    """Yield what was measured of a table that has no name."""
+    """Yield the measurements of a table without a name, as text."""
     axes = grid.axes
     what = "an absolute table" if axes.absolute else "cos and sin"
     yield f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}"

@@ -1,4 +1,4 @@
-"""What an unknown table is: the recipe that gives its values, how sure that is, or what was measured."""
+"""Identification of an unknown table: the recipe that gives its values, how sure that is, or what was measured."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PAIRS = "cos and sin of p w"
 WIDE = 8
 """Times the rows that columns must be for the axes to be tried exchanged first."""
 LARGE = 1 << 22
-"""Bytes of a table that is not tried as what it can hardly be; more takes seconds."""
+"""Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
@@ -65,7 +65,7 @@ PHASE_WORDS = {
 
 
 def identify(table: Tabular, positions: Floats | None = None) -> Identification:
-    """Return the recipe that reproduces a table, or what was measured of it.
+    """Return the recipe that reproduces a table, or its measurements if there is none.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def is_wide(table: Tabular) -> bool:
 
 
 def is_large(table: Tabular) -> bool:
-    """Whether looking for what is unlikely would take seconds."""
+    """Whether a search for unlikely kinds of tables would take seconds."""
     return sum(array.bytes for array in table.arrays) > LARGE
 
 
@@ -141,7 +141,7 @@ def is_masked(table: Tabular) -> bool:
 
 
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
-    """Return what a table of waves on one axis is; None where no reading of it shows waves."""
+    """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     planes = [
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
@@ -199,7 +199,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
 
 
 def with_blank_row(name: WaveName) -> WaveName:
-    """Return a name that says which one row is zero, where its encoding has a parameter for that."""
+    """Return a name with its only zero row as the parameter pad-row, where the encoding has that parameter."""
     blank = name.measured.signal.blank
     if len(blank) != 1 or "pad_row" not in CATALOGUE[name.encoding].parameters:
         return name
@@ -247,7 +247,7 @@ def _as_good(other: WaveName, name: WaveName) -> bool:
 
 
 def arithmetic_note(name: WaveName, found: Tally) -> str:
-    """Say how close the values are to what the arithmetic gives."""
+    """Return the note on the arithmetic and on the distance of the values from it."""
     way, total = name.score.way, max(1, found.count)
     if found.equal == found.count:
         made = "the exact ones" if way.name == "exact" else way.words()
@@ -265,7 +265,7 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
 
 
 def structure_notes(name: WaveName) -> Iterator[str]:
-    """Yield what the recipe does not say: parts exchanged, signs, blank rows, the other factor."""
+    """Yield notes on properties that the recipe does not express: angles, exchanged parts, signs, another factor."""
     measured = name.measured
     if measured.reading.is_angles:
         yield ANGLES
@@ -281,7 +281,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 
 
 def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
-    """Return an honest unknown with what was measured."""
+    """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
     if explained < MIN_REFIT and not follows_waves(measured):
         return replace(NONE, nearly=explained)

@@ -119,7 +119,7 @@ class ArrayPair:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """Name of the array in messages."""
         return self.actual.name or self.expected.name
 
     @cached_property
@@ -173,7 +173,7 @@ class ArrayPair:
         return np.asarray(self.expected.read(0, count_of(self.expected))).reshape(count_of(self.expected), -1)
 
     def expected_rows(self, rows: Integers) -> Floats:
-        """Return expected rows, rounded to the stored type of those at hand."""
+        """Return expected rows, rounded to the stored type of the file's."""
         if rows is self.places:
             return self.sample[1]
         apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.expected) * width_of(self.expected) <= MAX_HELD
@@ -182,7 +182,7 @@ class ArrayPair:
         return self.as_stored(rows_at(self.expected, rows))
 
     def as_stored(self, values: Floats) -> Floats:
-        """Return values rounded to the stored type of those at hand."""
+        """Return values rounded to the stored type of the file's array."""
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
@@ -191,7 +191,7 @@ class ArrayPair:
 
     @property
     def overview(self) -> Differences:
-        """What differs with nothing changed."""
+        """Differences from the expected values without any change applied."""
         if self.near not in self._overviews:
             self._overviews[self.near] = differences(self, NOTHING, math.inf)
         return self._overviews[self.near]
@@ -222,7 +222,7 @@ class ArrayPair:
         return self._keys[at]
 
     def word(self, axis: int) -> str:
-        """Return what an axis numbers; a bias (heads, q, k) whose axes have no names is square."""
+        """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
         array, shape = self.expected, self.expected.shape
         if axis == self.actual.lead:
             return "column"
@@ -241,7 +241,7 @@ class ArrayPair:
 
 @dataclass(frozen=True)
 class RowChange:
-    """What the expected values become.
+    """A change of the expected values, which a fault may have made.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class RowChange:
     masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
-        """Return what some rows of an array become."""
+        """Return some rows of the expected array with the change applied."""
         source = self.sources.get(pair, pair)
         values = source.expected_rows(rows if self.order is None else self.order[rows])
         if self.columns is not None:
@@ -330,7 +330,7 @@ class Differences:
 
 
 def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
-    """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
+    """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
     count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
     step = max(1, BLOCK_VALUES // pair.width)
@@ -457,7 +457,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
 
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
-    """Tell whether a change explains most of the sample."""
+    """Whether a change explains most of the sample."""
     places, actual = pair.places, pair.sample[0]
     if change.order is not None:
         places = places[places < len(change.order)][::8]
@@ -536,7 +536,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
 
 
 def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> Changes:
-    """Yield what may have been done to the expected arrays, the simplest first."""
+    """Yield candidate changes of the expected arrays, the simplest first."""
     same = all(pair.same_shape for pair in differing)
     near = max(pair.near / pair.scale for pair in differing)
     if same and not loose:
@@ -688,7 +688,7 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 
 
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
-    """Yield what the order of rows may be called, if most of them are among the expected ones."""
+    """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = match(actual, expected, near)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from descriptions(found, len(expected), word)
@@ -729,7 +729,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
 
 
 def _spread(values: Floats, count: int) -> Integers:
-    """Return columns, evenly spread among those that are not constant."""
+    """Return up to `count` column indices, evenly spread among the columns that vary."""
     moving = np.flatnonzero((values != values[:1]).any(axis=0))
     moving = moving if moving.size else np.arange(values.shape[1])
     return np.unique(moving[np.linspace(0, len(moving) - 1, min(count, len(moving))).astype(np.int64)])

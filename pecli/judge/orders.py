@@ -42,7 +42,7 @@ class OrderRun(NamedTuple):
 
 
 def match(actual: Floats, expected: Floats, near: float) -> Integers:
-    """Return which expected row stands at each place, by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
+    """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
     Its own row is preferred, then the runs that a search finds, then the row whose values have the nearest sum.
     """
@@ -53,7 +53,7 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
     found = blank.copy()
 
     def like(places: Integers, rows: Integers) -> NDArray[np.bool_]:
-        """Tell which places hold these expected rows."""
+        """Return which of these places hold the expected rows given for them."""
         inside = (rows >= 0) & (rows < m)
         off = gaps(actual[places], expected[np.where(inside, rows, 0)])
         return np.asarray(inside & (np.count_nonzero(~(off <= near), axis=1) <= most_bad))
@@ -135,7 +135,7 @@ def _nearest(row: Floats, expected: Floats, near: float, most_bad: int, likely: 
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
-    """Yield what a map may be called, the simplest first, and the map that the words say.
+    """Yield descriptions of an order of rows, the simplest first, each with the map that it describes.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def runs_of(found: Integers) -> list[OrderRun]:
 
 
 def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | None:
-    """Say what was left out of the expected order and put into it; None where the order itself is another.
+    """Describe rows left out of the expected order and rows inserted into it; None where the order itself differs.
 
     Places that hold nothing expected are named only where something was put in; elsewhere they are left to be counted.
     """
@@ -252,7 +252,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
 
 
 def _filled(run: OrderRun, unit: str) -> str:
-    """Say what stands at places that hold no expected row of their own."""
+    """Describe the contents of places that hold no expected row of their own."""
     where, one = span(run.first, run.last, unit), run.places == 1
     if run.target == UNKNOWN:
         return f"{where} {_are(run.places)} not among the expected ones"

@@ -34,7 +34,7 @@ NOISE = 1.5
 
 @dataclass(frozen=True)
 class Signal:
-    """What was measured of the pairs of one reading.
+    """Measurements of the pairs of one reading.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Signal:
 
     @property
     def magnitude(self) -> float:
-        """The one length of all pairs, by those that move."""
+        """Median length of the pairs that move, or of all pairs if none does."""
         moving = ~self.still
         return float(np.median(self.magnitudes[moving] if moving.any() else self.magnitudes))
 

@@ -18,7 +18,7 @@ from pecli.judge.planes import Floats, Plane
 MAX_DEPARTURE = 0.02
 """Mean departure of cos^2 + sin^2 from its median, relative; bfloat16 leaves 0.005, columns of two pairs 0.3."""
 SURE_DEPARTURE = 0.001
-"""The same where columns also look like copies, as those of nearly equal frequencies do."""
+"""Largest departure of pairs whose columns also look like copies, as columns of nearly equal frequencies do."""
 MIN_SURE_ROWS = 8
 """Rows that show this: one row has no departure at all."""
 KEPT_ROWS = 0.95
@@ -83,7 +83,7 @@ class Reading:
 
     @property
     def is_alone(self) -> bool:
-        """Whether cosines, or sines, stand alone."""
+        """Whether the reading has cosines alone or sines alone."""
         return self.sin is None and not self.is_angles
 
     def swapped(self) -> Reading:
@@ -105,7 +105,7 @@ def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
 
 
 def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]:
-    """Return the readings whose pairs have one magnitude, the best first; else what holds one component, or angles.
+    """Return the readings whose pairs have one magnitude, the best first; else readings of one component or of angles.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def same_columns(left: Floats, right: Floats) -> bool:
 
 
 def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
-    """Yield how the columns of a plane stand twice: halves, or neighbours; only where they are not all alike."""
+    """Yield the ways in which columns of a plane repeat: halves, or neighbours; only where they are not all alike."""
     width = values.shape[1]
     if width < 2 or width % 2:
         return
@@ -211,7 +211,7 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
 
 
 def is_angles(values: Floats) -> bool:
-    """Whether columns rise or fall evenly past what a sine can reach, as angles do that were not reduced."""
+    """Whether columns rise or fall evenly past the range of a sine, as unreduced angles do."""
     if len(values) < 3 or np.abs(values).max(initial=0.0) <= MIN_STEP:
         return False
     steps = np.diff(values, axis=0)
