@@ -117,7 +117,7 @@ def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
 
 
 def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
-    """Whether tables serve a list of multiples; they are made once the lists so far are worth it."""
+    """Whether tables serve a list of multiples; they are made once enough rows were requested."""
     if not serves(freqs, multiples, dtype):
         return False
     with freqs.lock:
@@ -141,7 +141,7 @@ class DigitRun:
         self.slow = self.freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
 
     def fill(self) -> None:
-        """Compute in blocks, round, and settle what is doubtful."""
+        """Compute in blocks, round, and decide doubtful roundings exactly."""
         width, rows = self.freqs.count, len(self.multiples)
         doubtful = Flags(2 * rows * width, "doubtful", self.scratch)
         small = Flags(rows * width, "small", self.scratch)

@@ -91,7 +91,7 @@ def arrange(outputs: Sequence[Output]) -> PairLayout:
 
 
 def _interleave(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether ``second`` stands one place behind ``first``, and both at every other place."""
+    """Whether two views interleave: ``second`` one place after ``first``, both at every other place."""
     size = first.itemsize
     return (
         first.shape == second.shape
@@ -143,7 +143,7 @@ class DoubtWindow:
 
 
 class Flags:
-    """Truth values for so many places, of which few are true.
+    """Sparse bit mask of a given size.
 
     They are looked at eight at a time as one integer, which costs a third of ``nonzero``.
     """

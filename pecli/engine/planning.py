@@ -31,7 +31,7 @@ TASK = 1 << 21
 """Pairs that one thread takes at a time."""
 
 SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 << 30: (1 << 16, 1 << 18)}
-"""Up to so many threads alive: pairs per call of NumPy, and pairs whose flags are kept together.
+"""Block sizes by the largest number of live threads: pairs per call of NumPy, and pairs whose flags are kept together.
 
 Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
 """
@@ -40,7 +40,7 @@ WIDE = 8
 """By which calls of float64 are smaller: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
 
 SHORT = 1 << 21
-"""Pairs up to which a table is not worth more fresh memory than small calls need."""
+"""Number of pairs below which a table is computed in small calls, which need less fresh memory."""
 
 CALL = 1 << 16
 """Pairs per call for such a table."""
@@ -49,7 +49,7 @@ MIN_REQUESTS = 160
 """Rows, in all calls, from which on the making of a rotation table pays."""
 
 MIN_RUN_ROWS = 24
-"""Rows from which on a rotation table that stands is used."""
+"""Smallest number of rows for which an existing rotation table is used."""
 
 
 class RowRun(NamedTuple):
@@ -88,7 +88,7 @@ def tasks(
 
 
 def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
-    """Whether a rotation table serves the run, now or with what it has served in earlier calls."""
+    """Whether a rotation table serves the run, counting the rows of earlier calls."""
     key = (run.offset, run.step, dtype == "float64")
     count = run.last - run.first
     with freqs.lock:
@@ -170,7 +170,7 @@ def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
 
 
 PER_THREAD = 20
-"""Logarithm of the pairs that another thread must find to be worth its start."""
+"""Base-2 logarithm of the number of pairs that pays for starting another thread."""
 
 MANY = 64
 """A list of fewer multiples is not searched for an order."""

@@ -34,7 +34,7 @@ from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, qu
 Complex = NDArray[np.complex128]
 
 STEP_ERROR = 2.0**-76
-"""Absolute error, in the complex plane, of main + rest in `combine`, for factors of modulus 1.
+"""Absolute error, in the complex plane, of main + remainder in `combine`, for factors of modulus 1.
 
 With u = 2^-53, in units of 2^-26.5 u, where 2^-26.5 is the largest modulus of a rest.  Splitting
 rounds each rest by 1 unit.  a1 b2 errs by sqrt(5) units (Brent, Percival and Zimmermann 2007; less
@@ -44,7 +44,7 @@ by 2.  Together 9.3 units, 2^-76.2.
 
 
 class Split(NamedTuple):
-    """A coarse half, the rest, and their rounded sum."""
+    """A coarse half, the remainder, and their rounded sum."""
 
     coarse: Complex
     rest: Complex
@@ -107,30 +107,30 @@ def turn(z: Complex, conjugate: bool, swapped: bool, out: Complex) -> None:
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
-    """Multiply rows, broadcast, into main + rest; main is exact, rest below 2^-25."""
+    """Multiply rows, broadcast, into main + remainder; main is exact, the remainder below 2^-25."""
     rest = a.coarse * b.rest
     rest += a.rest * b.whole
     return a.coarse * b.coarse, rest
 
 
 def rounded(main: Complex, rest: Complex) -> tuple[Complex]:
-    """Add main + rest into one complex128."""
+    """Add main and remainder into one complex128."""
     main += rest
     return (main,)
 
 
 def doubled(main: Complex, rest: Complex) -> Rows:
-    """Turn main + rest into hi + lo."""
+    """Convert main and remainder into hi + lo."""
     hi, lo = two_sum(main.view(np.float64), rest.view(np.float64))
     return Rows(hi.view(np.complex128), lo.view(np.complex128))
 
 
 Parts = Callable[[Complex, Complex], Sequence[Complex]]
-"""Of main and rest, the arrays that are kept of them."""
+"""Function from main and remainder to the arrays that are kept of them."""
 
 
 def halves(exponent: int) -> Parts:
-    """Return what splits main + rest, for parts of at most 2^exponent."""
+    """Return a function that splits main + remainder, for parts of at most 2^exponent."""
     return lambda main, rest: doubled(main, rest).split(exponent)
 
 
@@ -140,7 +140,10 @@ T = TypeVar("T")
 
 
 def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int | None = None) -> T:
-    """Find what is kept under a key, or make it; of `most` the oldest goes first.  The caller holds the lock."""
+    """Return the value cached under a key, made if missing; beyond `most` values the oldest is dropped.
+
+    The caller holds the lock.
+    """
     if key not in kept:
         while most is not None and len(kept) >= most:
             del kept[next(iter(kept))]
@@ -162,7 +165,7 @@ GROUP = 8
 """How many C rows are made at a time."""
 
 KEPT_ROWS = 1 << 17
-"""Pairs of C rows that are kept, in groups and at least two of those: 4 MiB."""
+"""Pairs of C rows that are kept, in at least two groups: 4 MiB."""
 
 LIMIT = 1 << 63
 

@@ -54,7 +54,7 @@ def short_buffers() -> Iterator[None]:
 
 
 class AnchorBlock(NamedTuple):
-    """Rows low..high-1 of each of so many anchors from ``anchor``, which fill rows from ``start``."""
+    """Rows low..high-1 of each of several anchors from ``anchor`` on, which fill rows from ``start``."""
 
     anchor: int
     anchors: int
@@ -69,7 +69,7 @@ class AnchorBlock(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """What two blocks that use the same arrays have in common."""
+        """Shape shared by blocks that can use the same arrays."""
         return self.anchors, self.low, self.high
 
 
@@ -175,7 +175,7 @@ class NarrowRun:
         self.left, self.right = anchors.mirrored(conjugate, self.swapped), self.ladder.offsets(conjugate)
 
     def fill(self, pairs: int) -> None:
-        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
         width = self.freqs.count
         size = (self.last - self.first) * width
         doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
@@ -195,7 +195,7 @@ class NarrowRun:
         self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
-        """Make what computes and what rounds blocks of this shape."""
+        """Return the product and the rounding step for blocks of this shape."""
         width = self.freqs.count
         kind = product_type(self.dtype)
         z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
@@ -228,7 +228,7 @@ class NarrowRun:
 
 
 ERROR = 2.0**-74
-"""Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
+"""Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
 
 A rotation table's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
 STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
@@ -252,7 +252,7 @@ class WideRun:
         self.bound = ERROR * 2.0**self.ladder.exponent
 
     def fill(self, pairs: int) -> None:
-        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
         width, layout = self.freqs.count, self.layout
         flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
         straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
@@ -292,7 +292,7 @@ class WideRun:
 
 
 class _Products:
-    """Main + rest of blocks of one shape, in scratch arrays."""
+    """Products of blocks of one shape as main + remainder, in scratch arrays."""
 
     def __init__(self, left: Split, right: Split, block: AnchorBlock, scratch: Scratch) -> None:
         size = block.size * left.whole.shape[1]

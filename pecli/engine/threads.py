@@ -24,7 +24,7 @@ MIN_MAPPED_BYTES = 1 << 17
 """Bytes from which on memory is mapped."""
 
 MAX_SPARE_BYTES = 16 << 20
-"""Bytes that are kept of what has been given back."""
+"""Largest number of bytes of returned arrays that are kept for reuse."""
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -197,7 +197,7 @@ def run_threads(
 
 
 def run_tasks(tasks: Sequence[Task], threads: int) -> None:
-    """Do the tasks, with helpers beside the calling thread; the first error of any is raised."""
+    """Run the tasks on the calling thread and on helpers; the first error of any is raised."""
     left = iter(tasks)
     lock = threading.Lock()
 
@@ -214,7 +214,7 @@ def run_tasks(tasks: Sequence[Task], threads: int) -> None:
 
 
 def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
-    """Return what `run` gives, run by a thread of its own.
+    """Return the result of `run`, which another thread calls.
 
     A signal's handler raises in the main thread only: not within a library
     that calls back and cannot bear it.  Then `stop` makes `run` end soon.

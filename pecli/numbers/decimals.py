@@ -38,7 +38,9 @@ CONTEXT = Context(
     traps=[DivisionByZero, InvalidOperation, Overflow],
 )
 FOR_DOUBLED = Context(prec=50, Emin=-999_999, Emax=999_999)
-"""Digits of what is then rounded to two float64, which hold 32: logarithms take half the time."""
+"""Decimal context for values that are then rounded to two float64, which hold 32 digits: logarithms take half the
+time.
+"""
 _RESULT = Context(prec=FREQUENCY_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 _HUGE = Context(prec=CONTEXT.prec, rounding=ROUND_HALF_EVEN, Emin=-999_999_999, Emax=999_999_999)
 
@@ -151,7 +153,7 @@ def digits(value: Decimal) -> int:
 
 
 def price(value: Decimal) -> int:
-    """Return what a number costs that somebody may have chosen: digits, one more for a large one with a fraction."""
+    """Return the cost of a number that somebody may have chosen: digits, one more for a large one with a fraction."""
     return digits(value) + (abs(value) > LARGE and value != value.to_integral_value())
 
 

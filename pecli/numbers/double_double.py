@@ -116,7 +116,7 @@ class DoubleDouble:
         return DoubleDouble(self.hi * power, self.lo * power)
 
     def across(self, columns: int) -> DoubleDouble:
-        """Return (n, columns) of these, of which one column may stand for all."""
+        """Return the numbers as (n, columns); a single column is repeated."""
         shape = (len(self.hi), columns)
         return DoubleDouble(np.broadcast_to(self.hi, shape), np.broadcast_to(self.lo, shape))
 
@@ -205,7 +205,7 @@ def log1p(x: DoubleDouble) -> DoubleDouble:
 
 
 def exp(x: DoubleDouble) -> DoubleDouble:
-    """Return e^x; what lies beyond float64 becomes 0 or infinity."""
+    """Return e^x; values beyond float64 become 0 or infinity."""
     hi = np.clip(x.hi, _UNDERFLOW, _OVERFLOW)
     lo = np.where(hi == x.hi, x.lo, 0.0)
     parts, table, (c1, c2, c3) = _exp_tables()
@@ -232,7 +232,7 @@ def expm1(x: DoubleDouble) -> DoubleDouble:
 
 
 def power(base: DoubleDouble, exponent: DoubleDouble) -> DoubleDouble:
-    """Return base^exponent for a base above 0; its error is that of `exp` times the size of its argument."""
+    """Return base^exponent for a base above 0; the error is the error of `exp` times the size of its argument."""
     return exp(multiply(exponent, log(base)))
 
 
@@ -386,13 +386,13 @@ FINE = 256
 """Multiples that share a coarse row."""
 
 KEPT = 1 << 13
-"""Rates of which all fine rows are kept, 32 MiB; of more, only those that are asked for are computed."""
+"""Largest number of rates for which all fine rows are kept, 32 MiB; of more, only the requested rows are computed."""
 
 CHUNK = 1 << 14
 """Values worked on at once: a few arrays of 128 KiB stay in a core's cache."""
 
 MARGIN = 2.0**-50
-"""What a product of two rounded factors may be off by, relative to itself: three roundings of 2^-53, and room."""
+"""Relative error of a product of two rounded factors: three roundings of 2^-53, and room."""
 
 UNITS = 16
 """The same in units of the last place of a float64, which is at least 2^-53 of the value."""
@@ -484,7 +484,7 @@ class Exponentials:
             out[row, column] = narrow(exact.hi, exact.lo, dtype)
 
     def _chunks(self, step: int) -> Iterator[slice]:
-        """Yield rows in pieces; neighbours that share a coarse row together, where those are long."""
+        """Yield slices of rows; long runs of rows that share a coarse row are kept together."""
         n = len(self.places)
         edges = np.flatnonzero(np.diff(self.places)) + 1
         bounds = [0, *(edges.tolist() if len(edges) * 32 < n else ()), n]

@@ -195,7 +195,7 @@ class Positions:
         return out
 
     def keys(self) -> dict[str, str]:
-        """Return what stands for them in a recipe: len, start and step, or positions."""
+        """Return the keys of these positions in a recipe: len, start and step, or positions."""
         if self.start is not None and self.step is not None:
             keys = {"len": str(self.count)}
             if self.start != 0:

@@ -80,7 +80,7 @@ def figure(value: float, digits: int = DIGITS) -> str:
 
 
 def at_least(value: float, digits: int = DIGITS) -> str:
-    """Return a number above 0 rounded up to so many digits, so that what is printed suffices.
+    """Return a number above 0 rounded up to a number of digits, so that the printed value suffices as a limit.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def places(value: float, digits: int | None = None) -> int | None:
 
 
 def fixed(value: Any, decimals: int, noise: float = 0.0) -> str:
-    """Return a number with so many decimals; what rounds to nothing is written with its power of ten."""
+    """Return a number with fixed decimals; a number that would round to zero is written with its power of ten."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, complex):
@@ -143,5 +143,5 @@ def _parts(item: Any) -> tuple[float, ...]:
 
 
 def _power(value: float, digits: int) -> int:
-    """Return the power of ten of a number's first digit, once it is rounded to so many digits."""
+    """Return the power of ten of a number's first digit, after rounding to `digits` digits."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def limit(size: int) -> int:
-    """Return a limit of so many bytes, or what the user raised it to."""
+    """Return the larger of a limit in bytes and the limit that the user set."""
     return max(size, settings().limit)
 
 
@@ -59,7 +59,7 @@ def is_url(text: str) -> bool:
 
 
 def url_name(text: str) -> str:
-    """Return what messages call a URL, and have its secrets hidden from now on, whatever characters they have.
+    """Return the name of a URL in messages, and hide its secrets from now on, whatever characters they have.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def url_name(text: str) -> str:
 
 
 def shown(text: str, secrets: bool = False) -> str:
-    """Return a text without what URLs in it may keep secret: user, password, signed query, fragment.
+    """Return a text whose URLs have no secrets: user, password, signed query, fragment.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def shown(text: str, secrets: bool = False) -> str:
 
 
 def _bare(rest: str) -> str:
-    """Return what follows "://" without secrets; of what can be read in more than one way nothing is left."""
+    """Return the part of a URL after "://" without secrets; an ambiguous one is dropped as a whole."""
     login, at, place = rest.rpartition("@")
     if at and _LOGIN.match(rest):  # a password may have any character, so that only the last @ ends it
         if re.search("[?#]", login):
@@ -190,17 +190,17 @@ class NumberFile(Protocol):
 
     @property
     def path(self) -> str:
-        """What messages call it."""
+        """Name of the file in messages."""
 
     def text(self) -> str | None:
-        """Return what it holds, if it is a text; :class:`BadFile` if it is too long."""
+        """Return the content of a text file, None for others; :class:`BadFile` if it is too long."""
 
     def arrays(self) -> Mapping[str, StoredArray]:
         """Return its arrays by name; the one array of a plain text is called ``array``."""
 
 
 class UntrustedText(str):
-    """What a file states of itself, such as its recipe; ``str`` of it is a text that the caller vouches for."""
+    """Text that a file states about itself, such as its recipe; ``str`` of it is a text that the caller vouches for."""
 
     __slots__ = ()
 
@@ -272,7 +272,7 @@ def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
 
 
 def read_exact(path: str, *, rows: bool = False, most: int = LARGEST_TEXT) -> list[Decimal] | NDArray[Any]:
-    """Return the numbers of a text as decimals, or those of an array in their own type, (n,)."""
+    """Return the numbers of a text as decimals, or the numbers of an array in their own type, (n,)."""
     file = open_numbers(path)
     text = file.text()
     if text is not None:

@@ -77,7 +77,7 @@ def _known(dtype: str) -> np.dtype[Any]:
 
 
 def midpoints(values: Floats, dtype: str) -> NDArray[np.bool_]:
-    """Tell which numbers lie midway between two of the narrow type, or might: those below its normal numbers."""
+    """Return which numbers lie midway between two of the narrow type, or might: those below its normal numbers."""
     grid = GRIDS[dtype]
     spare = 53 - grid.precision
     low = np.ascontiguousarray(values).view(np.uint64) & np.uint64((1 << spare) - 1)
@@ -228,7 +228,7 @@ def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any]
 
 
 def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Places]:
-    """Return the least of what values may be, rounded, and the flat places of those whose most rounds otherwise."""
+    """Return the rounded lower bounds, and the flat places where the upper bound rounds to another value."""
     below = narrow(least, None, dtype)
     return below, np.flatnonzero(below != narrow(most, None, dtype))
 

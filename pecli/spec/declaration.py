@@ -27,7 +27,7 @@ from pecli.spec.plans import Plan
 
 
 class Family(Enum):
-    """What a row of a table means; the order is the order of every listing."""
+    """Kind of a table by the meaning of its rows; the order is the order of every listing."""
 
     ABSOLUTE = ("absolute", "Absolute: a vector for each position, added to the embedding")
     ROTARY = ("rotary", "Rotary: cos and sin for each position, rotating queries and keys")
@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds of an encoding; every field is measured by a test.
+    """Properties of an encoding; every field is measured by a test.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Work:
-    """What an encoding costs a model beyond what is usual in its family; each formula is checked by a test.
+    """Extra cost of an encoding in a model, beyond the usual cost of its family; each formula is checked by a test.
 
     Names in formulas are the encoding's parameters, n (positions), h (heads of the model), width (of the model) and
     pairs (of a rotary table).
@@ -142,13 +142,13 @@ USUAL_BASES = (
 """Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
 
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
-"""What inspect --expect checks of a table."""
+"""Properties of a table that inspect --expect checks."""
 
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
-"""What inspect draws of a table."""
+"""Pictures of a table that inspect draws."""
 
 REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
-"""What extrapolate draws of its reports; the last three with scalings beside each other."""
+"""Pictures that extrapolate draws of its reports; the last three compare scalings."""
 
 
 HookName = Literal[
@@ -236,7 +236,7 @@ class Encoding:
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What its function takes, by name; read when it is first asked for, since a listing needs none of them."""
+        """Parameters of the encoding's function by name; read at first use, since a listing needs none of them."""
         return parameters_of(self.function)
 
     def declares(self, name: HookName) -> bool:
@@ -299,7 +299,7 @@ class Encoding:
         return {name: typed[name] for name in self.parameters}
 
     def _parsed(self, name: str, value: object, given: Mapping[str, object]) -> Value:
-        """Return the checked value of a parameter; what is wrong with it is said of the word that was given."""
+        """Return the checked value of a parameter; an error names the word that the user gave."""
         parameter = self.parameters[name]
         try:
             return parameter.parse(value)
@@ -308,7 +308,7 @@ class Encoding:
             raise error if word is None else BadParameter(word, error.value, error.rule) from None
 
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return what is given by the function's names, presets replaced by what they set."""
+        """Return the given values by the function's parameter names, presets replaced by the values that they set."""
         names = {p.key.replace("-", "_"): p.name for p in self.options}
         others = {word.replace("-", "_"): p.name for p in self.options for word in p.param.names}
         found: dict[str, object] = {}
@@ -336,7 +336,7 @@ class Encoding:
 
     @property
     def other_words(self) -> list[str]:
-        """Words beside the parameters' names that are understood, or refused with the right one."""
+        """Words that are accepted besides the parameters' names, or refused with the right name."""
         own = {p.option for p in self.options}
         typed = [word for p in self.options for word in (*p.param.names, *(word for word, _ in p.param.wrong))]
         return [word for word in dict.fromkeys(typed) if word not in own]
@@ -353,7 +353,7 @@ class Encoding:
         raise BadParameter(parameter.option, value, rule)
 
     def applies(self, parameter: Parameter, typed: Mapping[str, Value]) -> bool:
-        """Whether a parameter has an effect beside the others' values."""
+        """Whether a parameter has an effect, given the values of the others."""
         when = parameter.param.when
         if when is None:
             return True

@@ -1,4 +1,4 @@
-"""What a judge measured of a table of waves, and what a rule of an encoding makes of it.
+"""Measurements of a table of waves, which the rules of the encodings turn into parameters.
 
 Rules (``identify.py`` beside an encoding) turn frequencies into parameters: published values first, then the shortest
 decimal in the interval that the measurement allows.
@@ -93,7 +93,7 @@ class Pairs:
         return found
 
     def gaps(self, expected: Floats) -> Floats:
-        """Return how far steps are from expected ones, whole turns left out."""
+        """Return the distances of steps from expected ones, modulo whole turns."""
         gap = self.steps - expected
         found: Floats = np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi)))
         return found
@@ -143,7 +143,7 @@ class Pairs:
         yield from found[:MAX_BASES]
 
     def scales(self, exponents: Floats) -> Iterator[tuple[float, float]]:
-        """Yield intervals of what multiplies a series whose first frequency is not 1: positions a row, or a factor."""
+        """Yield intervals of the factor of a series whose first frequency is not 1: positions a row, or a factor."""
         use = np.flatnonzero(self.usable)
         if not len(use):
             return
@@ -198,7 +198,7 @@ class Named:
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
-    """Return what a number counts for: nothing much if published, else its digits."""
+    """Return the cost of a number in digits: nothing much if published, else its digits."""
     if isinstance(value, Fraction):
         value = Decimal(value.numerator) / Decimal(value.denominator)
     texts = {format(Decimal(text), "f") for text in published}
@@ -229,7 +229,7 @@ class GridAxis:
 
 @dataclass(frozen=True)
 class Axes:
-    """What was measured of a table whose pairs follow several axes.
+    """Measurements of a table whose pairs follow several axes.
 
     Attributes
     ----------

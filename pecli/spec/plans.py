@@ -101,7 +101,7 @@ class Fixed:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What an encoding's function returns: enough to fill any rows of its table, in any order.
+    """Result of an encoding's function: enough to fill any rows of its table, in any order.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Cross:
-    """Phases that are no product of one frequency and one coordinate, in turns.
+    """Phases in turns that are not products of one frequency and one coordinate.
 
     Either `factors`: the phase of column k is the sum over the plan's axes of
     ``factors[axis][k]`` times the coordinate.  Or `logarithm`: it is
@@ -280,7 +280,7 @@ class Waves(Plan):
 
     @property
     def magnitudes(self) -> tuple[Decimal, ...]:
-        """What multiplies the sine and cosine of each of the frequencies."""
+        """Factor of the sine and cosine of each frequency."""
         return tuple(band.magnitude for band in self.bands for _ in band.frequencies)
 
     @property
@@ -319,7 +319,7 @@ def progressions(places: Sequence[int]) -> list[slice]:
 
 
 def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal | tuple[Decimal, ...] = ONE, **rest: Any) -> Waves:
-    """Return the plan of a rotary table whose pair i turns with ``frequencies[i]``.
+    """Return the plan of a rotary table whose pair i rotates with ``frequencies[i]``.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ class ImageWindow:
 
     @property
     def entries(self) -> int:
-        """How many offsets of two tokens there are, those of the class token as three of their own at the end."""
+        """Number of offsets of two tokens; the class token adds three of its own at the end."""
         return (2 * self.height - 1) * (2 * self.width - 1) + 3 * self.cls
 
 

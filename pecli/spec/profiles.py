@@ -1,4 +1,4 @@
-"""What a judge measured of a bias, an index or a code, and what a rule of an encoding makes of it.
+"""Measurements of a bias, an index or a code, which the rules of the encodings turn into candidates.
 
 Rules (``identify.py`` beside an encoding) turn values by distance, by key or by row into parameters: published values
 first, then the shortest decimal in the interval that the effective dtype allows.
@@ -182,7 +182,7 @@ class Profile:
 
     @cached_property
     def seen(self) -> tuple[Floats, Integers]:
-        """Values of the known columns, and what they belong to."""
+        """Values of the known columns, and the distance or key of each column."""
         return self.values[:, self.known], self.at[self.known]
 
     def slopes(self, at: NDArray[Any], columns: NDArray[np.bool_]) -> Floats | None:

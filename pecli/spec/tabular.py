@@ -1,7 +1,7 @@
-"""What a table looks like from outside: named arrays, read in blocks of rows.
+"""Common interface of tables: named arrays, read in blocks of rows.
 
 A computed table (:class:`pecli.tables.table.Table`) and a stored one (whatever
-:func:`pecli.formats.open_table` returns) have this one face, so that formats
+:func:`pecli.formats.open_table` returns) share this interface, so that formats
 write either and analyses read either.
 """
 
@@ -139,7 +139,7 @@ class Tabular(ABC):
         """
 
     def held(self, name: str, start: int, stop: int) -> NDArray[Any] | None:
-        """Return rows of an array where they stand in memory, to be read only; None where they do not."""
+        """Return a read-only view of rows that are already in memory; None for others."""
         return None
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
@@ -230,7 +230,7 @@ class Tabular(ABC):
 
     @property
     def title(self) -> str:
-        """What to call it in its `repr`."""
+        """Name of the table in its `repr`."""
         return self.recipe or "without a recipe"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -269,7 +269,7 @@ def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:
 
 
 class View(Tabular):
-    """What another table holds, seen in another way: its rows, its positions, no recipe unless that still holds.
+    """View of another table: its rows, its positions, no recipe unless that still holds.
 
     Parameters
     ----------

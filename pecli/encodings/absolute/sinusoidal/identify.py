@@ -86,7 +86,7 @@ def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
 
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
-    """Say which parameters differ; the order of columns is said as a layout."""
+    """Return the parameters that differ, as text; the order of columns is reported as a layout."""
     found = []
     for key in dict.fromkeys((*want, *have)):
         one, other = have.get(key, "none"), want.get(key, "none")

@@ -61,7 +61,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
 
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
-    """Yield the form, the slope of each head, the mask, and what else is to be said."""
+    """Yield the form, the slope of each head, the mask, and further notes."""
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
             yield "symmetric", profile.values[:, 0], {}, ()
@@ -126,7 +126,7 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return what a difference of parameters is called, of the file's and the expected text of each."""
+    """Return the message on each parameter that differs, given the file's and the expected text of each."""
     forms = {
         "symmetric": "the distance's form -m abs(j - i)",
         "key-position": "the key-position form m j",

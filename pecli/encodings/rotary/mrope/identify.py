@@ -82,7 +82,7 @@ def _while(values: Integers, wanted: Integers) -> int:
 
 
 def _sections(axes: Axes, roles: tuple[int, ...]) -> Iterator[dict[str, str]]:
-    """Yield the sections, and their order, in which every pair turns with its stream."""
+    """Yield the sections and their order in which every pair follows its stream."""
     owner = np.array([roles[number] if number >= 0 else -1 for number in axes.owner.tolist()])
     m, known = len(owner), owner >= 0
     chunks = _chunks(owner)
