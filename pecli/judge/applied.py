@@ -56,7 +56,7 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
-UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
+UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
 UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
 PLAIN = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # keys that are no part of a scaling
@@ -195,12 +195,12 @@ class AppliedRotation:
 
     def rotated(
         self, v: Integers, *, at: Integers | None = None, pairs: Pairs | None = None, times: int = 1,
-        turn: Callable[[Rotations], Rotations] = lambda z: z, changed: Changed | None = None,
+        modify: Callable[[Rotations], Rotations] = lambda z: z, changed: Changed | None = None,
         among: Integers | None = None,
     ) -> Floats:  # fmt: skip
         """Return vectors rotated at other positions, in other pairs, several times, by other cosines and sines."""
         x = self.flat[0][v] if among is None else self.flat[0][v][:, among]
-        z = turn(self.source.rotations((self.at if at is None else at)[v], changed))
+        z = modify(self.source.rotations((self.at if at is None else at)[v], changed))
         for _ in range(times):
             x = rotate(x, z, pairs or self.pairs)
         return x if among is None else x[:, np.argsort(among)]
@@ -257,13 +257,13 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
         if not applied.wrong.any():
             return [_rounding(applied, name, rough)]
         for part, where in ((applied, ""), _part(applied)):
-            said = next(_done(part), None) if part is not None else None
-            if said is not None:
-                return [Finding("rotation", f"{name}: {where}{said}{rough}")]
+            fault = next(_faults_of_all(part), None) if part is not None else None
+            if fault is not None:
+                return [Finding("rotation", f"{name}: {where}{fault}{rough}")]
         return _elsewhere(applied, name)
 
 
-def _done(applied: AppliedRotation) -> Iterator[str]:
+def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
     """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
     measured = list(_measured(applied))
@@ -310,17 +310,17 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
 def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
     """Return the batches, heads and rows in which all wrong values lie, and the words for them."""
     wrong: NDArray[np.bool_] = np.any(applied.wrong, axis=3)
-    kept, said = list[Integers](), list[str]()
+    kept, words = list[Integers](), list[str]()
     for axis, word in enumerate(("batch", "head", "row")):
         at = np.flatnonzero(np.any(wrong, axis=tuple(k for k in range(3) if k != axis)))
         kept.append(at)
         if len(at) < wrong.shape[axis]:
-            said.append(_indices(word, at, wrong.shape[axis]))
-    if not said or not wrong[np.ix_(*kept)].all():
+            words.append(_indices(word, at, wrong.shape[axis]))
+    if not words or not wrong[np.ix_(*kept)].all():
         return None, ""
     x, y, right = (values[np.ix_(*kept)] for values in (applied.x, applied.y, applied.right))
     positions = applied.by_batch[np.ix_(kept[0], kept[2])]
-    return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(said)}: "
+    return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(words)}: "
 
 
 def _indices(word: str, at: Integers, side: int) -> str:
@@ -334,7 +334,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
 
 # Kernels
 
-TURNS: dict[str, Callable[[Rotations], Rotations]] = {
+ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "the rotation has the other sense: the sine has the wrong sign": np.conj,
     "cos and sin are exchanged": lambda z: 1j * z.conj(),
     "the cosine has the wrong sign": lambda z: -z.conj(),
@@ -361,8 +361,8 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
             yield _paired(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
         yield text, partial(applied.scaled, factor=factor)
-    for text, turn in TURNS.items():
-        yield text, partial(applied.rotated, turn=turn)
+    for text, modify in ROTATION_ERRORS.items():
+        yield text, partial(applied.rotated, modify=modify)
     for text, positions in _positions(applied):
         yield text, partial(applied.rotated, at=positions)
     for text, formula in _formulas(applied):
@@ -480,8 +480,8 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
-        if used.gives(partial(used.rotated, pairs=pairs)) and (said := _difference(applied, distinct, z, pairs)):
-            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *said])
+        if used.gives(partial(used.rotated, pairs=pairs)) and (texts := _difference(applied, distinct, z, pairs)):
+            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
 
 
 def _paired(taken: Pairs, own: Pairs) -> str:
@@ -517,7 +517,9 @@ def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pair
         return []
     measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
     found = compare(measured, expected).findings
-    if found and (found[0].kind in UNSAID or any(one.kind in ("columns", "factor", "offset") for one in found)):
+    if found and (
+        found[0].kind in UNSPECIFIC_KINDS or any(one.kind in ("columns", "factor", "offset") for one in found)
+    ):
         return []  # coarse values do not tell these
     if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
         name, keys = split_recipe(identify(measured).recipe or "")
@@ -525,5 +527,5 @@ def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pair
         if not used.gives(partial(used.rotated, pairs=pairs)):
             return []
     first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
-    texts = [one.text for one in found if one.kind not in UNSAID]
+    texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]

@@ -128,10 +128,10 @@ class Way:
 
     def doubt(self, positions: Floats) -> Floats:
         """Return by how much angles change where float32 frequencies are some units larger or smaller."""
-        here, found = self.angles_at(positions), np.zeros(1)
+        angles, found = self.angles_at(positions), np.zeros(1)
         for sign in (-1, 1):
             moved = replace(self, frequencies=self.frequencies * (1 + sign * FREQUENCY_UNITS * 2.0**-23))
-            found = np.maximum(found, np.abs(moved.angles_at(positions) - here))
+            found = np.maximum(found, np.abs(moved.angles_at(positions) - angles))
         return found
 
     def parts(
@@ -274,11 +274,11 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
         yield "float32 power", (direct / f32(factor)).astype(np.float64)
         if len(exponents) > 1:
             count = np.arange(len(exponents))
-            for said, scale in (("2i", 2), ("i", 1)):
+            for index, scale in (("2i", 2), ("i", 1)):
                 slope = f32(-np.log(base) * exponents[1] / scale)
                 argument = ((count * scale).astype(f32) * slope).astype(f32)
                 logs = np.exp(argument.astype(np.float64)).astype(f32)
-                yield f"exponential of {said} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
+                yield f"exponential of {index} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
             half = 1 / exponents[1]
             quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
             logs = np.exp(quotient.astype(np.float64)).astype(f32)

@@ -24,7 +24,7 @@ MIN_SHARE_NEAREST = 0.5
 """Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
-FEW_HEADS = 4
+FIRST_HEADS = 4
 """Heads by which most arrays are found not to depend on the distance."""
 MAX_KEYS = 1 << 17
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
@@ -85,14 +85,14 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
     for by, align in (("key", ""), ("distance", ""), ("distance", "first"))[: 2 + (queries < keys)]:
         own = np.array(picked) + (0 if align else keys - queries)
         at = np.arange(keys) if by == "key" else np.arange(1 - keys, keys)
-        for some in (rows[:FEW_HEADS], rows):
-            laid = np.full((len(some), len(picked), len(at)), np.nan)
+        for some in (rows[:FIRST_HEADS], rows):
+            aligned = np.full((len(some), len(picked), len(at)), np.nan)
             for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
-                laid[:, k, low : low + keys] = some[:, k]
-            middle = _middle(laid)
-            finite = np.isfinite(laid)
+                aligned[:, k, low : low + keys] = some[:, k]
+            middle = _middle(aligned)
+            finite = np.isfinite(aligned)
             finite &= finite.sum(axis=1, keepdims=True) > 1
-            same = (laid == middle[:, None])[finite]
+            same = (aligned == middle[:, None])[finite]
             if not same.size or same.mean() < MIN_SHARE_ALIKE:
                 break
         else:
@@ -115,9 +115,9 @@ def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
     return "-inf" if after.size and np.isneginf(after).mean() > MIN_SHARE_HIDDEN else ""
 
 
-def _middle(laid: Floats) -> Floats:
+def _middle(aligned: Floats) -> Floats:
     """Return the lower median of the numbers along axis 1, (heads, m); NaN where there is none."""
-    ordered = np.sort(np.where(np.isfinite(laid), laid, np.nan), axis=1)
+    ordered = np.sort(np.where(np.isfinite(aligned), aligned, np.nan), axis=1)
     count = np.isfinite(ordered).sum(axis=1)
     found: Floats = np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0]
     return found
@@ -219,22 +219,22 @@ def identify_bias(table: Tabular) -> Identification | None:
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
     with np.errstate(all="ignore"):
-        said = plain_of(table)
-        found = None if said else best_fit(table)
+        text = plain_of(table)
+        found = None if text else best_fit(table)
         if found is not None:
             return verdict(found, table)
-        said = said or distance_of(table)
-        return Identification(None, "unknown", measured=(said,)) if said else None
+        text = text or distance_of(table)
+        return Identification(None, "unknown", measured=(text,)) if text else None
 
 
 def plain_of(table: Tabular) -> str | None:
     """Return a description of an array without an encoding: empty, constant, a mask, a ramp; None for binary codes."""
-    said = measured_of(table)
-    if said is None:
+    text = measured_of(table)
+    if text is None:
         return None
     rows = [one for lines in arrays_of(table) for one in rows_of(lines)]
     counted = any(True for one in rows for rule in rules(type(one).__name__) for _ in rule(one))
-    return None if counted else said
+    return None if counted else text
 
 
 def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
@@ -282,9 +282,9 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if not is_named(found):
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown", measured=statistics_of(table))
-        said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
+        nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
-        return Identification(None, "unknown", measured=(*own, said, *found.places))
+        return Identification(None, "unknown", measured=(*own, nearest, *found.places))
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"

@@ -108,10 +108,10 @@ class Identification:
 
     def __repr__(self) -> str:
         if self.recipe is None:
-            said = "; ".join(self.measured) or "no recipe was found that gives these values"
-            return "\n  ".join([f"unknown: {said}", *self.notes])
-        said = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
-        return "\n  ".join([said, *self.notes, *(f"also {other}" for other in self.aliases)])
+            text = "; ".join(self.measured) or "no recipe was found that gives these values"
+            return "\n  ".join([f"unknown: {text}", *self.notes])
+        text = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
+        return "\n  ".join([text, *self.notes, *(f"also {other}" for other in self.aliases)])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""
@@ -133,7 +133,7 @@ MAX_PLANES = 64
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
-    said = []
+    texts = []
     for array in table.arrays[:3]:
         if not array.bytes:
             continue
@@ -148,5 +148,5 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         blank = np.flatnonzero((values == 0).all(axis=1))
         if 0 < len(blank) < len(values) == planes[0].rows:
             text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
-        said.append(text)
-    return tuple(said)
+        texts.append(text)
+    return tuple(texts)

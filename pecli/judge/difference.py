@@ -151,17 +151,17 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         for transposed in orders:
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
-                said = _of_group(read, want, found) if len(read) == len(group) else None
-                if said is not None and transposed:
+                findings = _of_group(read, want, found) if len(read) == len(group) else None
+                if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
-                if said is not None:
-                    return said
+                    return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
+                if findings is not None:
+                    return findings
         for group in groups:
-            said = _each_alone(group, want) if len(group) == 2 else None
-            if said:
-                return said
-        return next((said for group in groups if (said := _by_frequencies(group, want))), None)
+            findings = _each_alone(group, want) if len(group) == 2 else None
+            if findings:
+                return findings
+        return next((findings for group in groups if (findings := _by_frequencies(group, want))), None)
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -198,8 +198,10 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
             return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
         made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
         actual = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
-        said = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
-        return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
+        findings = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
+        return [
+            replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in findings
+        ]
     return None
 
 
@@ -247,8 +249,8 @@ def _series_words(steps: Floats, w: Floats) -> str:
     ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
     if len(ratios) > 1 and np.allclose(ratios, ratio, rtol=1e-3):
         base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
-        said = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
-        return f"{said}, where {w[1] / w[0]:.4g} was expected"
+        text = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
+        return f"{text}, where {w[1] / w[0]:.4g} was expected"
     return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
@@ -317,8 +319,8 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     low, high = ratios.min(), ratios.max()
     one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
-    said = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
-    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [said], "frequency"
+    text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -403,16 +405,16 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way, rest = best.name, best.name.score.way, total.unexplained
-    said = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
-    said += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
-    yield from said
+    findings = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
+    findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
+    yield from findings
     if way.name in LOW_TYPES:
-        yield Finding("arithmetic", _low_arithmetic(name, also=bool(said)))
-    elif said and way.name == "float32":
+        yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
+    elif findings and way.name == "float32":
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
-    elif not said and found.arrays and not rest:
+    elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
-    if rest and not said and way.name not in LOW_TYPES:
+    if rest and not findings and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
         where = places(total, name.measured.planes)
@@ -425,8 +427,8 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
     largest, ulps = figures.max_abs, figures.max_ulp
     if kind in LOW_TYPES and own not in LOW_TYPES:
         most = max(total.residual, largest)
-        said = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
-        yield Finding("type", said)
+        text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
+        yield Finding("type", text)
     elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
         how = f"{name.score.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
@@ -460,9 +462,9 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted))
         for k, plane in enumerate(planes)
     ]
-    said = located(actual, expected)
-    if any(finding.kind != "place" for finding in said):
-        yield from said
+    findings = located(actual, expected)
+    if any(finding.kind != "place" for finding in findings):
+        yield from findings
     else:
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
 
@@ -472,7 +474,7 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     way = name.score.way
     steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
     coarse = " and ".join(step for step, kind in steps.items() if kind == way.name)
-    said = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
+    text = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions = float(name.start) + float(name.step) * np.arange(count, dtype=float)
     size = magnitude_of(name.measured, name.named)
@@ -481,8 +483,8 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     for one, other in zip(way.compute(positions, size, dtype), exact.compute(positions, size, dtype), strict=True):
         wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + 1e-3).any(axis=1)
     if not wrong.any():
-        return said
-    return f"{said}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
+        return text
+    return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
 
 
 def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
@@ -490,14 +492,14 @@ def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
     count = name.measured.planes[0].rows
     if count == want.rows:
         return
-    said = f"{count:,} rows where {want.rows:,} were expected"
+    text = f"{count:,} rows where {want.rows:,} were expected"
     first = (name.start - want.start) / want.step
     if name.step == want.step and first.denominator != 1:
         return
     gone = np.delete(np.arange(want.rows), np.s_[max(0, int(first)) : max(0, int(first) + count)])
     if name.step == want.step and len(gone) and first >= 0:
-        said += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
-    yield Finding("rows", said)
+        text += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
+    yield Finding("rows", text)
 
 
 def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
@@ -511,14 +513,14 @@ def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"
-            said = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
+            text = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
         else:
             step, back = fraction_text(abs(name.step)), " and backward" if name.step / want.step < 0 else ""
-            said = f"positions advance by {step}{back} where {own} was expected (step {step})"
-        yield Finding("step", said)
+            text = f"positions advance by {step}{back} where {own} was expected (step {step})"
+        yield Finding("step", text)
     if name.start != want.start and (count == want.rows or name.start < want.start or other):
-        said = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"
-        yield Finding("start", said)
+        text = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"
+        yield Finding("start", text)
 
 
 def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
@@ -551,17 +553,17 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
         return
     if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:
         return
-    said = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
+    text = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
     if abs(have - 1) <= near:
-        said = f"the magnitude is missing (attention factor {own:.6g})"
+        text = f"the magnitude is missing (attention factor {own:.6g})"
     elif own == 1:
         width = measured.pairs.width
         rotary = " (an attention factor that was not expected)" if want.recipe.encoding.family.word == "rotary" else ""
         root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
-        said = f"every value is multiplied by {have:.6g}{root}"
+        text = f"every value is multiplied by {have:.6g}{root}"
     elif abs(have / own**2 - 1) <= 1e-3:
-        said = f"the magnitude is applied twice (attention factor {own:.6g})"
-    yield Finding("magnitude", said)
+        text = f"the magnitude is applied twice (attention factor {own:.6g})"
+    yield Finding("magnitude", text)
 
 
 def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:

@@ -59,19 +59,21 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
         for view in views(actual):
             planned = list(planned_grids(view.few(SAMPLE_ROWS), pairs))
             for grid in planned:
-                said = _same(grid, expected)
-                if said is not None:
-                    return said
+                findings = _same(grid, expected)
+                if findings is not None:
+                    return findings
             features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
-            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, pairs, expected))]
-            if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
+            found += [
+                findings for grid in (*features, *grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))
+            ]
+            if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
             for grid in planned:
                 own = _by_pairs(grid, pairs, expected)
                 if own == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [own] if own else []
-    return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
+    return min(found, key=lambda findings: (findings[0].kind == "encoding", len(findings)), default=None)
 
 
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:

@@ -180,9 +180,9 @@ def identify_grid(table: Tabular) -> Identification | None:
         for found in (*(g for view in seen for g in grids_of(view)), *filter(None, map(columns_of, seen))):
             grid = grid or (found if found.reading is not None else None)
             names = names_of(found)
-            said = _verdict(names) if names else None
-            if said is not None:
-                return said
+            verdict = _verdict(names) if names else None
+            if verdict is not None:
+                return verdict
         known = (
             grid is not None
             and grid.axes.sides

@@ -96,7 +96,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
             of_pairs |= (
-                found is not None and is_large(table) and any(said.startswith(PAIRS) for said in found.measured[:1])
+                found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
             )
             if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
                 break  # cosines and sines are no bias
@@ -286,15 +286,15 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
     if explained < MIN_REFIT and not follows_waves(measured):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
-    said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
+    text = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
-        said += f", magnitude {pairs.magnitude:.4g}"
+        text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        said += "; the frequencies follow no known rule"
+        text += "; the frequencies follow no known rule"
     else:
-        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
+        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
-    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays,
+    return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained)  # fmt: skip
 
 

@@ -346,7 +346,7 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
         found.columns = np.maximum(found.columns, part.columns)
         found.beyond += part.beyond
         more = part.values[: MAX_SINGLE - len(found.values)]
-        found.values += [(start + row, column, here, there) for row, column, here, there in more]
+        found.values += [(start + row, column, have, want) for row, column, have, want in more]
         found.rounding = max(found.rounding, part.rounding)
         found.rounding_units = max(found.rounding_units, part.rounding_units)
         if found.beyond > most:
@@ -448,9 +448,9 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
-        said = change.text if alone else f"{' and '.join(names)}: {change.text}"
+        text = change.text if alone else f"{' and '.join(names)}: {change.text}"
         remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
-        least, best = left, [Finding(change.kind, said), *remainder]
+        least, best = left, [Finding(change.kind, text), *remainder]
         if not left:
             break
     return best
@@ -492,13 +492,13 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     return found
 
 
-def _one(pair: ArrayPair, row: int, column: int, here: float, there: float) -> Finding:
+def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
     at = pair.at(row, column)
-    if math.isnan(here) or math.isinf(here):
-        said = "NaN" if math.isnan(here) else "-infinity" if here < 0 else "infinity"
-        return Finding("value", f"{said} at {at}, expected {figure(there, 9)}")
-    digits = next((d for d in (6, 9) if f"{here:.{d}g}" != f"{there:.{d}g}"), 17)
-    return Finding("value", f"one value differs: {at} is {here:.{digits}g}, expected {there:.{digits}g}")
+    if math.isnan(have) or math.isinf(have):
+        word = "NaN" if math.isnan(have) else "-infinity" if have < 0 else "infinity"
+        return Finding("value", f"{word} at {at}, expected {figure(want, 9)}")
+    digits = next((d for d in (6, 9) if f"{have:.{d}g}" != f"{want:.{d}g}"), 17)
+    return Finding("value", f"one value differs: {at} is {have:.{digits}g}, expected {want:.{digits}g}")
 
 
 def place(pair: ArrayPair) -> Finding:
@@ -580,14 +580,14 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     """Yield the functions of the values, of whole arrays or of a region of each, that a part of the sample allows."""
     actual, expected = list[Floats](), list[Floats]()
     for pair, mask in zip(differing, masks, strict=True):
-        rows, (here, there) = pair.places, pair.sample
+        rows, (have, want) = pair.places, pair.sample
         if mask is not None:  # the rows that differ, which the sample may not have
             rows = np.flatnonzero(pair.overview.rows > pair.near)
             rows = np.unique(np.concatenate([rows[:FIT_ROWS], rows[-FIT_ROWS:]]))
-            here, there = rows_at(pair.actual, rows), pair.expected_rows(rows)
-        inside = np.ones(here.shape, np.bool_) if mask is None else mask(rows)
-        actual.append(here[inside])
-        expected.append(there[inside])
+            have, want = rows_at(pair.actual, rows), pair.expected_rows(rows)
+        inside = np.ones(have.shape, np.bool_) if mask is None else mask(rows)
+        actual.append(have[inside])
+        expected.append(want[inside])
     y, x = np.concatenate(actual), np.concatenate(expected)
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
@@ -607,8 +607,8 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
         return
     if np.isnan(y).all() or (y == y[0]).all():
         value = float(y[0])
-        said = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
-        yield "constant", f"{{}} are {said or figure(value)}", lambda v: np.full_like(v, value)
+        word = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
+        yield "constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value)
         return
     yield "sign", "the sign of {} is changed", np.negative
     yield "sign", "{} are the absolute values of the expected ones", np.abs

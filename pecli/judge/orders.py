@@ -110,14 +110,14 @@ def gaps(a: Floats, b: Floats) -> Floats:
 def _by_sum(actual: Floats, expected: Floats) -> Integers:
     """Return for each row the expected one whose weighted sum of values is nearest."""
     weights = np.cos(np.arange(actual.shape[1]) ** 2)  # of no relation to the columns
-    here, there = actual @ weights, expected @ weights
-    order = np.argsort(there, kind="stable")
+    actual_sums, expected_sums = actual @ weights, expected @ weights
+    order = np.argsort(expected_sums, kind="stable")
     at = (
-        np.clip(np.searchsorted(there[order], here), 1, len(order) - 1)
+        np.clip(np.searchsorted(expected_sums[order], actual_sums), 1, len(order) - 1)
         if len(order) > 1
         else np.zeros(len(actual), int)
     )
-    below = np.abs(here - there[order[at - 1]]) < np.abs(here - there[order[at]])
+    below = np.abs(actual_sums - expected_sums[order[at - 1]]) < np.abs(actual_sums - expected_sums[order[at]])
     return np.asarray(order[np.where(below, at - 1, at)])
 
 
@@ -155,9 +155,9 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     if n == count > 1:
         yield f"the {units} are reversed", places[::-1]
     yield from _rules(found, count, unit)
-    said = _edited(found, count, unit) or _listed(found, unit)
-    if said:
-        yield said
+    description = _edited(found, count, unit) or _listed(found, unit)
+    if description:
+        yield description
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
         for width in range(2, n // 2 + 1) if n <= MAX_WIDTH else ():
             if n % width == 0 and np.array_equal(found, places.reshape(-1, width).T.ravel()):

@@ -498,8 +498,8 @@ def singles_of(encoding: str, named: Named) -> dict[str, Floats]:
             singles["framework's float32 steps"] = steps.frequencies.astype(np.float64)
     if named.series is not None:
         base, exponents, factor = named.series
-        for said, w in float32_series(base, exponents, factor):
-            singles[said] = np.where(named.frequencies == 0, 0.0, w)
+        for method, w in float32_series(base, exponents, factor):
+            singles[method] = np.where(named.frequencies == 0, 0.0, w)
     return singles
 
 

@@ -148,7 +148,7 @@ class Expectation:
         angles = positions[:, None] * self.name.named.frequencies
         return Circle(angles, c * cos[:count] - s * sin[:count], s * cos[:count] + c * sin[:count])
 
-    def _turned(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
+    def _by_phase(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
         """Return the values at the places of the cosines and of the sines, by the phase of the name."""
         if "angles" in parts:
             return (parts["angles"],)
@@ -170,8 +170,8 @@ class Expectation:
         if not engine or dtype in LOW_TYPES:
             near = self._exact(positions)
             real = {"angles": near.angles} if angles else {"cos": near.cos * self.size, "sin": near.sin * self.size}
-            exact = list(self._turned(real, positions))
-            made = list(self._turned(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
+            exact = list(self._by_phase(real, positions))
+            made = list(self._by_phase(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
         values = [plane.read(start, stop) for plane in measured.planes]
         for number, places in enumerate((reading.cos_at, reading.sin_at)):
             for at in places:
