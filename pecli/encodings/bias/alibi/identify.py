@@ -44,10 +44,10 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         own = list(_rules(slopes, dtype))
         rounded = _rules(slopes, "bfloat16") if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
-            said = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
+            own_notes = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
-                yield Candidate("alibi", given, profile.table, said, ulp=ulp)
+                yield Candidate("alibi", given, profile.table, own_notes, ulp=ulp)
         if own or not (slopes > 0).all():
             continue
         if part:
@@ -55,9 +55,9 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], dtype))
         elif profile.by != "slopes":
             shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
-            said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
+            own_notes = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
             given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
-            yield Candidate("alibi", given, profile.table, said, ALL_DIGITS, ulp=2 * ulp)
+            yield Candidate("alibi", given, profile.table, own_notes, ALL_DIGITS, ulp=2 * ulp)
 
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
@@ -133,14 +133,14 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         "last-key": "the last-key form m (j - last)",
     }
     rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
-    said = {}
+    texts = {}
     for key, (have, wanted) in other.items():
         if key == "bias":
-            said[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
+            texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
-            said[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
+            texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
-            said[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
+            texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
-            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
-    return said
+            texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
+    return texts
