@@ -158,7 +158,7 @@ class DigitRun:
                 made[count](at, doubtful.part(2 * at * width, 2 * count * width))
                 near = self._near(here, far)
                 np.less_equal(near, 2 * NEAR_ZERO + CUT, out=small.part(at * width, count * width).reshape(near.shape))
-        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+        self._decide(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _multiply(self, digits: list[Integers], out: NDArray[np.complex128 | np.complex64]) -> None:
         """Multiply the factors of some rows."""
@@ -191,7 +191,7 @@ class DigitRun:
         size = self.freqs.turns_per_step * (6.28 * abs(float(self.freqs.magnitude.hi)) * least)
         return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.freqs.turns_per_step == 0))
 
-    def _settle(self, places: Integers) -> None:
+    def _decide(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
         rows, columns = np.divmod(places, self.freqs.count)
         moving = (self.multiples[rows] != 0) & (self.freqs.turns_per_step[columns] != 0)

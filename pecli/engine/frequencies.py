@@ -97,7 +97,7 @@ class FrequencySet:
         self.zero_columns: Integers = np.flatnonzero([not f for f in frequencies])
         self.magnitude = from_decimal(Fraction(magnitude))
         self.lock = threading.RLock()
-        self.ladders: dict[tuple[object, ...], object] = {}
+        self.rotation_tables: dict[tuple[object, ...], object] = {}
         self.rows_requested: dict[tuple[object, ...], int] = {}
         """Rows asked for so far, of runs that have no rotation table yet."""
         self.digits: object = None
@@ -199,10 +199,10 @@ class FrequencySet:
         """
         return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-bits * 8.0)
 
-    def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+    def round_correctly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         """Round the cosine or sine of each pair correctly, magnitude included; as float64."""
         if len(multiples) < MIN_MULTIPLES:
-            return self._settle_exactly(multiples, columns, part, dtype)
+            return self._round_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
         value = multiply(point, self.magnitude)
@@ -218,10 +218,10 @@ class FrequencySet:
                 above[known] = self.exact.multiple(Fraction(half, 2), GRIDS[dtype])
                 doubtful &= ~known
         left = doubtful.nonzero()[0]
-        above[left] = self._settle_exactly(multiples[left], columns[left], part, dtype)
+        above[left] = self._round_exactly(multiples[left], columns[left], part, dtype)
         return above
 
-    def _settle_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+    def _round_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         grid = GRIDS[dtype]
         pairs = zip(multiples.tolist(), columns.tolist(), strict=True)
         return np.array([self.exact.value(m, j, part, grid, self.phase) for m, j in pairs], dtype=np.float64)

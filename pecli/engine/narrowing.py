@@ -197,7 +197,7 @@ def decide(
         for i, part in enumerate(("cos", "sin")):
             left = differ[:, i].nonzero()[0]
             if left.size:
-                exact = freqs.settle(multiples[left], columns[left], part, dtype)
+                exact = freqs.round_correctly(multiples[left], columns[left], part, dtype)
                 above[left, i] = narrow(exact, None, dtype)
     put(layout, "cos", rows, columns, above[:, 0])
     put(layout, "sin", rows, columns, above[:, 1])
@@ -401,7 +401,7 @@ def _wide(freqs: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
         moving = (multiples[rows] != 0) & (freqs.turns_per_step[columns] != 0)
         rows, columns = rows[moving], columns[moving]
         if rows.size:
-            above[rows, columns] = freqs.settle(multiples[rows], columns, part, "float64")
+            above[rows, columns] = freqs.round_correctly(multiples[rows], columns, part, "float64")
         for kind, view in layout.views():
             if kind == part:
                 view[...] = above[:, : view.shape[1]]

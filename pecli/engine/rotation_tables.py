@@ -155,7 +155,7 @@ def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int
 SPAN = 1 << 15
 """Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
 
-LONG = 1 << 14
+MIN_LONG_ROWS = 1 << 14
 """Rows of a run that is long: fewer anchors then outweigh more offsets."""
 
 STRIDES = 16
@@ -172,7 +172,7 @@ LIMIT = 1 << 63
 
 def block_rows(columns: int, rows: int) -> int:
     """Choose how many rows share an anchor: 16 to 1024, a power of two, SPAN pairs or twice as many for long runs."""
-    pairs = 2 * SPAN if rows >= LONG else SPAN
+    pairs = 2 * SPAN if rows >= MIN_LONG_ROWS else SPAN
     found = 1 << (max(1, pairs // max(1, columns)).bit_length() - 1)
     return min(max(found, 16), 1024)
 
@@ -329,30 +329,30 @@ def _gather(
 SERVED = 1 << 21
 """Pairs that a group of anchors serves."""
 
-KEPT = 4
+MAX_KEPT_GROUPS = 4
 """Groups that a rotation table keeps: some MiB in all."""
 
-KEPT_LADDERS = 2
+MAX_KEPT_TABLES = 2
 
 
 class StepRotations:
-    """A group of anchors of a ladder.
+    """A group of anchors of a rotation table.
 
     Parameters
     ----------
-    ladder : RotationTable
+    table : RotationTable
         Whose.
     index : int
         The group is that of the anchors index * count .. (index + 1) * count - 1.
     """
 
-    def __init__(self, ladder: RotationTable, index: int) -> None:
-        self.ladder = ladder
-        self.count = group_size(ladder)
+    def __init__(self, table: RotationTable, index: int) -> None:
+        self.table = table
+        self.count = group_size(table)
         self.base = index * self.count
-        first, last = self.base * ladder.block, (self.base + self.count) * ladder.block
-        self.smallest = max(1, ladder.offset + ladder.step * first)
-        self.slow = ladder.freqs.turns_per_step * (ladder.offset + ladder.step * last) <= 0.125
+        first, last = self.base * table.block, (self.base + self.count) * table.block
+        self.smallest = max(1, table.offset + table.step * first)
+        self.slow = table.freqs.turns_per_step * (table.offset + table.step * last) <= 0.125
         """Columns whose angle stays below an eighth of a turn."""
         self._lock = threading.Lock()
         self._made: dict[object, object] = {}
@@ -361,13 +361,13 @@ class StepRotations:
         """Give the anchors, rounded: as they are, as conjugates, either times i."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("rounded", key), lambda: self.ladder.anchors(first, last, key, self))
+            return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key, self))
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
         """Give the same, split."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("split", key), lambda: self.ladder.anchor_split(first, last, key, self))
+            return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key, self))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
         """Give four times the phases of anchors, moved up by ``margin``, and of offsets.
@@ -380,34 +380,34 @@ class StepRotations:
             return remember(self._made, ("near", dtype), lambda: self._near(smallest_normal, margin))
 
     def _near(self, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
-        freqs = self.ladder.freqs
+        freqs = self.table.freqs
         size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * self.smallest)
         exempt = (self.slow & (size >= smallest_normal)) | (freqs.turns_per_step == 0)
-        left = self.ladder.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
-        right = self.ladder.offset_quarters()
+        left = self.table.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
+        right = self.table.offset_quarters()
         if exempt.any():
             right = right.copy()
             left[:, exempt], right[:, exempt] = 0x8000, 0
         return left, right
 
 
-def group_size(ladder: RotationTable) -> int:
+def group_size(table: RotationTable) -> int:
     """Count the anchors of a group: a power of two, whole strides, of one group of C rows at most."""
-    wanted = SERVED // (ladder.block * ladder.freqs.count)
+    wanted = SERVED // (table.block * table.freqs.count)
     return min(max(1 << (max(1, wanted).bit_length() - 1), STRIDES), STRIDES * GROUP)
 
 
-def anchors_at(ladder: RotationTable, index: int) -> StepRotations:
+def anchors_at(table: RotationTable, index: int) -> StepRotations:
     """Find or make a group; the last few are kept."""
-    with ladder.freqs.lock:
-        return remember(ladder.kept, index, lambda: StepRotations(ladder, index), KEPT)
+    with table.freqs.lock:
+        return remember(table.kept, index, lambda: StepRotations(table, index), MAX_KEPT_GROUPS)
 
 
-def ladder_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
+def table_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
     """Find or make the table of these frequencies for such multiples; the last few are kept."""
 
     def make() -> RotationTable:
         return RotationTable(freqs, offset, step, wide, bias, rows)
 
     with freqs.lock:
-        return remember(freqs.ladders, (offset, step, wide), make, KEPT_LADDERS)
+        return remember(freqs.rotation_tables, (offset, step, wide), make, MAX_KEPT_TABLES)

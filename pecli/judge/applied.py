@@ -59,7 +59,7 @@ MAX_NAMED = 3  # indices that a place lists
 UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
 UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
-PLAIN = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # keys that are no part of a scaling
+UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -442,7 +442,7 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     take_table_keys(name, keys)
     full = Recipe.bind(name, **keys).keys()
     if "scaling" in full:
-        plain = {key: None for key in keys if key not in PLAIN}
+        plain = {key: None for key in keys if key not in UNSCALED_KEYS}
         yield f"scaling {full['scaling']} is missing", partial(applied.rotated, changed=plain)
     for base in PUBLISHED_BASES if "base" in full else ():
         yield f"base {base} where {full['base']} was expected", partial(applied.rotated, changed={"base": base})

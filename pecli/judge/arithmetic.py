@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from pecli.judge.planes import Floats, Integers, rounded, unit
 
-CLOSE = 1.01
+MAX_LIBRARY_ULP = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
-MAGNIFIED = 2.5
+MAX_MAGNIFIED_ULP = 2.5
 """The same where values were multiplied by a magnitude after they were rounded."""
-NEAR_GAP = 0.02
+MAX_SLACK_GAP = 0.02
 """Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
 MIN_CLOSE = 0.98
-"""Share of sampled values within `CLOSE` for an arithmetic to be named; 0.9 would pass frequencies one ulp off."""
+"""Share of sampled values within `MAX_LIBRARY_ULP` for an arithmetic to be named; 0.9 passes frequencies one ulp off."""
 FREQUENCY_UNITS = 2
 """Float32 units in the last place by which a library's frequencies differ from the simulated ones; with more, a base
 that is wrong in its eighth digit passes."""
@@ -32,7 +32,7 @@ FIRST_ROWS = 8
 PLAUSIBLE_GAP = 0.1
 """Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
 MIN_GLANCE = 0.3
-"""Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
+"""Share of values within `MAX_LIBRARY_ULP` in the first rows below which a name is not looked at further."""
 MAX_DOUBLE = 1e-6
 """Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
 LIBRARY_SINE = 1.0
@@ -41,7 +41,7 @@ MAX_SERIES = 0.12
 """Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
 position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
 MIN_EQUAL = 0.9
-"""Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
+"""Share of equal values, all others within `MAX_LIBRARY_ULP`, from which a way needs no rival."""
 GLANCE_ROWS = 40
 """Rows by which all ways are looked at first; the best ones are compared on more."""
 MAX_WAYS = 6
@@ -207,7 +207,7 @@ class Limits:
         """
         some, other, exact = have.ravel()[odd], made.ravel()[odd], self.way.name == "exact"
         gap, one = np.abs(some - other), unit(some, self.dtype)
-        allowed = (CLOSE if self.size == 1 else MAGNIFIED) * one
+        allowed = (MAX_LIBRARY_ULP if self.size == 1 else MAX_MAGNIFIED_ULP) * one
         in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
         if in_double:
             rows, columns = np.divmod(odd, have.shape[1])
@@ -318,7 +318,7 @@ def _typical(gap: Floats) -> float:
 
 def score(way: Way, shown: Shown) -> Score:
     """Return how well a way gives sampled values."""
-    limits = Limits(way, shown.positions, shown.dtype, shown.size, NEAR_GAP)
+    limits = Limits(way, shown.positions, shown.dtype, shown.size, MAX_SLACK_GAP)
     equal, close, count, worst = 0, 0, 0, 0.0
     with np.errstate(all="ignore"):
         for values, made in shown.pairs(way):

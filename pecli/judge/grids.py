@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import CLOSE, LOW_TYPES
+from pecli.judge.arithmetic import LOW_TYPES, MAX_LIBRARY_ULP
 from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
@@ -29,7 +29,7 @@ MIN_SHARE_LIKELY = 0.99
 """Share of the values that must be explained for a likely answer."""
 MAX_ODD = 8
 """Values that may not fit a table whose parameters are certain; they are located."""
-PLAIN = 6.0
+MAX_SURE_DIGITS = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.95
 """Share of the sampled values that a name must explain to be kept; a few rows may be corrupted."""
@@ -129,7 +129,7 @@ class Tally:
     @property
     def exact(self) -> bool:
         """Whether values are the exact ones, rounded once."""
-        return self.worst <= CLOSE and self.equal >= MIN_EQUAL * self.count
+        return self.worst <= MAX_LIBRARY_ULP and self.equal >= MIN_EQUAL * self.count
 
 
 @dataclass(frozen=True)
@@ -208,10 +208,10 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
-                    if not name.sampled.odd and name.fitted < PLAIN / 2:
+                    if not name.sampled.odd and name.fitted < MAX_SURE_DIGITS / 2:
                         break
         found.sort(key=lambda name: (-round(name.sampled.share, 2), name.fitted, -name.sampled.equal))
-        if found and found[0].sampled.share > 0.999 and found[0].fitted < PLAIN:
+        if found and found[0].sampled.share > 0.999 and found[0].fitted < MAX_SURE_DIGITS:
             break
     return found
 
@@ -258,9 +258,11 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     name, tally = min(fits, key=lambda fit: (fit[1].odd, fit[0].fitted))
     if tally.share < MIN_SHARE_LIKELY:
         return None
-    sure = (not tally.odd and name.fitted <= PLAIN) or (tally.odd <= MAX_ODD and name.fitted <= PLAIN / 2)
+    sure = (not tally.odd and name.fitted <= MAX_SURE_DIGITS) or (
+        tally.odd <= MAX_ODD and name.fitted <= MAX_SURE_DIGITS / 2
+    )
     others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.odd <= name.sampled.odd
-                   and n.fitted <= PLAIN)  # fmt: skip
+                   and n.fitted <= MAX_SURE_DIGITS)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
@@ -339,8 +341,8 @@ def _count(
         return
     a, b, slack = actual[row, column], expected[row, column], part.slack[column]
     gap, own = np.abs(a - b), unit(b, view.dtype)
-    fits = gap <= CLOSE * own + 2.0**-24 * slack
-    tally.single |= bool((fits & (gap > CLOSE * own + 2.0**-53 * slack)).any())
+    fits = gap <= MAX_LIBRARY_ULP * own + 2.0**-24 * slack
+    tally.single |= bool((fits & (gap > MAX_LIBRARY_ULP * own + 2.0**-53 * slack)).any())
     tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
     tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
     tally.odd += int((~fits).sum())

@@ -45,9 +45,9 @@ MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 MASK_VALUES = 1 << 16
 """Values that are looked at to say that a table is a mask; its verification reads all of them."""
 PAIRS = "cos and sin of p w"
-WIDE = 8
+MIN_WIDE_RATIO = 8
 """Times the rows that columns must be for the axes to be tried exchanged first."""
-LARGE = 1 << 22
+MAX_QUICK_BYTES = 1 << 22
 """Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
@@ -110,12 +110,14 @@ def _holds_vectors_only(table: Tabular) -> bool:
 
 def is_wide(table: Tabular) -> bool:
     """Whether rows are so few and so long that they are columns, most likely."""
-    return all(a.shape[-1] > WIDE * a.rows >= WIDE * MIN_SURE_COLUMNS for a in table.arrays if a.shape)
+    return all(
+        a.shape[-1] > MIN_WIDE_RATIO * a.rows >= MIN_WIDE_RATIO * MIN_SURE_COLUMNS for a in table.arrays if a.shape
+    )
 
 
 def is_large(table: Tabular) -> bool:
     """Whether a search for unlikely kinds of tables would take seconds."""
-    return sum(array.bytes for array in table.arrays) > LARGE
+    return sum(array.bytes for array in table.arrays) > MAX_QUICK_BYTES
 
 
 def few_values(table: Tabular) -> bool:

@@ -41,7 +41,7 @@ MAX_SIZE_DIGITS = 5
 """Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
 OTHER_SIZE = 3.0
 """Digits that a magnitude counts for which the parameters do not give."""
-PLAIN = 1.6
+MAX_PLAIN_COST = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MAX_TURNS = 12
 """Whole turns of the slowest pair, in both directions, within which the first position is searched."""
@@ -318,7 +318,7 @@ def names_of(measured: Measured) -> list[WaveName]:
 
 
 def _plain(name: WaveName) -> bool:
-    return name.score.close == 1.0 and name.cost < PLAIN
+    return name.score.close == 1.0 and name.cost < MAX_PLAIN_COST
 
 
 def _names(measured: Measured) -> list[WaveName]:
@@ -380,7 +380,7 @@ def fitted(
         one = _placed(measured, encoding, named, phase, angle, guess)
         if one is not None and (best is None or merit(one) < merit(best)):
             best = one
-        if best is not None and best.score.close == 1.0 and best.cost <= PLAIN + named.fitted:
+        if best is not None and best.score.close == 1.0 and best.cost <= MAX_PLAIN_COST + named.fitted:
             return best
     return best
 

@@ -46,8 +46,8 @@ _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
 _LOGIN = re.compile(r"[^/?#@:]*:(?!:|\d+(?:[/?#]|$))")  # a user and the colon before a password, not before a port
 _REST = re.compile(r"([?#]).*", re.DOTALL)
-LONGEST = 32  # characters of a protocol and ://
-SHORT = 4  # characters below which a secret is left where it stands by itself: it may be any word
+MAX_SCHEME_LENGTH = 32  # characters of a protocol and ://
+MIN_SECRET_LENGTH = 4  # characters below which a secret is left where it stands by itself: it may be any word
 
 _names: dict[str, str] = {}  # of URLs that were opened, without "scheme://", and what is said instead
 _secrets: set[str] = set()
@@ -67,7 +67,7 @@ def url_name(text: str) -> str:
         A URL, or a text that ends in one.
     """
     at = text.find("://") + 3
-    if at < 3 or not _URL.search(text, max(0, at - LONGEST)):
+    if at < 3 or not _URL.search(text, max(0, at - MAX_SCHEME_LENGTH)):
         return text
     rest = text[at:]
     name = _bare(rest)
@@ -77,7 +77,9 @@ def url_name(text: str) -> str:
         login, _, _ = rest.rpartition("@")
         _names[rest] = name
         parts = (login, login.partition(":")[2], *re.split("[?#]", rest)[1:])
-        _secrets.update(form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= SHORT)
+        _secrets.update(
+            form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= MIN_SECRET_LENGTH
+        )
     return text[:at] + name
 
 
