@@ -76,7 +76,7 @@ def _size(number: Decimal | Fraction) -> Decimal | Fraction:
 
 
 def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> int:
-    """How many bits after the point keep 100 significant ones of the slowest frequency; at least 256.
+    """Return the bits after the point that keep 100 significant ones of the slowest frequency; at least 256.
 
     The spare ones (a phase is below 1, so its error of |multiple| 2^-bits is at most the share
     2^-bits / frequency of it) serve the relative accuracy of the smallest sines.
@@ -272,7 +272,7 @@ class Exact:
         self._ratios: dict[int, Fraction] = {}
 
     def ratio(self, column: int) -> Fraction:
-        """Give the frequency per multiple: exact radians, or exact turns."""
+        """Return the frequency per multiple: exact radians, or exact turns."""
         if column not in self._ratios:
             self._ratios[column] = Fraction(self.frequencies[column]) * self.unit
         return self._ratios[column]
@@ -322,7 +322,7 @@ class Exact:
         return one if one == other else None
 
     def _rational(self, multiple: int, column: int, part: str) -> Fraction | None:
-        """Give the sine or cosine where it is 0, +-1/2 or +-1."""
+        """Return the sine or cosine where it is 0, +-1/2 or +-1; None elsewhere."""
         ratio = self.ratio(column)
         if not self.turns:
             return (Fraction(part == "cos")) if multiple * ratio == 0 else None
@@ -414,7 +414,7 @@ class CircleTable(NamedTuple):
 
 @lru_cache(maxsize=1)
 def table() -> CircleTable:
-    """Make the table of sines, doubled."""
+    """Return the table of sines in double-double."""
     sines = [s for _, s in circle_table(FIRST)]
     hi = [s / (1 << FIRST) for s in sines]
     # none but zero is below 2^-6, so all are whole multiples of 2^-80
@@ -424,7 +424,7 @@ def table() -> CircleTable:
 
 @lru_cache(maxsize=1)
 def two_pi() -> DoubleDouble:
-    """Give 2 pi, doubled."""
+    """Return 2 pi in double-double."""
     return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
 
 

@@ -36,7 +36,7 @@ FIRST_PLANE = 2.0**-49.4
 """Absolute error of a candidate at the first stage, in units of the magnitude: 11.6 u, derived above."""
 
 PLANE = 2.0**-49.2
-"""The same at the second stage, 13.6 u."""
+"""Error bound at the second stage, 13.6 u."""
 
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.
@@ -58,7 +58,7 @@ CALL = 1 << 16
 """Pairs that are multiplied at once: two arrays of a MiB."""
 
 MIN_ROWS_PER_TABLE_ROW = 8
-"""How many times as many rows as a table has lists must ask for before tables are made: twice what four cost."""
+"""Requested rows, as a multiple of the rows of a table, before tables are made: twice the cost of four tables."""
 
 
 def table_bits(freqs: FrequencySet) -> int:
@@ -89,12 +89,12 @@ class DigitTables:
         return [(multiples >> (self.bits * k)) & ((1 << self.bits) - 1) for k in range(count)]
 
     def rows(self, digit: int, swapped: bool) -> Complex:
-        """Give the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
+        """Return the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
         self._make(digit, swapped)
         return self._made[digit, swapped]
 
     def quarters(self, digit: int) -> Quarters:
-        """Give four times their phases modulo 1, in 2^-16, rounded down."""
+        """Return four times their phases modulo 1, in 2^-16, rounded down."""
         return self._quarters[digit]
 
     def _make(self, digit: int, swapped: bool) -> None:

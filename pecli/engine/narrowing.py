@@ -118,7 +118,7 @@ def product_type(dtype: str) -> type[np.complex128 | np.complex64]:
 
 
 class DoubtWindow:
-    """How near to a midpoint is too near.
+    """Distance from a midpoint within which a rounding is doubtful.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Flags:
         self._mask[size:] = False
 
     def part(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Give some of them to be set."""
+        """Return a part of the mask, to be set."""
         return self._mask[first : first + count]
 
     def places(self) -> Indices:

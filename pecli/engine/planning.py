@@ -37,7 +37,7 @@ Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thr
 """
 
 FLOAT64_DIVISOR = 8
-"""By which calls of float64 are smaller: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
+"""Divisor of the pairs per call in float64: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
 
 MIN_TABLE_PAIRS = 1 << 21
 """Number of pairs below which a table is computed in small calls, which need less fresh memory."""

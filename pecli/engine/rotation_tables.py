@@ -89,7 +89,7 @@ class Rows(NamedTuple):
 
 
 def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
-    """Make complex numbers of real and imaginary parts."""
+    """Return complex numbers from real and imaginary parts."""
     whole = np.empty(real.shape, dtype=np.complex128)
     whole.real, whole.imag = real, imag
     return whole
@@ -159,10 +159,10 @@ MIN_LONG_ROWS = 1 << 14
 """Rows of a run that is long: fewer anchors then outweigh more offsets."""
 
 STRIDES = 16
-"""How many D rows there are."""
+"""Number of D rows."""
 
 GROUP = 8
-"""How many C rows are made at a time."""
+"""Number of C rows made at a time."""
 
 KEPT_ROWS = 1 << 17
 """Pairs of C rows that are kept, in at least two groups: 4 MiB."""
@@ -202,7 +202,7 @@ class RotationTable:
     wide : bool
         Whether for float64: the factors are then doubled ones and the anchors carry both halves.
     bias : float
-        Factor of the anchors beside the magnitude.
+        Factor of the anchors besides the magnitude.
     rows : int
         How many rows the first run has.
     """
@@ -238,13 +238,13 @@ class RotationTable:
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
     def offsets(self, conjugate: bool) -> Complex:
-        """Make W or its conjugates, rounded."""
+        """Return W or its conjugates, rounded."""
         with self.freqs.lock:
             (found,) = remember(self._made, ("offsets", conjugate), lambda: self._offsets(conjugate, rounded))
             return found
 
     def offset_split(self, conjugate: bool) -> Split:
-        """Make W or its conjugates, split."""
+        """Return W or its conjugates, split."""
         with self.freqs.lock:
             return Split(*remember(self._made, ("split", conjugate), lambda: self._offsets(conjugate, halves(0))))
 
@@ -258,14 +258,14 @@ class RotationTable:
             return remember(self._made, "quarters", lambda: _sums(self._high.quarters, self._low.quarters))
 
     def anchors(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Complex:
-        """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
+        """Return A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
         Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
         """
         return _gather(self._anchor_products(first, last), rounded, mirrored, last - first, owner)[0]
 
     def anchor_split(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Split:
-        """Make the same, split."""
+        """Return A as `anchors` does, split."""
         parts = halves(self.exponent)
         return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first, owner))
 
@@ -358,19 +358,19 @@ class StepRotations:
         self._made: dict[object, object] = {}
 
     def mirrored(self, conjugate: bool, swapped: bool) -> Complex:
-        """Give the anchors, rounded: as they are, as conjugates, either times i."""
+        """Return the anchors, rounded: as they are, as conjugates, either times i."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
             return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key, self))
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
-        """Give the same, split."""
+        """Return the anchors, split."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
             return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key, self))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
-        """Give four times the phases of anchors, moved up by ``margin``, and of offsets.
+        """Return four times the phases of anchors, moved up by ``margin``, and of offsets.
 
         Their sums are for finding small sines and cosines.  Slow columns need no such test while
         their values are normal numbers, and still ones are stored separately: both are set far

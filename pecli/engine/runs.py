@@ -15,7 +15,7 @@ Long runs of float64: products of a rotation table's rows carried as main + rest
 
 The sum main + rest is formed twice, with the rest moved by the error bound either way; where the
 two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand) it is
-settled exactly.
+decided exactly.
 
 Cosines and sines of a run that are rounded to no type, for whoever goes on to compute with them.
 """
@@ -64,7 +64,7 @@ class AnchorBlock(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.anchors * (self.high - self.low)
 
     @property
@@ -93,7 +93,7 @@ def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterat
 class Outer:
     """Combines each of some anchors' rows with the same offsets' rows, into one flat array.
 
-    Narrow rows are taken several at a time: the anchor is repeated beside itself.
+    Narrow rows are taken several at a time: the anchor is repeated in the same row.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ FIRST_PLANE = 2.0**-50.7
 """Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above."""
 
 PLANE = 2.0**-50
-"""The same at the second stage, 6.8 u."""
+"""Error bound at the second stage, 6.8 u."""
 
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.

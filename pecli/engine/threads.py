@@ -28,7 +28,7 @@ MAX_SPARE_BYTES = 16 << 20
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Make a flat array of zeros; mapped if it is large."""
+    """Return a flat array of zeros; mapped if it is large."""
     kind = np.dtype(dtype)
     if size * kind.itemsize < MIN_MAPPED_BYTES:
         return np.zeros(size, kind)
@@ -46,7 +46,7 @@ class Pool:
         self._spare: list[NDArray[np.uint8]] = []
 
     def lend(self, owner: object, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-        """Give an array; its contents are anything."""
+        """Return an array with undefined contents."""
         kind = np.dtype(dtype)
         size = shape[0] * shape[1] * kind.itemsize
         if size < MIN_MAPPED_BYTES:
@@ -92,7 +92,7 @@ class Scratch:
             self._pairs = pairs
 
     def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Give a flat array of this size; its contents are anything."""
+        """Return a flat array of this size with undefined contents."""
         have = self._arrays.get(name)
         if have is None or have.size < size:
             have = self._arrays[name] = mapped(size, dtype)

@@ -57,8 +57,8 @@ COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "b
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
 UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
-"""Kinds of findings about measured cosines that say nothing of a kernel."""
-UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
+"""Kinds of findings about measured cosines that do not describe a kernel."""
+UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
@@ -189,7 +189,7 @@ class AppliedRotation:
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
-        """Which values are not as expected."""
+        """Mask of the values that are not as expected."""
         allowed = self.allowed(np.arange(len(self.at)), self.flat[2])
         return ~(np.abs(self.flat[1] - self.flat[2]) <= allowed).reshape(self.x.shape)
 
@@ -273,7 +273,7 @@ def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
 
 
 def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
-    """Say that the outputs are right."""
+    """Return the finding that the outputs are right within rounding."""
     off = np.abs(applied.y - applied.right)
     most, units = float(off.max()), int(np.ceil((off / unit(applied.right, applied.dtype)).max() - 0.5))
     what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
@@ -485,7 +485,7 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
 
 
 def _paired(taken: Pairs, own: Pairs) -> str:
-    """Say which pairs were rotated and which were expected."""
+    """Return the pairing that was rotated and the expected one, as text."""
     one, other = (" (written as ".join(dict.fromkeys(map(WORDS.__getitem__, two))) for two in (taken, own))
     one, other = (text + ")" * ("(" in text) for text in (one, other))
     return f"{one} pairs were rotated where {other} ones were expected"

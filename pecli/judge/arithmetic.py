@@ -20,11 +20,11 @@ from pecli.judge.planes import Floats, Integers, rounded, unit
 MAX_LIBRARY_ULP = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
 MAX_MAGNIFIED_ULP = 2.5
-"""The same where values were multiplied by a magnitude after they were rounded."""
+"""Units in the last place allowed where rounded values were multiplied by a magnitude."""
 MAX_SLACK_GAP = 0.02
 """Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
 MIN_CLOSE = 0.98
-"""Share of sampled values within `MAX_LIBRARY_ULP` for an arithmetic to be named; 0.9 passes frequencies one ulp off."""
+"""Share of sampled values within `MAX_LIBRARY_ULP` for an arithmetic to be named; 0.9 passes frequencies 1 ulp off."""
 FREQUENCY_UNITS = 2
 """Float32 units in the last place by which a library's frequencies differ from the simulated ones; with more, a base
 that is wrong in its eighth digit passes."""
@@ -73,7 +73,7 @@ def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute cosines and sines.
+    """Arithmetic by which cosines and sines are computed.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Way:
     frequencies : (m,) float64
         As rounded.
     positions, angles : str
-        Types of positions and angles; "float64" stands for exact.
+        Types of positions and angles; "float64" for exact ones.
     method : str
         How float32 frequencies came about.
     running : bool
@@ -143,7 +143,7 @@ class Way:
         return dict(zip(("cos", "sin"), self.compute(positions, size, dtype, near), strict=True))
 
     def words(self) -> str:
-        """Say which steps were rounded."""
+        """Return the rounded steps of the computation, as text."""
         if self.name == "exact":
             return "exact values, rounded once"
         if self.name == "float64":
@@ -163,7 +163,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a way gives sampled values: shares equal and within one unit, and the largest departure in units."""
+    """Agreement of an arithmetic with sampled values: shares equal and within one ulp, and the largest departure."""
 
     way: Way
     equal: float

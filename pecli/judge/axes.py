@@ -50,7 +50,7 @@ JOINED = (
 )
 """Arrangements of cosines and sines in one array that no layout of a recipe describes."""
 ABSOLUTE = ("blocks", "alternate", "halves")
-"""How the layouts of absolute tables begin, where sines and cosines are columns of one array, the sines first."""
+"""Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -165,7 +165,7 @@ def readings_of(view: AxisView) -> Iterator[Reading]:
 
 
 def _backward(reading: Reading) -> bool:
-    """Whether most pairs turn backward from row to row: sines stand first."""
+    """Whether most pairs rotate backward from row to row, as where sines come first."""
     assert reading.sin is not None
     z = reading.cos + 1j * reading.sin
     turns = np.angle(z[1:] * np.conj(z[:-1]))
@@ -394,7 +394,7 @@ def _even_run(z: Complex, dtype: str) -> slice:
 def _lattice(places: Floats) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Return the grid that rows follow: the order of the axes, its sides, none if there is none, and its merge.
 
-    A side before those of the axes stands for frames that repeat the grid.
+    A side before the sides of the axes counts frames that repeat the grid.
     """
     count, sizes = len(places), (places.max(axis=0).astype(np.int64) + 1).tolist()
     frames, left = divmod(count, math.prod(sizes))

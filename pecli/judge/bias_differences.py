@@ -280,7 +280,7 @@ class Cube:
         return bool(self.same(a, b).mean() >= share) if a.size else False
 
     def same(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
-        """Which values are equal within roundings."""
+        """Return which values are equal within roundings."""
         ulp = HARMLESS_ULP if self.effective_dtype in ("float64", "float32") else MAX_ULP
         close = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.effective_dtype)
         return np.asarray(close | (a == b) | (np.isnan(a) & np.isnan(b)))

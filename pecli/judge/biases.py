@@ -130,7 +130,7 @@ READINGS = {
     (0, 2, 1): "query and key axes are exchanged",
 }
 PAST_HIDDEN = "the mask hides the keys before the query: a mask on the past, or query and key axes are exchanged"
-"""The same of a masked bias by distance, which does not show which of both was done."""
+"""Note on a masked bias by distance, which does not show which of both was done."""
 
 
 def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:

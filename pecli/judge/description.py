@@ -20,7 +20,7 @@ __all__ = ["Candidate", "Fit", "Identification"]
 
 @dataclass(frozen=True)
 class Fit:
-    """How the table of a candidate agrees with a file, over all values of the arrays that both have.
+    """Agreement of a candidate's table with a file, over all values of the arrays that both have.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Differences of a table of waves from the expected recipe, in the words of whoever made the mistake.
 
 The file is described first: by the expected recipe itself, by the mistakes that its encoding declares, and by the
-names that rules give its measured frequencies.  What is said of the best description is what differs from the
-expected one; it is said only if that description gives the file's values.
+names that rules give its measured frequencies.  The findings are the differences of the best description from
+the expected one; they are reported only if that description gives the file's values.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
 
 
 def _series_words(steps: Floats, w: Floats) -> str:
-    """Say measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
+    """Describe measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
     own = f"{w.max():.4g} to {w.min():.4g}"
@@ -372,7 +372,7 @@ def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[d
 
 
 def parameter_lines(want: Expected, name: WaveName) -> list[str]:
-    """Say which parameters differ from the expected ones, one line for each cause."""
+    """Return the parameters that differ from the expected ones as text, one line for each cause."""
     if name.encoding != want.encoding:
         return [f"{recipe_of(name)} where {want.recipe.short} was expected"]
     return _key_lines(want, name.named.keys)
@@ -470,7 +470,7 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
 
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
-    """Say which steps were rounded to a narrow type, and the first position that shows it."""
+    """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
     way = name.score.way
     steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
     coarse = " and ".join(step for step, kind in steps.items() if kind == way.name)
@@ -488,7 +488,7 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
 
 
 def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say which rows are missing, or are more than expected."""
+    """Yield the finding on missing or additional rows."""
     count = name.measured.planes[0].rows
     if count == want.rows:
         return
@@ -503,7 +503,7 @@ def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 
 def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that positions start or proceed otherwise."""
+    """Yield the findings on another first position or another step."""
     count = name.measured.planes[0].rows
     if name.step == -want.step and name.start == want.start + want.step * (count - 1):
         yield Finding("rows", "the rows are reversed: the last one stands first")
@@ -524,7 +524,7 @@ def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 
 def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that sines and cosines are exchanged, or have the other sign."""
+    """Yield the finding on exchanged or negated sines and cosines."""
     measured = name.measured
     if measured.reading.is_alone:
         part, held, gone = ("sin", "sine", "cosine") if name.phase.startswith("sin") else ("cos", "cosine", "sine")
@@ -567,7 +567,7 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 
 def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that columns are laid out otherwise than the expected table's, where both are of one shape."""
+    """Yield the finding on another layout of the columns, where both tables have one shape."""
     reading, own = name.measured.reading, want.named.table.get("layout", "")
     sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}

@@ -40,7 +40,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 MAX_HARMLESS = 0.05
-"""Difference that rounding can make: phases in bfloat16 are said as such, and float32 phases are off by 0.01."""
+"""Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding."""
 
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
@@ -72,7 +72,7 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
         return findings
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
-        return findings  # the same recipe, but for the values that are said
+        return findings  # the same recipe, except for the values in the findings
     sure = "" if own.confidence == "sure" else "likely "
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
 

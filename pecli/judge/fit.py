@@ -40,7 +40,7 @@ MIN_SHARE_LIKELY = 0.99
 class Lines:
     """Values of one array as float64 lines along the last axis; axes of length 1 are left out.
 
-    Minus infinity stands for a masked value, whatever number the file has for it.
+    A masked value is minus infinity, whatever number the file has for it.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Lines:
     order : tuple of int, optional
         Axes in another order, counted without those of length 1; the array is held in memory then.
     shape : tuple of int
-        Without axes of length 1, in that order; or as given, where lines stand one after the other.
+        Without axes of length 1, in that order; or as given, where lines follow one another in one row.
     note : str
         How the array is read otherwise than as it is; "" as it is.
     """
@@ -69,7 +69,7 @@ class Lines:
         if order is not None:
             values = table.read(name).reshape(kept).transpose(order).reshape(-1, self.width)
             self._plane = replace(self._plane, values=np.ascontiguousarray(values))
-        self.low: float | None = None  # the largest number that stands for minus infinity
+        self.low: float | None = None  # the largest stand-in for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
             self.low, self.low_text = _mask_number(self.sample)
         if self.low is not None:

@@ -1,8 +1,8 @@
 """Differences of a table over several axes from an expected one, in the words of whoever made the mistake.
 
 Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
-that no recipe makes, the expected pairs with what was done to them: the order of rows, the axis that pairs follow,
-signs, and where coordinates start.  The shorter one is said.
+that no recipe makes, the expected pairs after a change: the order of rows, the axis that pairs follow, signs, and the
+first coordinate.  The shorter one is reported.
 """
 
 from __future__ import annotations
@@ -108,13 +108,13 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
-    if name.encoding != own:  # what is left of an array that lost columns is no other encoding
+    if name.encoding != own:  # an array that lost columns is no other encoding
         text = f"{name.recipe} where {own} was expected"
         return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
     have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
     differ = [key for key in have if key in want and have[key] != want[key]]
-    for key in differ:  # what makes no difference is not said
+    for key in differ:  # a parameter without effect on the values is not reported
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and compare_all(other).odd <= odd:
             have[key] = want[key]

@@ -39,7 +39,7 @@ ROUNDINGS = 8
 """Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
 difference and a product), its frequency's and its own."""
 EXPONENT_ROUNDINGS = 2
-"""The same of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
+"""Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
 MIN_EQUAL = 0.9
 """Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way."""
 BLOCK_VALUES = 1 << 20

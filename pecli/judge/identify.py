@@ -104,7 +104,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
 
 
 def _holds_vectors_only(table: Tabular) -> bool:
-    """Whether no array has two axes longer than 1: frequencies stand beside tables, too, and are then no answer."""
+    """Whether no array has two axes longer than 1: frequencies that accompany a table are no answer."""
     return all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
 
 

@@ -42,7 +42,7 @@ DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles 
 MAX_NOISE = 0.01  # of the largest expected value: float32 phases at position 131072 are off by 0.008
 MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table is called a detail
 MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a finding explains too little of them
-MAX_SINGLE = 8  # values that are said one by one
+MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
 MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
@@ -198,7 +198,7 @@ class ArrayPair:
 
     @property
     def most(self) -> float:
-        """How many values a change may leave to be counted."""
+        """Largest number of values that a change may leave unexplained."""
         most = MAX_REST_SHARE * count_of(self.actual) * self.width
         differing = self.overview.beyond if self.same_shape else math.inf
         return float(min(most, MAX_REST_OF_DIFFERING * differing))
@@ -313,7 +313,7 @@ class Differences:
 
     @property
     def unequal(self) -> int:
-        """How many values differ."""
+        """Number of values that differ."""
         return int(self.counts.sum())
 
     @property
@@ -502,7 +502,7 @@ def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Fi
 
 
 def place(pair: ArrayPair) -> Finding:
-    """Say where an array differs and by how much, where nothing explains it."""
+    """Return the place and the size of a difference that nothing explains."""
     name = f"{pair.name} " if pair.name else ""
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
@@ -513,14 +513,14 @@ def place(pair: ArrayPair) -> Finding:
 
 
 def _region(pair: ArrayPair, seen: Differences) -> str:
-    """Say in which rows and columns values differ."""
+    """Return the rows and columns in which values differ, as text."""
     axes = enumerate(zip(seen.index(pair), pair.sides, strict=True))
     parts = [_indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
 
 
 def _indices(word: str, at: Integers, side: int) -> str:
-    """Say which indices of an axis these are."""
+    """Return indices of an axis as text."""
     first, last = int(at[0]), int(at[-1])
     many = plural(word)
     if first == last:

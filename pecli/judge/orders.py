@@ -1,4 +1,4 @@
-"""Order of rows, heads or columns: which expected one stands at each place, and the words for it.
+"""Order of rows, heads or columns: the expected one at each place, and the words for it.
 
 The map is found by content. A run of the expected order is extended as far as it reaches, so a table costs one search
 for each run, and a cut, a repetition, an exchange and a reversal are all found in the same way.
@@ -20,7 +20,7 @@ UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
 MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each for 131,072 rows
-MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
+MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
@@ -243,7 +243,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         elif gap and not put:
             left_out = left_out or not end
             parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")
-        if left_out and put_twice:  # what is missing may stand elsewhere
+        if left_out and put_twice:  # the missing rows may be at another place
             return None
         if gap != put and run.first and not end:
             parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
@@ -262,7 +262,7 @@ def _filled(run: OrderRun, unit: str) -> str:
 
 
 def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
-    """Say which places hold which expected rows, run by run."""
+    """Describe the expected row at each place, run by run."""
     off = [run for run in runs_of(found) if run.target != run.first or (run.step != 1 and run.places > 1)]
     if len(off) > MAX_PARTS or any(run.target == UNKNOWN for run in off):
         return None

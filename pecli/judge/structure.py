@@ -1,6 +1,6 @@
-"""Structure of a table of waves: which columns hold the cosine and the sine of each pair, decided from the values.
+"""Structure of a table of waves: the columns of the cosine and the sine of each pair, decided from the values.
 
-Two columns are a pair if the sum of their squares is the same in every row; a column stands twice if another one
+Two columns are a pair if the sum of their squares is the same in every row; a column is doubled if another one
 equals it.  Names of arrays only break ties.
 """
 
@@ -43,19 +43,17 @@ class PlaneColumns:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the planes of a table.
+    """Assignment of the columns of planes to cosines and sines.
 
     Attributes
     ----------
     layout : str
         split, half, interleaved, concat, sin-cos, pairs, alternate (sine and cosine in neighbouring columns),
-        complex, angles, angles-half, angles-interleaved; of one component alone its name is in `alone`.
+        complex, angles, angles-half, angles-interleaved.
     cos, sin : (rows, m) float64 or None
         Of the sampled rows; of angles `cos` holds the angles.
     cos_at, sin_at : tuple of PlaneColumns
-        Every place where the component stands, the first being the one read.
-    alone : {"", "one"}
-        Whether one component alone is there; which one is measured later.
+        Every place of the component, the first being the one read.
     tail : PlaneColumns or None
         The last column of an odd width.
     departure : float
@@ -73,7 +71,7 @@ class Reading:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of columns it has."""
+        """Number of pairs of columns."""
         return int(self.cos.shape[1])
 
     @property

@@ -36,7 +36,7 @@ PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated"
 QUARTERS = ("sine negated", "cosine negated")
 """Phases of a quarter turn, which exchange cosines and sines."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
-"""The same of one component alone, A cos(p w + phase)."""
+"""Phases of a single component, A cos(p w + phase)."""
 MAX_SIZE_DIGITS = 5
 """Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
 OTHER_SIZE = 3.0
@@ -48,7 +48,7 @@ MAX_TURNS = 12
 MIN_REGULAR = 0.5
 """Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
 MAX_PLACE = 0.02
-"""Steps by which a row may be off its place and count as standing there; bfloat16 values allow 0.01."""
+"""Steps by which a row may be off its place and still count as regular; bfloat16 values allow 0.01."""
 CLEAR_COSINE = 20.0
 """Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps."""
 MIN_LONE_ROWS = 6
@@ -99,10 +99,8 @@ class WaveName:
         A key of `PHASES`.
     score : Score
         Of the arithmetic that gives most sampled values.
-    reversed : bool
-        Whether positions fall from row to row.
     regular : float
-        Share of the sampled rows that stand where start and step put them.
+        Share of the sampled rows at the places that start and step give.
     """
 
     encoding: str
@@ -446,7 +444,7 @@ def _first_angle(signal: Signal, w: Floats) -> float | None:
 def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None) -> float | None:
     """Return the position of the reference row, from slow pairs to fast; None where the phases do not agree.
 
-    The slowest pair tells it but for its whole turns, of which the first ones are tried, and the one `near` a guess.
+    The slowest pair determines it up to whole turns, of which the first ones are tried, and the one `near` a guess.
     """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
     phases = np.angle(signal.unit[at] * np.exp(-1j * angle))
@@ -480,7 +478,7 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(size / named.magnitude - 1) <= loose:
         return named.magnitude
-    for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which may stand over other frequencies
+    for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which other frequencies may have too
         own = 0.1 * np.log(float(factor)) + 1
         if abs(size / own - 1) <= loose:
             return float(own)

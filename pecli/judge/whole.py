@@ -239,7 +239,7 @@ def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
 
 
 def places(found: Tally, planes: Sequence[Plane]) -> str:
-    """Say where unexplained values are: rows, columns, or a count over both."""
+    """Return the places of unexplained values: rows, columns, or a count over both."""
     rows = np.flatnonzero(found.rows)
     columns = [(plane.name, np.flatnonzero(c)) for plane, c in zip(planes, found.columns, strict=True) if c.any()]
     if found.unexplained == len(found.singles):

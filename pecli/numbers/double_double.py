@@ -46,7 +46,7 @@ SPLITTER = 134217729.0  # 2^27 + 1
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Give the rounded sum and its error, exactly (Knuth); any order of size."""
+    """Return the rounded sum and its error, exactly (Knuth); any order of size."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
@@ -66,7 +66,7 @@ def split(a: Floats) -> tuple[Floats, Floats]:
 
 
 def two_prod(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Give the rounded product and its error, exactly, where nothing underflows (Dekker)."""
+    """Return the rounded product and its error, exactly, where nothing underflows (Dekker)."""
     product = a * b
     a1, a2 = split(a)
     b1, b2 = split(b)
@@ -395,7 +395,7 @@ PRODUCT_ERROR = 2.0**-50
 """Relative error of a product of two rounded factors: three roundings of 2^-53, and room."""
 
 PRODUCT_ULP = 16
-"""The same in units of the last place of a float64, which is at least 2^-53 of the value."""
+"""Bound of this error in units of the last place of a float64, which is at least 2^-53 of the value."""
 
 MAX_MAGNITUDE = 2.0**960
 _LOW_BITS, _MIDPOINT, _TINY = np.uint64(35), 1 << 28, 2.0**-125

@@ -1,4 +1,4 @@
-"""How numbers are printed: in full where that is short, otherwise rounded; a column has one precision."""
+"""Printing of numbers: in full where that is short, otherwise rounded; a column has one precision."""
 
 from __future__ import annotations
 

@@ -47,9 +47,9 @@ _WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
 _LOGIN = re.compile(r"[^/?#@:]*:(?!:|\d+(?:[/?#]|$))")  # a user and the colon before a password, not before a port
 _REST = re.compile(r"([?#]).*", re.DOTALL)
 MAX_SCHEME_LENGTH = 32  # characters of a protocol and ://
-MIN_SECRET_LENGTH = 4  # characters below which a secret is left where it stands by itself: it may be any word
+MIN_SECRET_LENGTH = 4  # characters; a shorter secret is not hidden outside its URL: it may be any word
 
-_names: dict[str, str] = {}  # of URLs that were opened, without "scheme://", and what is said instead
+_names: dict[str, str] = {}  # opened URLs without "scheme://", and their names in messages
 _secrets: set[str] = set()
 
 
@@ -90,7 +90,7 @@ def shown(text: str, secrets: bool = False) -> str:
     ----------
     text : str
     secrets : bool
-        Whether the secrets of opened URLs are hidden where they stand by themselves too, as in what a library says; not
+        Whether the secrets of opened URLs are hidden outside the URLs too, as in messages of a library; not
         in results, in which a password may be a number.
 
     Examples
@@ -127,7 +127,7 @@ LARGEST_ARRAY = 1 << 30
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of real numbers in a file; its values are read when they are asked for.
+    """Array of real numbers in a file; its values are read on request.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def load_file(path: str) -> None:
     before = set(REGISTRY)
     _plugins[name] = str(file.resolve())
     module = sys.modules[name] = module_from_spec(spec)
-    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is left beside a file that was named
+    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ is left next to the user's file
     try:
         spec.loader.exec_module(module)
     except Exception as error:

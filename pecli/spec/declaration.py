@@ -5,9 +5,9 @@ annotated with :class:`Param`.  The sub-command and its options, recipes, the
 metadata in files, ``pecli list``, the man pages, the README's catalogue, the
 facts that ``pecli compare`` prints and the contract tests all derive from it.
 
-A declaration names its hooks, which are what the toolkit knows of an encoding beyond its values.  Each is a function,
+A declaration names its hooks, which describe an encoding beyond its values.  Each is a function,
 or the text "module:function" of one whose module is imported when the hook is first asked for; one that begins with a
-dot lies in the declaration's package, and without a module the function stands in the declaration's own module.
+dot lies in the declaration's package, and without a module the function is in the declaration's own module.
 Asking for a hook that nobody declared is an error; `Encoding.declares` says whether there is one.
 """
 
@@ -48,7 +48,7 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a formula comes from."""
+    """Origin of a formula: paper or code."""
 
     authors: str
     where: str
@@ -167,7 +167,7 @@ def load(hook: Hook, home: str) -> Callable[..., Any]:
     hook : callable or str
         The function itself, or "module:function".
     home : str
-        The module of the declaration, beside which a relative one lies.
+        The module of the declaration, from which a relative name starts.
 
     Raises
     ------
@@ -197,7 +197,7 @@ LAST = 1 << 16  # the place of an encoding that names none
 class Preset:
     """A word that sets several parameters at once, such as a framework's convention.
 
-    It is expanded where it is given, what stands beside it wins, and it is no
+    It is expanded where it is given, explicit parameters win, and it is no
     part of the identity.
     """
 
@@ -213,7 +213,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding: its function, and everything that was declared with it."""
+    """An encoding: its function, and everything that was declared with it."""
 
     name: str
     family: Family
@@ -265,15 +265,15 @@ class Encoding:
     def bind(self, given: Mapping[str, object], defaults: Mapping[str, object] | None = None) -> dict[str, Value]:
         """Return all parameters, checked and with defaults filled in, by the names of the function.
 
-        What `given` leaves out comes from `defaults` (a model's config) before
-        the defaults; what of that has no effect beside `given` is dropped.
+        Parameters missing in `given` come from `defaults` (a model's config), then
+        from the function; those of `defaults` without effect are dropped.
 
         Raises
         ------
         UnknownName
             For a key that is no parameter.
         BadParameter
-            For a value outside its range, or one that has no effect beside the others.
+            For a value outside its range, or one without effect, given the others.
         BadRecipe
             For a required parameter left out.
         """

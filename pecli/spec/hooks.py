@@ -34,7 +34,7 @@ Map = Callable[["Integers"], "Integers"]
 
 @dataclass(frozen=True)
 class Term:
-    """One inner product of a score.
+    """Inner product in a score.
 
     Attributes
     ----------
@@ -88,11 +88,11 @@ class Effect:
     divisor : int
         Scores are divided by sqrt(divisor d).
     scale : float, optional
-        What multiplies the products instead: 1 for T5, which does not divide.
+        Factor of the products instead: 1 for T5, which does not divide.
     unscored : str
         Why queries and keys alone do not give its scores; nothing where they do.
     values : str, optional
-        The array of vectors that values take beside their own, by the same index.
+        The array of vectors that are added to the values, by the same index.
     content : {"replaces", "adds"}, optional
         Of a table that needs content: whether its rows, made of the input, take the input's place or are added to it.
     note : str
@@ -127,15 +127,15 @@ class Reach:
     Parameters
     ----------
     new : str
-        Values of new positions, which are compared with those of training.
+        Kind of the values at new positions, which are compared with training.
     longer : str
-        Parts of a longer table.
+        Content of a longer table, as text.
     remedy : str
-        Parameter or encoding that reaches further where values end.
+        Advice on reaching further where values end.
     multiplies : bool
         Whether a bias is a factor of the weight itself; else a key weighs its exponential.
     measured : str
-        Recipe whose values stand for this one's, where they are those of another.
+        Recipe whose values are measured in place of its own.
     """
 
     new: New
@@ -146,8 +146,8 @@ class Reach:
 
 
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
-"""Of the training length, the length to reach and a factor (default: their ratio), the recipe's parameters and the
-factor that they amount to, None for no scaling.  It raises BadParameter where that does not make one."""
+"""Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
+and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ Least = Callable[[Slowed], float | None]
 
 @dataclass(frozen=True)
 class Rescaling:
-    """One way to scale an encoding with its parameters.
+    """Scaling of an encoding, with its parameters.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Rescaling:
     least : callable, optional
         Gives the least factor that suffices; None where it is not known.
     by_base : bool
-        Whether it stands for a larger base.
+        Whether it is equivalent to a larger base.
     """
 
     made: Made
@@ -197,7 +197,7 @@ class Rescaling:
 
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
-"""Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
+"""Function from an array's name, some rows (n, *row shape) float64 and the first row's number to the changed rows."""
 
 
 @dataclass(frozen=True)
@@ -407,7 +407,7 @@ Item = str | Equation | SmallTable
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what is done, and the lines, tables and matrices that do it."""
+    """Step of a worked example: a title, and the lines, tables and matrices that carry it out."""
 
     title: str
     items: Sequence[Item]

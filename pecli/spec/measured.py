@@ -1,6 +1,6 @@
 """Measurements of a table of waves, which the rules of the encodings turn into parameters.
 
-Rules (``identify.py`` beside an encoding) turn frequencies into parameters: published values first, then the shortest
+Rules (``identify.py`` of an encoding) turn frequencies into parameters: published values first, then the shortest
 decimal in the interval that the measurement allows.
 """
 
@@ -52,7 +52,7 @@ class Pairs:
     single : bool
         Whether sines and cosines are the columns of one array, as in sinusoids.
     sine_first : bool
-        Whether the sine of a pair stands first.
+        Whether the sine of a pair comes first.
     layout : str
         As `pecli.judge.structure` calls it.
     width : int
@@ -80,7 +80,7 @@ class Pairs:
 
     @property
     def count(self) -> int:
-        """How many pairs."""
+        """Number of pairs."""
         return len(self.steps)
 
     def at(self, level: float) -> Pairs:
@@ -167,7 +167,7 @@ class Named:
     Attributes
     ----------
     keys : mapping of str to str
-        Parameters of the encoding, beside its width.
+        Parameters of the encoding, besides its width.
     frequencies : (m,) float64
         Radians a position, exact to double precision.
     step : Fraction
@@ -207,7 +207,7 @@ def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> 
 
 @dataclass(frozen=True)
 class GridAxis:
-    """One axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
+    """Axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
 
     Attributes
     ----------
@@ -238,8 +238,8 @@ class Axes:
     absolute : bool
         Whether sines and cosines are columns of one array, the sine of a pair first.
     layout : str
-        As `pecli.judge.structure` calls it; of an absolute table how pairs stand in columns: "blocks+.." with the
-        widths of the blocks, "halves" or "alternate".
+        As `pecli.judge.structure` calls it; of an absolute table the arrangement of pairs in columns: "blocks+.."
+        with the widths of the blocks, "halves" or "alternate".
     axes : tuple of GridAxis
         The commonest last side of a grid is the last.
     sides : tuple of int

@@ -51,7 +51,7 @@ class Param:
     even : bool
         Whether it must be even.
     metavar : str, optional
-        What stands for the value in the help.
+        Placeholder of the value in the help.
     of_table : {"length", "last"}, optional
         The parameter depends on the whole table: left out, it becomes the
         number of rows, or the last position plus one.
@@ -65,7 +65,7 @@ class Param:
         Whether the text names a file to read; a list of numbers may then be
         one of any format or of text, and becomes its numbers.
     number : bool
-        Whether a number may stand instead of one of a choice's words.
+        Whether a number is accepted in place of a choice's word.
     matrix : bool
         Whether such a file may hold rows; the list is theirs, one after the other.
     off : str, optional
@@ -116,7 +116,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an encoding, as derived from its function's signature."""
+    """Parameter of an encoding, as derived from its function's signature."""
 
     name: str
     kind: Kind

@@ -35,7 +35,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Domain:
-    """Which positions have a value.
+    """Set of positions that have a value.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
+    """Coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Ramp:
-    """One column that holds a coordinate times a factor, as NeRF's input itself."""
+    """Column that holds a coordinate times a factor, as NeRF's input itself."""
 
     column: int
     axis: int = 0
@@ -364,7 +364,7 @@ class ImageWindow:
 
     @property
     def tokens(self) -> int:
-        """How many."""
+        """Number of tokens."""
         return self.height * self.width + self.cls
 
     @property
@@ -401,7 +401,7 @@ class Bias(Plan):
     window : ImageWindow, optional
         What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
     fixed : tuple of Fixed
-        What ``--form parameters`` gives; those that are no trained values stand in the dense table too.
+        What ``--form parameters`` gives; values that are not trained are in the dense table too.
     """
 
     heads: int
@@ -416,7 +416,7 @@ class Bias(Plan):
 
 
 class Frame(NamedTuple):
-    """How many queries and keys a table has, and the step of its positions as a multiple of their unit."""
+    """Numbers of queries and keys of a table, and the step of its positions as a multiple of their unit."""
 
     queries: int
     keys: int

@@ -46,7 +46,7 @@ class Recipe:
         UnknownName
             For an encoding or a parameter that does not exist.
         BadParameter
-            For a value that breaks a rule, alone or beside the others.
+            For a value that breaks a rule, alone or with the others.
         """
         return cls.with_defaults(name, given, {})
 
@@ -90,7 +90,7 @@ class Recipe:
 
     @property
     def domain(self) -> Domain:
-        """Which positions have a value; every one where that depends on a length still open."""
+        """Positions that have a value; all of them while a length is still open."""
         return Domain() if self.open_parameters else self.plan.domain
 
     def resolve(self, *, length: int, last: int, whole: bool, part: str = "start= or shard=") -> Recipe:

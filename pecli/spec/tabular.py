@@ -45,7 +45,7 @@ BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, smal
 
 @dataclass(frozen=True)
 class Array:
-    """One named array of a table.
+    """Named array of a table.
 
     The first ``lead`` axes count as rows: a row of ``pe`` (n, dim) is a
     position, a row of a dense ``bias`` (heads, q, k) with lead 2 is a head and
@@ -60,7 +60,7 @@ class Array:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return math.prod(self.shape[: self.lead])
 
     @property
@@ -321,7 +321,7 @@ class InMemory(Tabular):
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        float16, float32 or float64; uint16 stands for the bits of bfloat16.
+        float16, float32 or float64; uint16 holds the bits of bfloat16.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:

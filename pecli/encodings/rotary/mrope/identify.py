@@ -28,9 +28,9 @@ def identify(axes: Axes) -> Iterator[Named]:
 
 
 def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str]]]:
-    """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that the rows follow.
+    """Yield the role of each axis (0 frame, 1 row, 2 column), with the sequence that the rows follow.
 
-    Frames tell only how many positions lie between them; columns need not be told, and in narrow types they change by
+    Frames show only the number of positions between them; columns need not be known, and in narrow types they change by
     less than a rounding.
     """
     found: dict[int, Integers] = {}

@@ -59,7 +59,7 @@ def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int])
             yield {"coordinates": word}, {a: 4 * math.pi / n for a, n in zip(by_side.values(), size, strict=False)}, 0.5
     if len(by_side) < 2:
         return
-    whole = {}  # stretched or squeezed to those of another grid
+    whole = {}  # interpolated to the coordinates of another grid
     for s, a in sorted(by_side.items()):
         pairs, length = axes.axes[a].pairs, sides[s]
         whole[a] = round(pairs.steps[0] * length)

@@ -21,7 +21,7 @@ MAX_BASE_DIGITS = 6
 factor.
 """
 NTK = (2, 3, 4)
-"""Factors by which a base is stretched, as Cosmos does."""
+"""NTK factors of a base, as in Cosmos."""
 
 
 USUAL = {"base": "10000", "ntk": "1", "first": "0", "scale": "1", "centred": "0"}
