@@ -222,7 +222,7 @@ class ExactRotations(Rotations):
         return found
 
     def approximate(self, start: int, stop: int) -> Points:
-        """Return c + i s of rows as products of a ladder, not rounded to float64; see `Rotations`."""
+        """Return c + i s of rows as products of a rotation table, not rounded to float64; see `Rotations`."""
         if self.points.run is None:
             return self.rows(start, stop)
         frequencies, multiples = self.points.run

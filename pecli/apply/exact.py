@@ -351,7 +351,7 @@ class WavePoints:
     def _groups(
         self, rows: Integers, where: ColumnBands
     ) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
-        """Yield places by band and unit: which they are, the wheel, the multiple and the column of each."""
+        """Yield places by band and unit: which they are, the frequencies, the multiple and the column of each."""
         for number, band in enumerate(self.plan.bands):
             selected = np.flatnonzero(where.band == number)
             if not len(selected):

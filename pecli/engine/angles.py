@@ -76,7 +76,7 @@ def _size(number: Decimal | Fraction) -> Decimal | Fraction:
 
 
 def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> int:
-    """How many bits after the point keep 100 significant ones of the slowest frequency; at least 256.
+    """Return the bits after the point that keep 100 significant ones of the slowest frequency; at least 256.
 
     The spare ones (a phase is below 1, so its error of |multiple| 2^-bits is at most the share
     2^-bits / frequency of it) serve the relative accuracy of the smallest sines.
@@ -94,7 +94,7 @@ def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> 
 
 
 def fixed_turns(frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fraction, bits: int) -> list[int]:
-    """Sizes of the frequencies in 2^-bits turns per multiple, within one."""
+    """Return the absolute frequencies in units of 2^-bits turns per multiple, within one unit."""
     if turns:
         fractions = [abs(Fraction(f) * unit) for f in frequencies]
         return [(f.numerator << bits) // f.denominator for f in fractions]
@@ -121,7 +121,7 @@ def limbs_of(fixed: Sequence[int], bits: int) -> Limbs:
 
 
 def check_frequencies(frequencies: Sequence[Decimal | Fraction], magnitude: Decimal) -> None:
-    """Refuse what is not finite."""
+    """Raise BadParameter for a frequency or a magnitude that is not finite."""
     for f in (*frequencies, magnitude):
         if isinstance(f, Decimal) and not f.is_finite():
             name = "magnitude" if f is magnitude else "frequency"
@@ -172,13 +172,13 @@ def phases(size: NDArray[np.uint64], limbs: Limbs | list[NDArray[np.uint64]]) ->
 TABLE_BITS = 8
 NONE = 9
 HALVES = [0, 1, NONE, 2, NONE, 1, 0, -1, NONE, -2, NONE, -1]
-"""Twice the sine of so many twelfths of a turn where it is rational."""
+"""Twice the sine of each multiple of 1/12 turn; NONE for irrational sines."""
 
 FIRST = 160
 """Bits after the point at the first attempt."""
 
 ERROR_UNITS = 64
-"""What `circle_point` may be off by, in its last place: 16 truncations, and room to spare."""
+"""Error bound of `circle_point` in units of its last place: 16 truncations, and room to spare."""
 
 
 def round_ratio(numerator: int, denominator: int, grid: FloatGrid) -> float:
@@ -201,7 +201,7 @@ def round_ratio(numerator: int, denominator: int, grid: FloatGrid) -> float:
 
 
 def circle_point(phase: int, bits: int) -> tuple[int, int]:
-    """Compute cosine and sine of ``phase`` 2^-bits turns, times 2^bits, within `ERROR_UNITS`."""
+    """Compute cosine and sine of ``phase`` 2^-bits turns as multiples of 2^-bits, within `ERROR_UNITS`."""
     shift = bits - TABLE_BITS
     near = (phase + (1 << (shift - 1))) >> shift
     angle = ((phase - (near << shift)) * (pi_bits(bits) << 1)) >> bits
@@ -272,7 +272,7 @@ class Exact:
         self._ratios: dict[int, Fraction] = {}
 
     def ratio(self, column: int) -> Fraction:
-        """Give the frequency per multiple: exact radians, or exact turns."""
+        """Return the frequency per multiple: exact radians, or exact turns."""
         if column not in self._ratios:
             self._ratios[column] = Fraction(self.frequencies[column]) * self.unit
         return self._ratios[column]
@@ -322,7 +322,7 @@ class Exact:
         return one if one == other else None
 
     def _rational(self, multiple: int, column: int, part: str) -> Fraction | None:
-        """Give the sine or cosine where it is 0, +-1/2 or +-1."""
+        """Return the sine or cosine where it is 0, +-1/2 or +-1; None elsewhere."""
         ratio = self.ratio(column)
         if not self.turns:
             return (Fraction(part == "cos")) if multiple * ratio == 0 else None
@@ -331,7 +331,7 @@ class Exact:
         return None if half == NONE else Fraction(half, 2)
 
     def halves(self, multiples: NDArray[np.int64], columns: NDArray[np.int64], part: str) -> NDArray[np.int64]:
-        """Give twice the sines or cosines that are 0, +-1/2 or +-1, and NONE for others; all of it in turns.
+        """Return twice the sines or cosines that are 0, +-1/2 or +-1, and NONE for others; frequencies are in turns.
 
         Only for frequencies whose denominator is small; NONE says nothing about the others.
         """
@@ -352,7 +352,7 @@ class Exact:
         return round_ratio(product.numerator, product.denominator, grid)
 
     def _phase(self, multiple: int, column: int, bits: int) -> int:
-        """Compute the phase in 2^-bits turns, within two, from the exact frequency."""
+        """Compute the phase in units of 2^-bits turns, within two units, from the exact frequency."""
         ratio = multiple * self.ratio(column)
         if self.turns:
             return ((ratio.numerator << bits) // ratio.denominator) % (1 << bits)
@@ -406,7 +406,7 @@ operations give less than 2^-97.
 
 
 class CircleTable(NamedTuple):
-    """Sines of 0..319/256 turns; the cosine stands 64 further on."""
+    """Table of sines of 0..319/256 turns; each cosine is 64 entries after its sine."""
 
     hi: Floats
     lo: Floats
@@ -414,7 +414,7 @@ class CircleTable(NamedTuple):
 
 @lru_cache(maxsize=1)
 def table() -> CircleTable:
-    """Make the table of sines, doubled."""
+    """Return the table of sines in double-double."""
     sines = [s for _, s in circle_table(FIRST)]
     hi = [s / (1 << FIRST) for s in sines]
     # none but zero is below 2^-6, so all are whole multiples of 2^-80
@@ -424,12 +424,12 @@ def table() -> CircleTable:
 
 @lru_cache(maxsize=1)
 def two_pi() -> DoubleDouble:
-    """Give 2 pi, doubled."""
+    """Return 2 pi in double-double."""
     return from_decimal(Fraction(pi_bits(256) << 1, 1 << 256))
 
 
 class Remainder(NamedTuple):
-    """What `reduce` leaves: the table's index, the rest's limbs (lowest first) and its sign."""
+    """Result of `reduce`: the table's index, the remainder's limbs (lowest first) and its sign."""
 
     places: NDArray[np.int64]
     limbs: list[Words]
@@ -437,10 +437,10 @@ class Remainder(NamedTuple):
 
 
 def reduce(phase: list[Words]) -> Remainder:
-    """Split phases into the nearest 1/256 turn and the rest; the limbs are overwritten.
+    """Split phases into the nearest multiple of 1/256 turn and the remainder; the limbs are overwritten.
 
-    A negative rest is complemented limb by limb, which leaves it one unit of the last place too
-    small: as the phase itself, it is known to a few of those.
+    A negative remainder is complemented limb by limb, which leaves it one unit of the last place too
+    small: like the phase itself, it is known to a few units.
     """
     top = phase[-1].view(np.int64)
     index = (top + (1 << 23)) >> 24
@@ -455,13 +455,13 @@ def reduce(phase: list[Words]) -> Remainder:
 
 
 def _limb_turns(limb: Words, place: int, places: int) -> Floats:
-    """Give what a limb stands for in turns, exactly."""
+    """Return the exact value of a limb in turns."""
     turns: Floats = np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place)))
     return turns
 
 
 class Point(NamedTuple):
-    """Cosine and sine in float64, and what their roundings left, where asked for."""
+    """Cosine and sine in float64, and the tails that their roundings left, where requested."""
 
     cosine: Floats
     sine: Floats

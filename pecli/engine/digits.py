@@ -36,7 +36,7 @@ FIRST_PLANE = 2.0**-49.4
 """Absolute error of a candidate at the first stage, in units of the magnitude: 11.6 u, derived above."""
 
 PLANE = 2.0**-49.2
-"""The same at the second stage, 13.6 u."""
+"""Error bound at the second stage, 13.6 u."""
 
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.
@@ -58,7 +58,7 @@ CALL = 1 << 16
 """Pairs that are multiplied at once: two arrays of a MiB."""
 
 MIN_ROWS_PER_TABLE_ROW = 8
-"""How many times as many rows as a table has lists must ask for before tables are made: twice what four cost."""
+"""Requested rows, as a multiple of the rows of a table, before tables are made: twice the cost of four tables."""
 
 
 def table_bits(freqs: FrequencySet) -> int:
@@ -89,12 +89,12 @@ class DigitTables:
         return [(multiples >> (self.bits * k)) & ((1 << self.bits) - 1) for k in range(count)]
 
     def rows(self, digit: int, swapped: bool) -> Complex:
-        """Give the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
+        """Return the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
         self._make(digit, swapped)
         return self._made[digit, swapped]
 
     def quarters(self, digit: int) -> Quarters:
-        """Give four times their phases modulo 1, in 2^-16, rounded down."""
+        """Return four times their phases modulo 1, in 2^-16, rounded down."""
         return self._quarters[digit]
 
     def _make(self, digit: int, swapped: bool) -> None:
@@ -117,7 +117,7 @@ def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
 
 
 def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
-    """Whether tables serve a list of multiples; they are made once the lists so far are worth it."""
+    """Whether tables serve a list of multiples; they are made once enough rows were requested."""
     if not serves(freqs, multiples, dtype):
         return False
     with freqs.lock:
@@ -141,7 +141,7 @@ class DigitRun:
         self.slow = self.freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
 
     def fill(self) -> None:
-        """Compute in blocks, round, and settle what is doubtful."""
+        """Compute in blocks, round, and decide doubtful roundings exactly."""
         width, rows = self.freqs.count, len(self.multiples)
         doubtful = Flags(2 * rows * width, "doubtful", self.scratch)
         small = Flags(rows * width, "small", self.scratch)
@@ -158,7 +158,7 @@ class DigitRun:
                 made[count](at, doubtful.part(2 * at * width, 2 * count * width))
                 near = self._near(here, far)
                 np.less_equal(near, 2 * NEAR_ZERO + CUT, out=small.part(at * width, count * width).reshape(near.shape))
-        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+        self._decide(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _multiply(self, digits: list[Integers], out: NDArray[np.complex128 | np.complex64]) -> None:
         """Multiply the factors of some rows."""
@@ -191,7 +191,7 @@ class DigitRun:
         size = self.freqs.turns_per_step * (6.28 * abs(float(self.freqs.magnitude.hi)) * least)
         return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.freqs.turns_per_step == 0))
 
-    def _settle(self, places: Integers) -> None:
+    def _decide(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
         rows, columns = np.divmod(places, self.freqs.count)
         moving = (self.multiples[rows] != 0) & (self.freqs.turns_per_step[columns] != 0)

@@ -46,7 +46,7 @@ CHUNK = 4096
 """Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache."""
 
 MIN_MULTIPLES = 32
-"""Fewer doubtful values than this are settled faster one by one than by vectors."""
+"""Smallest number of doubtful values decided by vectors; fewer are decided faster one by one."""
 
 
 class FrequencySet:
@@ -89,7 +89,7 @@ class FrequencySet:
         sizes = fixed_turns(frequencies, turns, unit, self.bits)
         one = 1 << self.bits
         self.turns_per_step: Floats = np.array([f / one for f in sizes], dtype=np.float64)
-        """Turns per multiple, without sign."""
+        """Absolute value of each frequency in turns per multiple."""
         self.limbs = limbs_of(sizes, self.bits)
         negative = [f < 0 for f in frequencies]
         self.fixed = [-f if minus else f for f, minus in zip(sizes, negative, strict=True)]
@@ -97,11 +97,11 @@ class FrequencySet:
         self.zero_columns: Integers = np.flatnonzero([not f for f in frequencies])
         self.magnitude = from_decimal(Fraction(magnitude))
         self.lock = threading.RLock()
-        self.ladders: dict[tuple[object, ...], object] = {}
+        self.rotation_tables: dict[tuple[object, ...], object] = {}
         self.rows_requested: dict[tuple[object, ...], int] = {}
         """Rows asked for so far, of runs that have no rotation table yet."""
         self.digits: object = None
-        """What lists are multiplied together from, for `pecli.engine.digits`, once they are long enough."""
+        """Digit tables of `pecli.engine.digits`, made once the lists are long enough."""
         self.listed = 0
         """Rows of lists asked for so far."""
 
@@ -193,16 +193,16 @@ class FrequencySet:
         return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3])
 
     def phase_error(self, multiples: Integers, bits: int) -> Floats:
-        """Bound on what the fixed point's truncation does to a sine or cosine, without magnitude.
+        """Return a bound on the truncation error of a sine or cosine in fixed point, without magnitude.
 
         A frequency is known to 2 units, a rest to one more: (2 |multiple| + 1) 2^-bits turns, 6.3 radians each.
         """
         return (np.abs(multiples).astype(np.float64) * 2.0 + 2.0) * (2.0**-bits * 8.0)
 
-    def settle(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+    def round_correctly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         """Round the cosine or sine of each pair correctly, magnitude included; as float64."""
         if len(multiples) < MIN_MULTIPLES:
-            return self._settle_exactly(multiples, columns, part, dtype)
+            return self._round_exactly(multiples, columns, part, dtype)
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
         value = multiply(point, self.magnitude)
@@ -218,16 +218,16 @@ class FrequencySet:
                 above[known] = self.exact.multiple(Fraction(half, 2), GRIDS[dtype])
                 doubtful &= ~known
         left = doubtful.nonzero()[0]
-        above[left] = self._settle_exactly(multiples[left], columns[left], part, dtype)
+        above[left] = self._round_exactly(multiples[left], columns[left], part, dtype)
         return above
 
-    def _settle_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
+    def _round_exactly(self, multiples: Integers, columns: Integers, part: str, dtype: str) -> Floats:
         grid = GRIDS[dtype]
         pairs = zip(multiples.tolist(), columns.tolist(), strict=True)
         return np.array([self.exact.value(m, j, part, grid, self.phase) for m, j in pairs], dtype=np.float64)
 
     def phase(self, multiple: int, column: int) -> tuple[int, int]:
-        """One phase in 2^-FIRST turns, and its error in those."""
+        """Return a phase and its error, both in units of 2^-FIRST turns."""
         spare = self.bits - FIRST
         phase = ((multiple * self.fixed[column]) >> spare) & ((1 << FIRST) - 1)
         return phase, 2 + (2 * abs(multiple) >> spare)

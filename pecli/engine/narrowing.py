@@ -91,7 +91,7 @@ def arrange(outputs: Sequence[Output]) -> PairLayout:
 
 
 def _interleave(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    """Whether ``second`` stands one place behind ``first``, and both at every other place."""
+    """Whether two views interleave: ``second`` one place after ``first``, both at every other place."""
     size = first.itemsize
     return (
         first.shape == second.shape
@@ -118,7 +118,7 @@ def product_type(dtype: str) -> type[np.complex128 | np.complex64]:
 
 
 class DoubtWindow:
-    """How near to a midpoint is too near.
+    """Distance from a midpoint within which a rounding is doubtful.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class DoubtWindow:
 
 
 class Flags:
-    """Truth values for so many places, of which few are true.
+    """Sparse bit mask of a given size.
 
     They are looked at eight at a time as one integer, which costs a third of ``nonzero``.
     """
@@ -153,7 +153,7 @@ class Flags:
         self._mask[size:] = False
 
     def part(self, first: int, count: int) -> NDArray[np.bool_]:
-        """Give some of them to be set."""
+        """Return a part of the mask, to be set."""
         return self._mask[first : first + count]
 
     def places(self) -> Indices:
@@ -197,7 +197,7 @@ def decide(
         for i, part in enumerate(("cos", "sin")):
             left = differ[:, i].nonzero()[0]
             if left.size:
-                exact = freqs.settle(multiples[left], columns[left], part, dtype)
+                exact = freqs.round_correctly(multiples[left], columns[left], part, dtype)
                 above[left, i] = narrow(exact, None, dtype)
     put(layout, "cos", rows, columns, above[:, 0])
     put(layout, "sin", rows, columns, above[:, 1])
@@ -401,7 +401,7 @@ def _wide(freqs: FrequencySet, multiples: Integers, layout: PairLayout) -> None:
         moving = (multiples[rows] != 0) & (freqs.turns_per_step[columns] != 0)
         rows, columns = rows[moving], columns[moving]
         if rows.size:
-            above[rows, columns] = freqs.settle(multiples[rows], columns, part, "float64")
+            above[rows, columns] = freqs.round_correctly(multiples[rows], columns, part, "float64")
         for kind, view in layout.views():
             if kind == part:
                 view[...] = above[:, : view.shape[1]]

@@ -18,7 +18,7 @@ from pecli.engine.angles import round_ratio
 from pecli.engine.digits import DigitRun, DigitTables, prepare, serves
 from pecli.engine.frequencies import FrequencySet, fill_angles
 from pecli.engine.narrowing import Output, PairLayout, arrange, check_outputs, fill_short, ordinary
-from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, ladder_for
+from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, table_for
 from pecli.engine.runs import WINDOW, NarrowRun, WideRun
 from pecli.engine.threads import Scratch, Task, cores, run_tasks
 from pecli.errors import BadParameter
@@ -31,16 +31,16 @@ TASK = 1 << 21
 """Pairs that one thread takes at a time."""
 
 SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 << 30: (1 << 16, 1 << 18)}
-"""Up to so many threads alive: pairs per call of NumPy, and pairs whose flags are kept together.
+"""Block sizes by the largest number of live threads: pairs per call of NumPy, and pairs whose flags are kept together.
 
 Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
 """
 
-WIDE = 8
-"""By which calls of float64 are smaller: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
+FLOAT64_DIVISOR = 8
+"""Divisor of the pairs per call in float64: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
 
-SHORT = 1 << 21
-"""Pairs up to which a table is not worth more fresh memory than small calls need."""
+MIN_TABLE_PAIRS = 1 << 21
+"""Number of pairs below which a table is computed in small calls, which need less fresh memory."""
 
 CALL = 1 << 16
 """Pairs per call for such a table."""
@@ -49,7 +49,7 @@ MIN_REQUESTS = 160
 """Rows, in all calls, from which on the making of a rotation table pays."""
 
 MIN_RUN_ROWS = 24
-"""Rows from which on a rotation table that stands is used."""
+"""Smallest number of rows for which an existing rotation table is used."""
 
 
 class RowRun(NamedTuple):
@@ -88,11 +88,11 @@ def tasks(
 
 
 def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
-    """Whether a rotation table serves the run, now or with what it has served in earlier calls."""
+    """Whether a rotation table serves the run, counting the rows of earlier calls."""
     key = (run.offset, run.step, dtype == "float64")
     count = run.last - run.first
     with freqs.lock:
-        if key in freqs.ladders:
+        if key in freqs.rotation_tables:
             return count >= MIN_RUN_ROWS
         freqs.rows_requested[key] = freqs.rows_requested.get(key, 0) + count
         if len(freqs.rows_requested) > 64:
@@ -119,17 +119,17 @@ def _short_tasks(
 
 def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
     wide, count = dtype == "float64", run.last - run.first
-    ladder = ladder_for(freqs, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
-    ladder.asked += count
+    table = table_for(freqs, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
+    table.asked += count
     share = -(-count // max(1, threads))
-    rows = block or max(ladder.block, min(TASK // freqs.count, share) // ladder.block * ladder.block)
-    group = group_size(ladder) * ladder.block
+    rows = block or max(table.block, min(TASK // freqs.count, share) // table.block * table.block)
+    group = group_size(table) * table.block
     at = run.first
     while at < run.last:
         stop = min((at // rows + 1) * rows, (at // group + 1) * group, run.last)
 
         def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
-            _fill_long(anchors_at(ladder, at // group), run, at, stop, dtype, scratch)
+            _fill_long(anchors_at(table, at // group), run, at, stop, dtype, scratch)
 
         yield long
         at = stop
@@ -138,15 +138,15 @@ def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int, bloc
 def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
     pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
-    if anchors.ladder.asked * anchors.ladder.freqs.count < SHORT:
+    if anchors.table.asked * anchors.table.freqs.count < MIN_TABLE_PAIRS:
         pairs = min(pairs, CALL)
-    rows = max(1, task // anchors.ladder.freqs.count)
+    rows = max(1, task // anchors.table.freqs.count)
     scratch.prepare(pairs)
     for at in range(first, last, rows):
         stop = min(at + rows, last)
         layout = run.layout.rows(slice(at - run.first, stop - run.first))
         if dtype == "float64":
-            WideRun(anchors, at, stop, layout, run.mirrored, scratch).fill(pairs // WIDE)
+            WideRun(anchors, at, stop, layout, run.mirrored, scratch).fill(pairs // FLOAT64_DIVISOR)
         else:
             NarrowRun(anchors, at, stop, layout, dtype, run.mirrored, scratch).fill(pairs)
 
@@ -170,9 +170,9 @@ def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
 
 
 PER_THREAD = 20
-"""Logarithm of the pairs that another thread must find to be worth its start."""
+"""Base-2 logarithm of the number of pairs that pays for starting another thread."""
 
-MANY = 64
+MIN_SORTED_COUNT = 64
 """A list of fewer multiples is not searched for an order."""
 
 
@@ -217,24 +217,24 @@ def fill(
     for part, view in views:
         if part == "angle":
             fill_angles(freqs, given, view, dtype)
-    turning = [output for output in views if output[0] != "angle" and output[1].shape[1]]
-    if not turning:
+    oscillating = [output for output in views if output[0] != "angle" and output[1].shape[1]]
+    if not oscillating:
         return
     if not freqs.exact.factor:
-        for _, view in turning:
+        for _, view in oscillating:
             view[...] = 0
-    elif isinstance(given, range) or len(given) < MANY:
-        _fill_all(freqs, given, turning, dtype, threads, block)
+    elif isinstance(given, range) or len(given) < MIN_SORTED_COUNT:
+        _fill_all(freqs, given, oscillating, dtype, threads, block)
     else:
-        rows = max(MANY, TASK // freqs.count)
+        rows = max(MIN_SORTED_COUNT, TASK // freqs.count)
         for at in range(0, len(given), rows):
             here = slice(at, at + rows)
-            _fill_list(freqs, given[here], [(part, view[here]) for part, view in turning], dtype, threads, block)
+            _fill_list(freqs, given[here], [(part, view[here]) for part, view in oscillating], dtype, threads, block)
 
 
 def _in_order(multiples: Integers | range) -> Integers | range:
     """Turn a list of equal steps into a range."""
-    if isinstance(multiples, range) or len(multiples) < MANY:
+    if isinstance(multiples, range) or len(multiples) < MIN_SORTED_COUNT:
         return multiples
     first, last = int(multiples[0]), int(multiples[-1])
     step = int(multiples[1]) - first

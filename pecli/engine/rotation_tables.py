@@ -34,7 +34,7 @@ from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, qu
 Complex = NDArray[np.complex128]
 
 STEP_ERROR = 2.0**-76
-"""Absolute error, in the complex plane, of main + rest in `combine`, for factors of modulus 1.
+"""Absolute error, in the complex plane, of main + remainder in `combine`, for factors of modulus 1.
 
 With u = 2^-53, in units of 2^-26.5 u, where 2^-26.5 is the largest modulus of a rest.  Splitting
 rounds each rest by 1 unit.  a1 b2 errs by sqrt(5) units (Brent, Percival and Zimmermann 2007; less
@@ -44,7 +44,7 @@ by 2.  Together 9.3 units, 2^-76.2.
 
 
 class Split(NamedTuple):
-    """A coarse half, the rest, and their rounded sum."""
+    """A coarse half, the remainder, and their rounded sum."""
 
     coarse: Complex
     rest: Complex
@@ -89,7 +89,7 @@ class Rows(NamedTuple):
 
 
 def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
-    """Make complex numbers of real and imaginary parts."""
+    """Return complex numbers from real and imaginary parts."""
     whole = np.empty(real.shape, dtype=np.complex128)
     whole.real, whole.imag = real, imag
     return whole
@@ -107,30 +107,30 @@ def turn(z: Complex, conjugate: bool, swapped: bool, out: Complex) -> None:
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
-    """Multiply rows, broadcast, into main + rest; main is exact, rest below 2^-25."""
+    """Multiply rows, broadcast, into main + remainder; main is exact, the remainder below 2^-25."""
     rest = a.coarse * b.rest
     rest += a.rest * b.whole
     return a.coarse * b.coarse, rest
 
 
 def rounded(main: Complex, rest: Complex) -> tuple[Complex]:
-    """Add main + rest into one complex128."""
+    """Add main and remainder into one complex128."""
     main += rest
     return (main,)
 
 
 def doubled(main: Complex, rest: Complex) -> Rows:
-    """Turn main + rest into hi + lo."""
+    """Convert main and remainder into hi + lo."""
     hi, lo = two_sum(main.view(np.float64), rest.view(np.float64))
     return Rows(hi.view(np.complex128), lo.view(np.complex128))
 
 
 Parts = Callable[[Complex, Complex], Sequence[Complex]]
-"""Of main and rest, the arrays that are kept of them."""
+"""Function from main and remainder to the arrays that are kept of them."""
 
 
 def halves(exponent: int) -> Parts:
-    """Return what splits main + rest, for parts of at most 2^exponent."""
+    """Return a function that splits main + remainder, for parts of at most 2^exponent."""
     return lambda main, rest: doubled(main, rest).split(exponent)
 
 
@@ -140,7 +140,10 @@ T = TypeVar("T")
 
 
 def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int | None = None) -> T:
-    """Find what is kept under a key, or make it; of `most` the oldest goes first.  The caller holds the lock."""
+    """Return the value cached under a key, made if missing; beyond `most` values the oldest is dropped.
+
+    The caller holds the lock.
+    """
     if key not in kept:
         while most is not None and len(kept) >= most:
             del kept[next(iter(kept))]
@@ -152,24 +155,24 @@ def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int
 SPAN = 1 << 15
 """Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
 
-LONG = 1 << 14
+MIN_LONG_ROWS = 1 << 14
 """Rows of a run that is long: fewer anchors then outweigh more offsets."""
 
 STRIDES = 16
-"""How many D rows there are."""
+"""Number of D rows."""
 
 GROUP = 8
-"""How many C rows are made at a time."""
+"""Number of C rows made at a time."""
 
 KEPT_ROWS = 1 << 17
-"""Pairs of C rows that are kept, in groups and at least two of those: 4 MiB."""
+"""Pairs of C rows that are kept, in at least two groups: 4 MiB."""
 
 LIMIT = 1 << 63
 
 
 def block_rows(columns: int, rows: int) -> int:
     """Choose how many rows share an anchor: 16 to 1024, a power of two, SPAN pairs or twice as many for long runs."""
-    pairs = 2 * SPAN if rows >= LONG else SPAN
+    pairs = 2 * SPAN if rows >= MIN_LONG_ROWS else SPAN
     found = 1 << (max(1, pairs // max(1, columns)).bit_length() - 1)
     return min(max(found, 16), 1024)
 
@@ -199,7 +202,7 @@ class RotationTable:
     wide : bool
         Whether for float64: the factors are then doubled ones and the anchors carry both halves.
     bias : float
-        Factor of the anchors beside the magnitude.
+        Factor of the anchors besides the magnitude.
     rows : int
         How many rows the first run has.
     """
@@ -235,13 +238,13 @@ class RotationTable:
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
     def offsets(self, conjugate: bool) -> Complex:
-        """Make W or its conjugates, rounded."""
+        """Return W or its conjugates, rounded."""
         with self.freqs.lock:
             (found,) = remember(self._made, ("offsets", conjugate), lambda: self._offsets(conjugate, rounded))
             return found
 
     def offset_split(self, conjugate: bool) -> Split:
-        """Make W or its conjugates, split."""
+        """Return W or its conjugates, split."""
         with self.freqs.lock:
             return Split(*remember(self._made, ("split", conjugate), lambda: self._offsets(conjugate, halves(0))))
 
@@ -255,14 +258,14 @@ class RotationTable:
             return remember(self._made, "quarters", lambda: _sums(self._high.quarters, self._low.quarters))
 
     def anchors(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Complex:
-        """Make A of n = block k for first <= k < last, with magnitude and bias, rounded.
+        """Return A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
         Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
         """
         return _gather(self._anchor_products(first, last), rounded, mirrored, last - first, owner)[0]
 
     def anchor_split(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Split:
-        """Make the same, split."""
+        """Return A as `anchors` does, split."""
         parts = halves(self.exponent)
         return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first, owner))
 
@@ -326,48 +329,48 @@ def _gather(
 SERVED = 1 << 21
 """Pairs that a group of anchors serves."""
 
-KEPT = 4
+MAX_KEPT_GROUPS = 4
 """Groups that a rotation table keeps: some MiB in all."""
 
-KEPT_LADDERS = 2
+MAX_KEPT_TABLES = 2
 
 
 class StepRotations:
-    """A group of anchors of a ladder.
+    """A group of anchors of a rotation table.
 
     Parameters
     ----------
-    ladder : RotationTable
+    table : RotationTable
         Whose.
     index : int
         The group is that of the anchors index * count .. (index + 1) * count - 1.
     """
 
-    def __init__(self, ladder: RotationTable, index: int) -> None:
-        self.ladder = ladder
-        self.count = group_size(ladder)
+    def __init__(self, table: RotationTable, index: int) -> None:
+        self.table = table
+        self.count = group_size(table)
         self.base = index * self.count
-        first, last = self.base * ladder.block, (self.base + self.count) * ladder.block
-        self.smallest = max(1, ladder.offset + ladder.step * first)
-        self.slow = ladder.freqs.turns_per_step * (ladder.offset + ladder.step * last) <= 0.125
+        first, last = self.base * table.block, (self.base + self.count) * table.block
+        self.smallest = max(1, table.offset + table.step * first)
+        self.slow = table.freqs.turns_per_step * (table.offset + table.step * last) <= 0.125
         """Columns whose angle stays below an eighth of a turn."""
         self._lock = threading.Lock()
         self._made: dict[object, object] = {}
 
     def mirrored(self, conjugate: bool, swapped: bool) -> Complex:
-        """Give the anchors, rounded: as they are, as conjugates, either times i."""
+        """Return the anchors, rounded: as they are, as conjugates, either times i."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("rounded", key), lambda: self.ladder.anchors(first, last, key, self))
+            return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key, self))
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
-        """Give the same, split."""
+        """Return the anchors, split."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("split", key), lambda: self.ladder.anchor_split(first, last, key, self))
+            return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key, self))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
-        """Give four times the phases of anchors, moved up by ``margin``, and of offsets.
+        """Return four times the phases of anchors, moved up by ``margin``, and of offsets.
 
         Their sums are for finding small sines and cosines.  Slow columns need no such test while
         their values are normal numbers, and still ones are stored separately: both are set far
@@ -377,34 +380,34 @@ class StepRotations:
             return remember(self._made, ("near", dtype), lambda: self._near(smallest_normal, margin))
 
     def _near(self, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
-        freqs = self.ladder.freqs
+        freqs = self.table.freqs
         size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * self.smallest)
         exempt = (self.slow & (size >= smallest_normal)) | (freqs.turns_per_step == 0)
-        left = self.ladder.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
-        right = self.ladder.offset_quarters()
+        left = self.table.anchor_quarters(self.base, self.base + self.count) + np.uint16(margin)
+        right = self.table.offset_quarters()
         if exempt.any():
             right = right.copy()
             left[:, exempt], right[:, exempt] = 0x8000, 0
         return left, right
 
 
-def group_size(ladder: RotationTable) -> int:
+def group_size(table: RotationTable) -> int:
     """Count the anchors of a group: a power of two, whole strides, of one group of C rows at most."""
-    wanted = SERVED // (ladder.block * ladder.freqs.count)
+    wanted = SERVED // (table.block * table.freqs.count)
     return min(max(1 << (max(1, wanted).bit_length() - 1), STRIDES), STRIDES * GROUP)
 
 
-def anchors_at(ladder: RotationTable, index: int) -> StepRotations:
+def anchors_at(table: RotationTable, index: int) -> StepRotations:
     """Find or make a group; the last few are kept."""
-    with ladder.freqs.lock:
-        return remember(ladder.kept, index, lambda: StepRotations(ladder, index), KEPT)
+    with table.freqs.lock:
+        return remember(table.kept, index, lambda: StepRotations(table, index), MAX_KEPT_GROUPS)
 
 
-def ladder_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
+def table_for(freqs: FrequencySet, offset: int, step: int, wide: bool, bias: float, rows: int) -> RotationTable:
     """Find or make the table of these frequencies for such multiples; the last few are kept."""
 
     def make() -> RotationTable:
         return RotationTable(freqs, offset, step, wide, bias, rows)
 
     with freqs.lock:
-        return remember(freqs.ladders, (offset, step, wide), make, KEPT_LADDERS)
+        return remember(freqs.rotation_tables, (offset, step, wide), make, MAX_KEPT_TABLES)

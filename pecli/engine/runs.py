@@ -1,6 +1,6 @@
 """Long runs of rows: products of a rotation table's rows, rounded and tested, in narrow types and in float64.
 
-How a stretch of a rotation table's rows is cut into blocks, and a block's outer product.
+How a run of a rotation table's rows is cut into blocks, and a block's outer product.
 
 Long runs of a narrow type: products of a rotation table's rows, rounded and tested.
 
@@ -15,7 +15,7 @@ Long runs of float64: products of a rotation table's rows carried as main + rest
 
 The sum main + rest is formed twice, with the rest moved by the error bound either way; where the
 two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand) it is
-settled exactly.
+decided exactly.
 
 Cosines and sines of a run that are rounded to no type, for whoever goes on to compute with them.
 """
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
 from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
-from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, group_size, join, ladder_for
+from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, group_size, join, table_for
 from pecli.engine.threads import Scratch
 
 INNER = 512
@@ -54,7 +54,7 @@ def short_buffers() -> Iterator[None]:
 
 
 class AnchorBlock(NamedTuple):
-    """Rows low..high-1 of each of so many anchors from ``anchor``, which fill rows from ``start``."""
+    """Rows low..high-1 of each of several anchors from ``anchor`` on, which fill rows from ``start``."""
 
     anchor: int
     anchors: int
@@ -64,12 +64,12 @@ class AnchorBlock(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return self.anchors * (self.high - self.low)
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """What two blocks that use the same arrays have in common."""
+        """Shape shared by blocks that can use the same arrays."""
         return self.anchors, self.low, self.high
 
 
@@ -93,7 +93,7 @@ def blocks(size: int, columns: int, first: int, last: int, pairs: int) -> Iterat
 class Outer:
     """Combines each of some anchors' rows with the same offsets' rows, into one flat array.
 
-    Narrow rows are taken several at a time: the anchor is repeated beside itself.
+    Narrow rows are taken several at a time: the anchor is repeated in the same row.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ FIRST_PLANE = 2.0**-50.7
 """Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above."""
 
 PLANE = 2.0**-50
-"""The same at the second stage, 6.8 u."""
+"""Error bound at the second stage, 6.8 u."""
 
 RELATIVE = 2.0**-46
 """Relative error of each part while the angle is below an eighth of a turn.
@@ -151,7 +151,7 @@ SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125
 
 
 class NarrowRun:
-    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+    """Rows n = first..last-1 of a rotation table, all of one group of anchors.
 
     ``mirrored``: of the negative multiples.
     """
@@ -166,23 +166,23 @@ class NarrowRun:
         mirrored: bool,
         scratch: Scratch,
     ) -> None:
-        self.anchors, self.ladder, self.freqs = anchors, anchors.ladder, anchors.ladder.freqs
+        self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
         self.first, self.last, self.layout = first, last, layout
         self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
         self.swapped = layout.pair is not None and layout.sine_first
         # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
         conjugate = mirrored != self.swapped
-        self.left, self.right = anchors.mirrored(conjugate, self.swapped), self.ladder.offsets(conjugate)
+        self.left, self.right = anchors.mirrored(conjugate, self.swapped), self.table.offsets(conjugate)
 
     def fill(self, pairs: int) -> None:
-        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
         width = self.freqs.count
         size = (self.last - self.first) * width
         doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
         left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR_ZERO + CUT)
         made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
         with short_buffers():
-            for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+            for block in blocks(self.table.block, width, self.first, self.last, pairs):
                 if block.shape not in made:
                     near = self.scratch.get("near", block.size * width, np.uint16)
                     made[block.shape] = *self._tools(block), Outer(np.add, left, right, block, near), near
@@ -192,27 +192,27 @@ class NarrowRun:
                 rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
                 phase(anchor)
                 np.less_equal(near, 2 * NEAR_ZERO + CUT, small.part(place, block.size * width))
-        self._settle(np.concatenate([doubtful.places() >> 1, small.places()]))
+        self._decide(np.concatenate([doubtful.places() >> 1, small.places()]))
 
     def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
-        """Make what computes and what rounds blocks of this shape."""
+        """Return the product and the rounding step for blocks of this shape."""
         width = self.freqs.count
         kind = product_type(self.dtype)
         z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
         rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
         return Outer(np.multiply, self.left, self.right, block, z), rounder
 
-    def _settle(self, places: Integers) -> None:
+    def _decide(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
         rows, columns = np.divmod(places, self.freqs.count)
         n = rows + self.first
-        multiples = n * self.ladder.step + self.ladder.offset
-        if self.freqs.zero_columns.size or self.ladder.offset + self.ladder.step * self.first == 0:
+        multiples = n * self.table.step + self.table.offset
+        if self.freqs.zero_columns.size or self.table.offset + self.table.step * self.first == 0:
             moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
             rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
         if not rows.size:
             return
-        anchor, offset = np.divmod(n, self.ladder.block)
+        anchor, offset = np.divmod(n, self.table.block)
         value = self.left[anchor - self.anchors.base, columns]
         value *= self.right[offset, columns]
         value *= 1.0 / WINDOW.bias
@@ -228,7 +228,7 @@ class NarrowRun:
 
 
 ERROR = 2.0**-74
-"""Absolute error of main + rest in the complex plane, for a magnitude of at most 1.
+"""Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
 
 A rotation table's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
 STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
@@ -237,7 +237,7 @@ another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
 
 
 class WideRun:
-    """Rows n = first..last-1 of a ladder, all of one group of anchors.
+    """Rows n = first..last-1 of a rotation table, all of one group of anchors.
 
     ``mirrored``: of the negative multiples.
     """
@@ -245,19 +245,19 @@ class WideRun:
     def __init__(
         self, anchors: StepRotations, first: int, last: int, layout: PairLayout, mirrored: bool, scratch: Scratch
     ) -> None:
-        self.anchors, self.ladder, self.freqs = anchors, anchors.ladder, anchors.ladder.freqs
+        self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
         self.first, self.last, self.layout = first, last, layout
         self.mirrored, self.scratch = mirrored, scratch
         self.swapped = layout.pair is not None and layout.sine_first
-        self.bound = ERROR * 2.0**self.ladder.exponent
+        self.bound = ERROR * 2.0**self.table.exponent
 
     def fill(self, pairs: int) -> None:
-        """Compute in blocks of so many pairs, round, and settle what is doubtful."""
+        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
         width, layout = self.freqs.count, self.layout
         flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
         straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
         made: dict[tuple[int, int, int], _Products] = {}
-        for block in blocks(self.ladder.block, width, self.first, self.last, pairs):
+        for block in blocks(self.table.block, width, self.first, self.last, pairs):
             if block.shape not in made:
                 made[block.shape] = self._products(block)
             products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
@@ -271,28 +271,28 @@ class WideRun:
                 np.copyto(view, low[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
             doubtful = flags.part(2 * block.start * width, low.size).reshape(low.shape)
             np.not_equal(low, high, doubtful)
-        self._settle(flags.places())
+        self._decide(flags.places())
 
     def _products(self, block: AnchorBlock) -> _Products:
         conjugate = self.mirrored != self.swapped
-        left, right = self.anchors.split(conjugate, self.swapped), self.ladder.offset_split(conjugate)
+        left, right = self.anchors.split(conjugate, self.swapped), self.table.offset_split(conjugate)
         return _Products(left, right, block, self.scratch)
 
-    def _settle(self, places: NDArray[np.int64]) -> None:
+    def _decide(self, places: NDArray[np.int64]) -> None:
         rows, columns = np.divmod(places >> 1, self.freqs.count)
-        multiples = (rows + self.first) * self.ladder.step + self.ladder.offset
+        multiples = (rows + self.first) * self.table.step + self.table.offset
         moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
         if self.mirrored:
             multiples = -multiples
         for odd, part in enumerate(("sin", "cos") if self.swapped else ("cos", "sin")):
             chosen = (moving & ((places & 1) == odd)).nonzero()[0]
             if chosen.size:
-                exact = self.freqs.settle(multiples[chosen], columns[chosen], part, "float64")
+                exact = self.freqs.round_correctly(multiples[chosen], columns[chosen], part, "float64")
                 put(self.layout, part, rows[chosen], columns[chosen], exact)
 
 
 class _Products:
-    """Main + rest of blocks of one shape, in scratch arrays."""
+    """Products of blocks of one shape as main + remainder, in scratch arrays."""
 
     def __init__(self, left: Split, right: Split, block: AnchorBlock, scratch: Scratch) -> None:
         size = block.size * left.whole.shape[1]
@@ -338,20 +338,20 @@ def fill_points(freqs: FrequencySet, multiples: range, out: Complex) -> None:
     freqs : FrequencySet
         The frequencies.
     multiples : range
-        See `has_points`; parts of one long run share a ladder.
+        See `has_points`; parts of one long run share a rotation table.
     out : (len(multiples), columns) complex128 ndarray
         Where to; contiguous.
     """
     offset, first = multiples.start % multiples.step, multiples.start // multiples.step
     last = first + len(multiples)
-    ladder = ladder_for(freqs, offset, multiples.step, False, WINDOW.bias, len(multiples))
-    right, group = ladder.offsets(False), group_size(ladder) * ladder.block
+    table = table_for(freqs, offset, multiples.step, False, WINDOW.bias, len(multiples))
+    right, group = table.offsets(False), group_size(table) * table.block
     at = first
     with short_buffers():
         while at < last:
-            anchors, stop = anchors_at(ladder, at // group), min((at // group + 1) * group, last)
+            anchors, stop = anchors_at(table, at // group), min((at // group + 1) * group, last)
             left = anchors.mirrored(False, False) * (1.0 / WINDOW.bias)
-            for block in blocks(ladder.block, freqs.count, at, stop, PAIRS):
+            for block in blocks(table.block, freqs.count, at, stop, PAIRS):
                 start = at - first + block.start
                 target = out[start : start + block.size].reshape(-1)
                 Outer(np.multiply, left, right, block, target)(block.anchor - anchors.base)

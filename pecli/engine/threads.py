@@ -24,11 +24,11 @@ MIN_MAPPED_BYTES = 1 << 17
 """Bytes from which on memory is mapped."""
 
 MAX_SPARE_BYTES = 16 << 20
-"""Bytes that are kept of what has been given back."""
+"""Largest number of bytes of returned arrays that are kept for reuse."""
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Make a flat array of zeros; mapped if it is large."""
+    """Return a flat array of zeros; mapped if it is large."""
     kind = np.dtype(dtype)
     if size * kind.itemsize < MIN_MAPPED_BYTES:
         return np.zeros(size, kind)
@@ -46,7 +46,7 @@ class Pool:
         self._spare: list[NDArray[np.uint8]] = []
 
     def lend(self, owner: object, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-        """Give an array; its contents are anything."""
+        """Return an array with undefined contents."""
         kind = np.dtype(dtype)
         size = shape[0] * shape[1] * kind.itemsize
         if size < MIN_MAPPED_BYTES:
@@ -92,7 +92,7 @@ class Scratch:
             self._pairs = pairs
 
     def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
-        """Give a flat array of this size; its contents are anything."""
+        """Return a flat array of this size with undefined contents."""
         have = self._arrays.get(name)
         if have is None or have.size < size:
             have = self._arrays[name] = mapped(size, dtype)
@@ -197,7 +197,7 @@ def run_threads(
 
 
 def run_tasks(tasks: Sequence[Task], threads: int) -> None:
-    """Do the tasks, with helpers beside the calling thread; the first error of any is raised."""
+    """Run the tasks on the calling thread and on helpers; the first error of any is raised."""
     left = iter(tasks)
     lock = threading.Lock()
 
@@ -214,7 +214,7 @@ def run_tasks(tasks: Sequence[Task], threads: int) -> None:
 
 
 def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
-    """Return what `run` gives, run by a thread of its own.
+    """Return the result of `run`, which another thread calls.
 
     A signal's handler raises in the main thread only: not within a library
     that calls back and cannot bear it.  Then `stop` makes `run` end soon.

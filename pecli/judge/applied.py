@@ -1,4 +1,4 @@
-"""What was done to queries and keys instead of rotating them as expected, and where.
+"""Faults of a kernel that rotates queries and keys: the kind of each fault and the vectors that it affects.
 
 Known slips of a kernel are tried first: each is what a kernel does to some vectors, and is a finding only if it gives
 the values at hand, every one.  Then the rotation is measured: for each position and pair the number z = y / x that all
@@ -56,10 +56,10 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
-UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
-"""Kinds of findings about measured cosines that say nothing of a kernel."""
-UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
-PLAIN = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # keys that are no part of a scaling
+UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
+"""Kinds of findings about measured cosines that do not describe a kernel."""
+UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
+UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -130,7 +130,7 @@ class RotationSource:
 
 @dataclass(frozen=True)
 class AppliedRotation:
-    """Vectors before and after a rotation, and what was to be done.
+    """Vectors before and after a rotation, with the positions and the pairing that were expected.
 
     Attributes
     ----------
@@ -189,18 +189,18 @@ class AppliedRotation:
 
     @cached_property
     def wrong(self) -> NDArray[np.bool_]:
-        """Which values are not as expected."""
+        """Mask of the values that are not as expected."""
         allowed = self.allowed(np.arange(len(self.at)), self.flat[2])
         return ~(np.abs(self.flat[1] - self.flat[2]) <= allowed).reshape(self.x.shape)
 
     def rotated(
         self, v: Integers, *, at: Integers | None = None, pairs: Pairs | None = None, times: int = 1,
-        turn: Callable[[Rotations], Rotations] = lambda z: z, changed: Changed | None = None,
+        modify: Callable[[Rotations], Rotations] = lambda z: z, changed: Changed | None = None,
         among: Integers | None = None,
     ) -> Floats:  # fmt: skip
         """Return vectors rotated at other positions, in other pairs, several times, by other cosines and sines."""
         x = self.flat[0][v] if among is None else self.flat[0][v][:, among]
-        z = turn(self.source.rotations((self.at if at is None else at)[v], changed))
+        z = modify(self.source.rotations((self.at if at is None else at)[v], changed))
         for _ in range(times):
             x = rotate(x, z, pairs or self.pairs)
         return x if among is None else x[:, np.argsort(among)]
@@ -236,7 +236,7 @@ class AppliedRotation:
         return size * (angle + ROUNDINGS * GRIDS[self.dtype].rounding)
 
     def gives(self, kernel: Kernel) -> bool:
-        """Tell whether these are the outputs, every one."""
+        """Whether a kernel gives every output value within rounding."""
         step = max(1, BLOCK_VALUES // self.x.shape[-1])
         for vectors in (self.sample, *np.split(np.arange(len(self.at)), range(step, len(self.at), step))):
             try:
@@ -249,7 +249,7 @@ class AppliedRotation:
 
 
 def faults(applied: AppliedRotation, name: str) -> list[Finding]:
-    """Return what was done instead and where, or that only rounding differs."""
+    """Return the fault of the kernel and its place, or the finding that only rounding differs."""
     with np.errstate(all="ignore"):
         held = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
         rough = f", and rounded to {held}" if held != applied.dtype else ""
@@ -257,14 +257,14 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
         if not applied.wrong.any():
             return [_rounding(applied, name, rough)]
         for part, where in ((applied, ""), _part(applied)):
-            said = next(_done(part), None) if part is not None else None
-            if said is not None:
-                return [Finding("rotation", f"{name}: {where}{said}{rough}")]
+            fault = next(_faults_of_all(part), None) if part is not None else None
+            if fault is not None:
+                return [Finding("rotation", f"{name}: {where}{fault}{rough}")]
         return _elsewhere(applied, name)
 
 
-def _done(applied: AppliedRotation) -> Iterator[str]:
-    """Yield what was done to all vectors."""
+def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
+    """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
     measured = list(_measured(applied))
     yield from (text for text in measured if UNNAMED not in text)
@@ -273,7 +273,7 @@ def _done(applied: AppliedRotation) -> Iterator[str]:
 
 
 def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
-    """Say that the outputs are right."""
+    """Return the finding that the outputs are right within rounding."""
     off = np.abs(applied.y - applied.right)
     most, units = float(off.max()), int(np.ceil((off / unit(applied.right, applied.dtype)).max() - 0.5))
     what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
@@ -310,17 +310,17 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
 def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
     """Return the batches, heads and rows in which all wrong values lie, and the words for them."""
     wrong: NDArray[np.bool_] = np.any(applied.wrong, axis=3)
-    kept, said = list[Integers](), list[str]()
+    kept, words = list[Integers](), list[str]()
     for axis, word in enumerate(("batch", "head", "row")):
         at = np.flatnonzero(np.any(wrong, axis=tuple(k for k in range(3) if k != axis)))
         kept.append(at)
         if len(at) < wrong.shape[axis]:
-            said.append(_indices(word, at, wrong.shape[axis]))
-    if not said or not wrong[np.ix_(*kept)].all():
+            words.append(_indices(word, at, wrong.shape[axis]))
+    if not words or not wrong[np.ix_(*kept)].all():
         return None, ""
     x, y, right = (values[np.ix_(*kept)] for values in (applied.x, applied.y, applied.right))
     positions = applied.by_batch[np.ix_(kept[0], kept[2])]
-    return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(said)}: "
+    return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(words)}: "
 
 
 def _indices(word: str, at: Integers, side: int) -> str:
@@ -334,7 +334,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
 
 # Kernels
 
-TURNS: dict[str, Callable[[Rotations], Rotations]] = {
+ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "the rotation has the other sense: the sine has the wrong sign": np.conj,
     "cos and sin are exchanged": lambda z: 1j * z.conj(),
     "the cosine has the wrong sign": lambda z: -z.conj(),
@@ -343,7 +343,7 @@ TURNS: dict[str, Callable[[Rotations], Rotations]] = {
     "cosines and sines were rounded to bfloat16": lambda z: _rounded(z, "bfloat16"),
     "cosines and sines were rounded to float16": lambda z: _rounded(z, "float16"),
 }
-"""What becomes of cos + i sin."""
+"""Wrong uses of cos + i sin: the text of each and the function that makes it."""
 
 
 def _rounded(z: Rotations, dtype: str) -> Rotations:
@@ -351,7 +351,7 @@ def _rounded(z: Rotations, dtype: str) -> Rotations:
 
 
 def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
-    """Yield what may have been done instead, in words, and the vectors that it makes."""
+    """Yield candidate faults: the text of each and the kernel that makes its outputs."""
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
     yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
     yield "it was rotated twice", partial(applied.rotated, times=2)
@@ -361,8 +361,8 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
             yield _paired(other, pairs), partial(applied.rotated, pairs=other)
     for text, factor in _factor(applied):
         yield text, partial(applied.scaled, factor=factor)
-    for text, turn in TURNS.items():
-        yield text, partial(applied.rotated, turn=turn)
+    for text, modify in ROTATION_ERRORS.items():
+        yield text, partial(applied.rotated, modify=modify)
     for text, positions in _positions(applied):
         yield text, partial(applied.rotated, at=positions)
     for text, formula in _formulas(applied):
@@ -442,7 +442,7 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     take_table_keys(name, keys)
     full = Recipe.bind(name, **keys).keys()
     if "scaling" in full:
-        plain = {key: None for key in keys if key not in PLAIN}
+        plain = {key: None for key in keys if key not in UNSCALED_KEYS}
         yield f"scaling {full['scaling']} is missing", partial(applied.rotated, changed=plain)
     for base in PUBLISHED_BASES if "base" in full else ():
         yield f"base {base} where {full['base']} was expected", partial(applied.rotated, changed={"base": base})
@@ -480,12 +480,12 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
-        if used.gives(partial(used.rotated, pairs=pairs)) and (said := _difference(applied, distinct, z, pairs)):
-            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *said])
+        if used.gives(partial(used.rotated, pairs=pairs)) and (texts := _difference(applied, distinct, z, pairs)):
+            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
 
 
 def _paired(taken: Pairs, own: Pairs) -> str:
-    """Say which pairs were rotated and which were expected."""
+    """Return the pairing that was rotated and the expected one, as text."""
     one, other = (" (written as ".join(dict.fromkeys(map(WORDS.__getitem__, two))) for two in (taken, own))
     one, other = (text + ")" * ("(" in text) for text in (one, other))
     return f"{one} pairs were rotated where {other} ones were expected"
@@ -517,7 +517,9 @@ def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pair
         return []
     measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
     found = compare(measured, expected).findings
-    if found and (found[0].kind in UNSAID or any(one.kind in ("columns", "factor", "offset") for one in found)):
+    if found and (
+        found[0].kind in UNSPECIFIC_KINDS or any(one.kind in ("columns", "factor", "offset") for one in found)
+    ):
         return []  # coarse values do not tell these
     if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
         name, keys = split_recipe(identify(measured).recipe or "")
@@ -525,5 +527,5 @@ def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pair
         if not used.gives(partial(used.rotated, pairs=pairs)):
             return []
     first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
-    texts = [one.text for one in found if one.kind not in UNSAID]
+    texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from pecli.judge.planes import Floats, Integers, rounded, unit
 
-CLOSE = 1.01
+MAX_LIBRARY_ULP = 1.01
 """Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
-MAGNIFIED = 2.5
-"""The same where values were multiplied by a magnitude after they were rounded."""
-NEAR_GAP = 0.02
+MAX_MAGNIFIED_ULP = 2.5
+"""Units in the last place allowed where rounded values were multiplied by a magnitude."""
+MAX_SLACK_GAP = 0.02
 """Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
 MIN_CLOSE = 0.98
-"""Share of sampled values within `CLOSE` for an arithmetic to be named; 0.9 would pass frequencies one ulp off."""
+"""Share of sampled values within `MAX_LIBRARY_ULP` for an arithmetic to be named; 0.9 passes frequencies 1 ulp off."""
 FREQUENCY_UNITS = 2
 """Float32 units in the last place by which a library's frequencies differ from the simulated ones; with more, a base
 that is wrong in its eighth digit passes."""
@@ -32,16 +32,16 @@ FIRST_ROWS = 8
 PLAUSIBLE_GAP = 0.1
 """Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
 MIN_GLANCE = 0.3
-"""Share of values within `CLOSE` in the first rows below which a name is not looked at further."""
+"""Share of values within `MAX_LIBRARY_ULP` in the first rows below which a name is not looked at further."""
 MAX_DOUBLE = 1e-6
 """Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
 LIBRARY_SINE = 1.0
 """Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
 MAX_SERIES = 0.12
-"""Radians within which cosine and sine follow from those of another angle; float32 phases of position 1048576 are off
-by 0.06, and the terms left out are below 2e-12."""
+"""Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
+position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
 MIN_EQUAL = 0.9
-"""Share of equal values, all others within `CLOSE`, from which a way needs no rival."""
+"""Share of equal values, all others within `MAX_LIBRARY_ULP`, from which a way needs no rival."""
 GLANCE_ROWS = 40
 """Rows by which all ways are looked at first; the best ones are compared on more."""
 MAX_WAYS = 6
@@ -73,7 +73,7 @@ def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to compute cosines and sines.
+    """Arithmetic by which cosines and sines are computed.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Way:
     frequencies : (m,) float64
         As rounded.
     positions, angles : str
-        Types of positions and angles; "float64" stands for exact.
+        Types of positions and angles; "float64" for exact ones.
     method : str
         How float32 frequencies came about.
     running : bool
@@ -128,22 +128,22 @@ class Way:
 
     def doubt(self, positions: Floats) -> Floats:
         """Return by how much angles change where float32 frequencies are some units larger or smaller."""
-        here, found = self.angles_at(positions), np.zeros(1)
+        angles, found = self.angles_at(positions), np.zeros(1)
         for sign in (-1, 1):
             moved = replace(self, frequencies=self.frequencies * (1 + sign * FREQUENCY_UNITS * 2.0**-23))
-            found = np.maximum(found, np.abs(moved.angles_at(positions) - here))
+            found = np.maximum(found, np.abs(moved.angles_at(positions) - angles))
         return found
 
     def parts(
         self, positions: Floats, size: float, dtype: str, near: Circle | None = None, *, angles: bool = False
     ) -> dict[str, Floats]:
-        """Return what `compute` gives by name, or the angles alone."""
+        """Return the cosines and sines of `compute` by name, or the angles alone."""
         if angles:
             return {"angles": rounded(self.angles_at(positions), dtype)}
         return dict(zip(("cos", "sin"), self.compute(positions, size, dtype, near), strict=True))
 
     def words(self) -> str:
-        """Say which steps were rounded."""
+        """Return the rounded steps of the computation, as text."""
         if self.name == "exact":
             return "exact values, rounded once"
         if self.name == "float64":
@@ -163,7 +163,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Score:
-    """How well a way gives sampled values: shares equal and within one unit, and the largest departure in units."""
+    """Agreement of an arithmetic with sampled values: shares equal and within one ulp, and the largest departure."""
 
     way: Way
     equal: float
@@ -183,7 +183,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Limits:
-    """By how much values of some rows may differ from those of a way and be explained by it.
+    """Allowed differences between the values of some rows and an arithmetic.
 
     `typical` is the gap that half of the values must be below for float32 frequencies to explain any.
     """
@@ -207,7 +207,7 @@ class Limits:
         """
         some, other, exact = have.ravel()[odd], made.ravel()[odd], self.way.name == "exact"
         gap, one = np.abs(some - other), unit(some, self.dtype)
-        allowed = (CLOSE if self.size == 1 else MAGNIFIED) * one
+        allowed = (MAX_LIBRARY_ULP if self.size == 1 else MAX_MAGNIFIED_ULP) * one
         in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
         if in_double:
             rows, columns = np.divmod(odd, have.shape[1])
@@ -237,7 +237,7 @@ class Shown:
     size: float
 
     def few(self, most: int = 192) -> Shown:
-        """Return at most so many of the rows, spread over them."""
+        """Return a view of at most `most` rows, spread over all."""
         n = len(self.positions)
         if n <= most:
             return self
@@ -246,7 +246,7 @@ class Shown:
         return replace(self, positions=self.positions[rows], parts={name: v[rows] for name, v in self.parts.items()})
 
     def pairs(self, way: Way) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the values beside what a way gives."""
+        """Yield the stored values of each component with the computed ones."""
         made = way.parts(self.positions, self.size, self.dtype, angles="angles" in self.parts)
         return ((values, made[name]) for name, values in self.parts.items())
 
@@ -274,11 +274,11 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
         yield "float32 power", (direct / f32(factor)).astype(np.float64)
         if len(exponents) > 1:
             count = np.arange(len(exponents))
-            for said, scale in (("2i", 2), ("i", 1)):
+            for index, scale in (("2i", 2), ("i", 1)):
                 slope = f32(-np.log(base) * exponents[1] / scale)
                 argument = ((count * scale).astype(f32) * slope).astype(f32)
                 logs = np.exp(argument.astype(np.float64)).astype(f32)
-                yield f"exponential of {said} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
+                yield f"exponential of {index} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
             half = 1 / exponents[1]
             quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
             logs = np.exp(quotient.astype(np.float64)).astype(f32)
@@ -318,7 +318,7 @@ def _typical(gap: Floats) -> float:
 
 def score(way: Way, shown: Shown) -> Score:
     """Return how well a way gives sampled values."""
-    limits = Limits(way, shown.positions, shown.dtype, shown.size, NEAR_GAP)
+    limits = Limits(way, shown.positions, shown.dtype, shown.size, MAX_SLACK_GAP)
     equal, close, count, worst = 0, 0, 0, 0.0
     with np.errstate(all="ignore"):
         for values, made in shown.pairs(way):

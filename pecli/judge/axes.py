@@ -48,9 +48,9 @@ JOINED = (
     "cosines, then sines in one array, each value twice",
     "sines, then cosines in one array, each value twice",
 )
-"""How cosines and sines may stand in one array otherwise than a layout says."""
+"""Arrangements of cosines and sines in one array that no layout of a recipe describes."""
 ABSOLUTE = ("blocks", "alternate", "halves")
-"""How the layouts of absolute tables begin, where sines and cosines are columns of one array, the sines first."""
+"""Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first."""
 MERGES = (2, 3, 4)
 """Sides of the blocks in which vision towers order their patches."""
 
@@ -101,7 +101,7 @@ class Grid:
 
 
 def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers | None = None) -> Complex:
-    """Return some pairs of a reading as cosine + i sine, in some rows, or in those of the sample."""
+    """Return some pairs of a reading as cosine + i sine, for given rows or for the sampled ones."""
     parts = []
     for places in (reading.cos_at, reading.sin_at):
         plane = view.planes[places[0].plane]
@@ -129,7 +129,7 @@ def views(table: Tabular) -> Iterator[AxisView]:
 
 
 def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
-    """Yield an array as rows of its last axis, with those of a pair or of a matrix for each pair; complex as two."""
+    """Yield the planes of an array: rows of its last axis, pairs and 2 x 2 matrices flattened; complex as two."""
     shape = [side for side in array.shape if side != 1]
     inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1:] == [2] and len(shape) > 2 else 1
     for part in () if len(shape) < 2 else ("real", "imag") if array.dtype.startswith("complex") else ("",):
@@ -137,7 +137,7 @@ def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
 
 
 def _channels_last(plane: Plane) -> Plane | None:
-    """Return an array whose channels stand first as rows of channels; None where there are none."""
+    """Return a channels-first array as rows of channels; None if its shape is no channels-first one."""
     shape = [side for side in plane.array.shape if side != 1]
     if shape[0] % 4 or len(shape) < 3:
         return None
@@ -148,7 +148,7 @@ def _channels_last(plane: Plane) -> Plane | None:
 
 
 def readings_of(view: AxisView) -> Iterator[Reading]:
-    """Yield what columns may be pairs: as in rotary tables, and one array's by blocks of [sines | cosines]."""
+    """Yield the candidate pairings of columns: as in rotary tables, and one array's by blocks of [sines | cosines]."""
     single = len(view.values) == 1
     if single:
         yield from _blocks(view.values[0])
@@ -165,7 +165,7 @@ def readings_of(view: AxisView) -> Iterator[Reading]:
 
 
 def _backward(reading: Reading) -> bool:
-    """Whether most pairs turn backward from row to row: sines stand first."""
+    """Whether most pairs rotate backward from row to row, as where sines come first."""
     assert reading.sin is not None
     z = reading.cos + 1j * reading.sin
     turns = np.angle(z[1:] * np.conj(z[:-1]))
@@ -194,7 +194,7 @@ def _blocks(values: Floats) -> Iterator[Reading]:
 def _of_one(
     values: Floats, layout: str, cos: Sequence[Integers], sin: Sequence[Integers], apart: float = 0.0
 ) -> Reading:
-    """Return a reading of one array by the columns where each component stands."""
+    """Return a reading of one array from the columns of its cosines and sines."""
     at = [tuple(PlaneColumns(0, columns) for columns in places) for places in (cos, sin)]
     return Reading(layout, values[:, cos[0]], values[:, sin[0]], at[0], at[1], departure=apart)
 
@@ -253,12 +253,12 @@ def unmeasured(view: AxisView, reading: Reading | None = None) -> Grid:
 
 
 def columns_of(view: AxisView) -> Grid | None:
-    """Return an absolute table as columns alone, for encodings whose frequencies rise or whose input stands beside."""
+    """Return an absolute table as plain columns, for encodings whose frequencies rise or whose input is a column."""
     return None if len(view.planes) > 1 or view.planes[0].part else unmeasured(view)
 
 
 def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
-    """Return the pairs of each axis, those first that tell its levels apart; nothing where there are too many axes.
+    """Return the pairs of each axis, the pairs that distinguish its levels first; [] for more than `MAX_AXES` axes.
 
     Pairs of one axis change in the same rows; slow ones of narrow types in some of these.
     """
@@ -394,7 +394,7 @@ def _even_run(z: Complex, dtype: str) -> slice:
 def _lattice(places: Floats) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Return the grid that rows follow: the order of the axes, its sides, none if there is none, and its merge.
 
-    A side before those of the axes stands for frames that repeat the grid.
+    A side before the sides of the axes counts frames that repeat the grid.
     """
     count, sizes = len(places), (places.max(axis=0).astype(np.int64) + 1).tolist()
     frames, left = divmod(count, math.prod(sizes))

@@ -28,7 +28,7 @@ MAX_ULP = 4.0
 HARMLESS_ULP = 64
 """Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off."""
 MAX_ULP_NAMED = 1000
-"""Units in the last place that somebody would accept; more are those of values next to zero."""
+"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 ABSENT = "none"
 """The choice of a parameter, such as a mask, that leaves it out."""
 MAX_NAMED = 3
@@ -67,8 +67,8 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
         if not held:
             return None
         compared = compare_tables(actual, expected) if found is None else found
-        said = _rounding(actual, expected, held, compared)
-        return _causes(actual, expected, held, compared) if said is None else said
+        findings = _rounding(actual, expected, held, compared)
+        return _causes(actual, expected, held, compared) if findings is None else findings
 
 
 def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
@@ -100,15 +100,15 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
 
 
 def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
-    """Return what is to be said where a file holds the expected values within roundings; None where it does not."""
+    """Return the findings on a file that holds the expected values within rounding; None for any other file."""
     floats = [lines for lines in held if lines.dtype in GRIDS]
     own = floats[0].dtype if floats else expected.request.dtype
     tables = {"": expected}
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
         other = replace(expected.request, align=align)
-        said = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
-        tables[said] = Table(expected.source, other.extent(expected.positions), other)
+        text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
+        tables[text] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():
         for kind in dict.fromkeys((own, *(lines.effective_dtype for lines in floats[:1]))):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
@@ -116,7 +116,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
             for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
                 found = fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
-                    findings = [Finding("axes", said) for said in (note, some[0].note) if said]
+                    findings = [Finding("axes", text) for text in (note, some[0].note) if text]
                     return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
     return None
 
@@ -142,17 +142,17 @@ def _harmless(
         yield _rounded(found, compared)
 
 
-def _rounded(found: Fit, compared: Comparison | None, said: str = "") -> Finding:
+def _rounded(found: Fit, compared: Comparison | None, text: str = "") -> Finding:
     """Return a rounding with the tolerance that accepts it; without one where values are no neighbours in the file."""
-    said = said or f"{found.arithmetic} rounding"
+    text = text or f"{found.arithmetic} rounding"
     harmless = ": harmless" if found.candidate.name or found.max_ulp <= HARMLESS_ULP else ""
     total = compared.total if compared is not None and compared.complete else None
     if total is None or not math.isfinite(total.max_abs) or not total.max_abs:
-        return Finding("rounding", f"{said}, at most {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}){harmless}")
+        return Finding("rounding", f"{text}, at most {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}){harmless}")
     ulp = f"--ulp {total.max_ulp} or " if 0 < total.max_ulp <= MAX_ULP_NAMED else ""
     size = f"at most {total.max_ulp} ulp ({total.max_abs:.2g})" if ulp else f"at most {total.max_abs:.2g}"
     accepts = f"{ulp}--atol {at_least(total.max_abs * (1 + 2.0**-26), 1)} accepts it"
-    return Finding("rounding", f"{said}, {size}{harmless}{';' if harmless else ':'} {accepts}")
+    return Finding("rounding", f"{text}, {size}{harmless}{';' if harmless else ':'} {accepts}")
 
 
 def _keys(recipe: Recipe) -> dict[str, str]:
@@ -169,7 +169,7 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
 
 
 def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
-    """Return the parameters that differ, one line each, then what the reading and the values leave to say."""
+    """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
     findings = [Finding("axes", note) for note in found.candidate.notes if note in (*READINGS.values(), PAST_HIDDEN)]
     other = _other_keys(found, expected)
     keys, want = dict(found.candidate.keys), _keys(expected.source)
@@ -183,16 +183,16 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
     words = encoding.hook("words")(other) if encoding.declares("words") else {}
     for key, (have, wanted) in other.items():
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
-        findings.append(Finding(key.replace("-", "_"), words.get(key) or _said(key, have, wanted, option)))
+        findings.append(Finding(key.replace("-", "_"), words.get(key) or _parameter_text(key, have, wanted, option)))
     findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
     if found.max_ulp and not other and not found.candidate.trained and (found.places or not findings):
-        said = f"in the other values {found.arithmetic} rounding" if found.places else ""
-        findings.append(_rounded(found, None if said else compared, said))
+        text = f"in the other values {found.arithmetic} rounding" if found.places else ""
+        findings.append(_rounded(found, None if text else compared, text))
     return findings
 
 
-def _said(key: str, have: str, wanted: str, off: str | None) -> str:
+def _parameter_text(key: str, have: str, wanted: str, off: str | None) -> str:
     """Return one parameter that differs, in words."""
     if {have, wanted} <= {"true", "false", ""}:
         if off:
@@ -280,7 +280,7 @@ class Cube:
         return bool(self.same(a, b).mean() >= share) if a.size else False
 
     def same(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
-        """Which values are equal within roundings."""
+        """Return which values are equal within roundings."""
         ulp = HARMLESS_ULP if self.effective_dtype in ("float64", "float32") else MAX_ULP
         close = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.effective_dtype)
         return np.asarray(close | (a == b) | (np.isnan(a) & np.isnan(b)))
@@ -362,7 +362,7 @@ def _change(cube: Cube) -> list[Finding]:
 
 
 def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
-    """Yield a kind, what to say, and the values that are then wanted."""
+    """Yield candidate changes: kind, text, and the values that each of them makes."""
     a, b, later = cube.a, cube.b, np.broadcast_to(cube.distance > 0, cube.a.shape)
     text = "the sign is wrong: every value has the other sign"
     yield "sign", text + ", so that far keys are preferred" * (not cube.index), -b
@@ -382,8 +382,8 @@ def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, F
     yield from _factors(cube, shown & (b != 0))
     middle = np.nan_to_num(median(np.where(shown & ~later, a - b, np.nan)))[..., None]
     if a.shape[-1] > 2 and middle.any():
-        said = "one number is added to all keys of a query: equal after a causal softmax"
-        yield "offset", said, np.where(later, a, b + middle)
+        text = "one number is added to all keys of a query: equal after a causal softmax"
+        yield "offset", text, np.where(later, a, b + middle)
 
 
 def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
@@ -409,13 +409,13 @@ def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Fl
 def _factor(value: float) -> str:
     """Return a factor as a number, and as a root or a logarithm where it is one."""
     square = max(value**2, 1 / value**2)
-    said = [word for word, number in ROOTS.items() if abs(value / number - 1) < 1e-5]
+    words = [word for word, number in ROOTS.items() if abs(value / number - 1) < 1e-5]
     if (
-        not said
+        not words
         and value > 0
         and abs(value - round(value)) > 1e-6
         and abs(square - round(square)) < 1e-3
         and square < 1024
     ):
-        said = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
-    return f"{value:.6g}{f' ({said[0]})' if said else ''}"
+        words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
+    return f"{value:.6g}{f' ({words[0]})' if words else ''}"

@@ -19,12 +19,12 @@ from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, CodeRows, Fl
 from pecli.spec.tabular import Tabular
 
 MAX_SURE_ULP = 8.0
-"""Units in the last place within which narrow values are those of an arithmetic; of more, nothing is sure."""
+"""Largest difference of narrow values, in units in the last place, for an identification to be sure."""
 MIN_SHARE_NEAREST = 0.5
 """Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
 MAX_HEADS = 1024
 """Heads of a bias; an array with more rows along its first axis is no bias by head."""
-FEW_HEADS = 4
+FIRST_HEADS = 4
 """Heads by which most arrays are found not to depend on the distance."""
 MAX_KEYS = 1 << 17
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
@@ -35,7 +35,7 @@ MAX_REORDERED_BYTES = 1 << 25
 
 
 def profiles(lines: Lines) -> Iterator[Profile]:
-    """Yield what an array may be as a bias or an index, the likeliest first; of copies of the heads, the first one."""
+    """Yield the profiles of an array as a bias or an index, the likeliest first; of repeated heads, the first copy."""
     for found in _profiles(lines):
         many, values = found.heads, found.values
         parts = (h for h in range(1, many) if many % h == 0)
@@ -85,14 +85,14 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
     for by, align in (("key", ""), ("distance", ""), ("distance", "first"))[: 2 + (queries < keys)]:
         own = np.array(picked) + (0 if align else keys - queries)
         at = np.arange(keys) if by == "key" else np.arange(1 - keys, keys)
-        for some in (rows[:FEW_HEADS], rows):
-            laid = np.full((len(some), len(picked), len(at)), np.nan)
+        for some in (rows[:FIRST_HEADS], rows):
+            aligned = np.full((len(some), len(picked), len(at)), np.nan)
             for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
-                laid[:, k, low : low + keys] = some[:, k]
-            middle = _middle(laid)
-            finite = np.isfinite(laid)
+                aligned[:, k, low : low + keys] = some[:, k]
+            middle = _middle(aligned)
+            finite = np.isfinite(aligned)
             finite &= finite.sum(axis=1, keepdims=True) > 1
-            same = (laid == middle[:, None])[finite]
+            same = (aligned == middle[:, None])[finite]
             if not same.size or same.mean() < MIN_SHARE_ALIKE:
                 break
         else:
@@ -107,7 +107,7 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
 
 
 def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
-    """Return what keys after the query hold where that hides them; "" where they have values of their own."""
+    """Return the mask value of keys after the query, "0" or "-inf"; "" where they have values of their own."""
     after, before = values[:, later], np.nan_to_num(values[:, ~later], neginf=0.0)
     finite = np.isfinite(after)
     if finite.any() and not after[finite].any() and before.any(axis=1).all():
@@ -115,9 +115,9 @@ def _masked(values: Floats, later: NDArray[np.bool_]) -> str:
     return "-inf" if after.size and np.isneginf(after).mean() > MIN_SHARE_HIDDEN else ""
 
 
-def _middle(laid: Floats) -> Floats:
+def _middle(aligned: Floats) -> Floats:
     """Return the lower median of the numbers along axis 1, (heads, m); NaN where there is none."""
-    ordered = np.sort(np.where(np.isfinite(laid), laid, np.nan), axis=1)
+    ordered = np.sort(np.where(np.isfinite(aligned), aligned, np.nan), axis=1)
     count = np.isfinite(ordered).sum(axis=1)
     found: Floats = np.take_along_axis(ordered, np.maximum(count - 1, 0)[:, None] // 2, axis=1)[:, 0]
     return found
@@ -130,7 +130,7 @@ READINGS = {
     (0, 2, 1): "query and key axes are exchanged",
 }
 PAST_HIDDEN = "the mask hides the keys before the query: a mask on the past, or query and key axes are exchanged"
-"""The same of a masked bias by distance, which does not show which of both was done."""
+"""Note on a masked bias by distance, which does not show which of both was done."""
 
 
 def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
@@ -156,7 +156,7 @@ def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:
 
 
 def _hides_past(lines: Lines) -> bool:
-    """Whether the first query sees all keys, and the last one few of those before it."""
+    """Whether the first query sees all keys, and the last one only a few of the keys before it."""
     first, last = lines.read(0, 1)[0], lines.read(lines.shape[-2] - 1, lines.shape[-2])[0]
     return bool(np.isneginf(last).mean() > MIN_SHARE_HIDDEN and not np.isneginf(first).any())
 
@@ -183,7 +183,7 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
 
 
 def signals(lines: Lines) -> Iterator[Profile | CodeRows]:
-    """Yield what an array may be, as the rules of the encodings read it."""
+    """Yield the signals of an array that the rules of the encodings read: profiles and rows of codes."""
     yield from profiles(lines)
     yield from () if lines.note else rows_of(lines)
 
@@ -214,31 +214,31 @@ def best_fit(table: Tabular) -> Fit | None:
 
 
 def identify_bias(table: Tabular) -> Identification | None:
-    """Return what a file of a bias, an index, a mask or a code is; None where it is none of them.
+    """Return the identification of a bias, an index, a mask or a code; None for any other file.
 
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
     with np.errstate(all="ignore"):
-        said = plain_of(table)
-        found = None if said else best_fit(table)
+        text = plain_of(table)
+        found = None if text else best_fit(table)
         if found is not None:
             return verdict(found, table)
-        said = said or distance_of(table)
-        return Identification(None, "unknown", measured=(said,)) if said else None
+        text = text or distance_of(table)
+        return Identification(None, "unknown", measured=(text,)) if text else None
 
 
 def plain_of(table: Tabular) -> str | None:
-    """Return what an array is that is no encoding: empty, constant, a mask, a ramp; None for bits that count."""
-    said = measured_of(table)
-    if said is None:
+    """Return a description of an array without an encoding: empty, constant, a mask, a ramp; None for binary codes."""
+    text = measured_of(table)
+    if text is None:
         return None
     rows = [one for lines in arrays_of(table) for one in rows_of(lines)]
     counted = any(True for one in rows for rule in rules(type(one).__name__) for _ in rule(one))
-    return None if counted else said
+    return None if counted else text
 
 
 def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
-    """Return what a matrix is that depends on the distance of query and key alone: the distance itself, or unknown.
+    """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
 
 
 def _by_distance(lines: Lines, profile: Profile) -> bool:
-    """Whether the values of all queries are those of their distances, but for a few."""
+    """Whether the values of all queries follow from their distances, except a few."""
     first, count = int(profile.at[0]), 0
     own = np.arange(profile.queries) + (0 if profile.align else profile.keys - profile.queries)
     for start, values in lines.blocks():
@@ -282,9 +282,9 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     if not is_named(found):
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
             return Identification(None, "unknown", measured=statistics_of(table))
-        said = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
+        nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
-        return Identification(None, "unknown", measured=(*own, said, *found.places))
+        return Identification(None, "unknown", measured=(*own, nearest, *found.places))
     notes = [*candidate.notes, *candidate.doubts, *found.places]
     if found.max_ulp:
         which = "every value" if not found.unexplained else "each of the others"

@@ -17,7 +17,7 @@ MAX_ROWS = 4096
 MAX_VALUES = 1 << 18
 """Rows, or values of narrow tables, that parameters are read from; all are compared afterwards. A query scale of
 Llama 4 begins to grow at row 8191."""
-FEW_VALUES = 1 << 12
+FIRST_VALUES = 1 << 12
 """Values of some lines that are counted before all are: more than two are no mask."""
 MAX_SIDE = 2048
 """Rows and columns of a mask of which the pattern is looked for."""
@@ -37,7 +37,7 @@ def rows_of(lines: Lines) -> Iterator[CodeRows]:
 
 
 def measured_of(table: Tabular) -> str | None:
-    """Return what a file of one array is that holds at most two values or a ramp; None of any other."""
+    """Return the description of a single array with at most two distinct values or a ramp; None for any other file."""
     if len(table.arrays) != 1 or table.arrays[0].dtype.startswith("complex"):
         return None
     (array,) = table.arrays
@@ -47,7 +47,7 @@ def measured_of(table: Tabular) -> str | None:
     if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines)) is not None:
         return ramp
     distinct = np.empty(0)
-    for values in chain([lines.sample[:8, :FEW_VALUES]], (values for _, values in lines.blocks())):
+    for values in chain([lines.sample[:8, :FIRST_VALUES]], (values for _, values in lines.blocks())):
         distinct = np.unique(np.append(distinct, values)) + 0.0
         if len(distinct) > 2:
             return None
@@ -60,7 +60,7 @@ def measured_of(table: Tabular) -> str | None:
 
 
 def _ramp(lines: Lines) -> str | None:
-    """Return what numbers are that rise or fall by the same step."""
+    """Return the description of numbers with a constant step; None for others."""
     values = lines.read(0, 1)[0]
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))
@@ -70,8 +70,8 @@ def _ramp(lines: Lines) -> str | None:
         or (off > 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)).any()
     ):
         return None
-    said = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
-    return said + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
+    text = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
+    return text + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
 
 
 def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
@@ -87,9 +87,9 @@ def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
     for distance in (last, last + keys - queries):
-        for chosen, said in ((on, high), (~on, low)):
-            if (shape := _shape_of(chosen, distance)) and not (said == "-inf" and "causal" in shape):
-                return f"{said} {shape}"
+        for chosen, label in ((on, high), (~on, low)):
+            if (shape := _shape_of(chosen, distance)) and not (label == "-inf" and "causal" in shape):
+                return f"{label} {shape}"
     return f"{high} {visible(on, last)}"
 
 

@@ -1,4 +1,4 @@
-"""What is said of a table: candidates, how they fit, and the result of an identification."""
+"""Results of the judge: candidates, how they fit, and the result of an identification."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Candidate", "Fit", "Identification"]
 
 @dataclass(frozen=True)
 class Fit:
-    """How the table of a candidate agrees with a file, over all values of the arrays that both have.
+    """Agreement of a candidate's table with a file, over all values of the arrays that both have.
 
     Attributes
     ----------
@@ -108,13 +108,13 @@ class Identification:
 
     def __repr__(self) -> str:
         if self.recipe is None:
-            said = "; ".join(self.measured) or "no recipe was found that gives these values"
-            return "\n  ".join([f"unknown: {said}", *self.notes])
-        said = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
-        return "\n  ".join([said, *self.notes, *(f"also {other}" for other in self.aliases)])
+            text = "; ".join(self.measured) or "no recipe was found that gives these values"
+            return "\n  ".join([f"unknown: {text}", *self.notes])
+        text = f"{self.confidence}: {self.recipe} (arithmetic {self.arithmetic})"
+        return "\n  ".join([text, *self.notes, *(f"also {other}" for other in self.aliases)])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         return {
             "recipe": self.recipe,
             "confidence": self.confidence,
@@ -128,12 +128,12 @@ class Identification:
 
 
 MAX_PLANES = 64
-"""Heads of an array whose range is said; of more, every second one or fewer are looked at."""
+"""Largest number of heads of an array whose range is measured; of more, every second head or fewer are read."""
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:
     """Return the range, the mean and the deviation of each array, and which of its rows are zero."""
-    said = []
+    texts = []
     for array in table.arrays[:3]:
         if not array.bytes:
             continue
@@ -148,5 +148,5 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         blank = np.flatnonzero((values == 0).all(axis=1))
         if 0 < len(blank) < len(values) == planes[0].rows:
             text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
-        said.append(text)
-    return tuple(said)
+        texts.append(text)
+    return tuple(texts)

@@ -1,8 +1,8 @@
 """Differences of a table of waves from the expected recipe, in the words of whoever made the mistake.
 
 The file is described first: by the expected recipe itself, by the mistakes that its encoding declares, and by the
-names that rules give its measured frequencies.  What is said of the best description is what differs from the
-expected one; it is said only if that description gives the file's values.
+names that rules give its measured frequencies.  The findings are the differences of the best description from
+the expected one; they are reported only if that description gives the file's values.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 MIN_SAMPLE = 0.97
-"""Share of sampled values that a description must give to be said; a corrupted row in 30 still passes."""
+"""Smallest share of sampled values that a reported description must give; a corrupted row in 30 still passes."""
 MIN_EXPLAINED = 0.5
-"""Share of all values from which a description is said, with the rest located; below it, the place is all we know."""
+"""Smallest share of all values that a reported description explains; below it, only the place is reported."""
 MAX_MISTAKES = 160
 """Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
 MAX_PLACED = 8
@@ -62,9 +62,9 @@ MAX_STEP_DIGITS = 6
 MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 OTHER_FREQUENCIES = 1.5
-"""What frequencies without a rule count for: parameters that give the same are said instead."""
+"""Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead."""
 OTHER_STEP = 1.25
-"""What another step counts for: a little more than one mistake, which may say the same."""
+"""Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
 """Units of position that a first fault shows: below, rounding of values hides it."""
 WAVE_GAP = 0.02
@@ -72,10 +72,10 @@ WAVE_GAP = 0.02
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
-"""Largest difference of a harmless table, in those of its values from the exact ones; beyond, columns were not the
-same ones."""
+"""Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
+columns were not the same ones."""
 MAX_ULP_NAMED = 64
-"""Units in the last place that somebody would accept; more are those of values next to zero."""
+"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Expected:
 
     @classmethod
     def of(cls, table: Table) -> Expected | None:
-        """Return what a table is expected to be; None where it is no table of waves on one axis of even positions."""
+        """Return the expected parameters of a table; None without waves, or with several axes or uneven positions."""
         recipe, plan, part = table.source, table.plan, table.part
         if not isinstance(plan, Waves) or plan.axes or plan.cross is not None or len(part.numbers(0, 1)) == 0:
             return None
@@ -113,7 +113,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Description:
-    """One way to describe the file, and what that says against the expected recipe."""
+    """A description of the file, and its differences from the expected recipe as lines of text."""
 
     name: WaveName
     lines: tuple[str, ...]
@@ -122,13 +122,13 @@ class Description:
 
     @classmethod
     def of(cls, name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
-        """Return a description, weighed with the positions that it says."""
+        """Return a description with the cost of its step and of its frequencies."""
         other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
         return cls(name, tuple(lines), kind, other)
 
     @property
     def merit(self) -> tuple[float, float]:
-        """Return what orders descriptions: values explained, then the fewest differences and fitted digits."""
+        """Return the sort key of descriptions: values explained, then the fewest differences and fitted digits."""
         return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost + self.other)
 
     @property
@@ -151,17 +151,17 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         for transposed in orders:
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
-                said = _of_group(read, want, found) if len(read) == len(group) else None
-                if said is not None and transposed:
+                findings = _of_group(read, want, found) if len(read) == len(group) else None
+                if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
-                    return [first, *(one for one in said if one.kind not in ("rows", "rounding"))]
-                if said is not None:
-                    return said
+                    return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
+                if findings is not None:
+                    return findings
         for group in groups:
-            said = _each_alone(group, want) if len(group) == 2 else None
-            if said:
-                return said
-        return next((said for group in groups if (said := _by_frequencies(group, want))), None)
+            findings = _each_alone(group, want) if len(group) == 2 else None
+            if findings:
+                return findings
+        return next((findings for group in groups if (findings := _by_frequencies(group, want))), None)
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -184,7 +184,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
 
 
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return that two arrays hold the same, angles or one component, or what was done to one of them alone."""
+    """Return findings on two arrays read alone: both hold angles or one component, or one of them was changed."""
     names = [_alone(plane, want) for plane in group]
     kinds = ["angles" if n and n.measured.reading.is_angles else n.phase if n else "" for n in names]
     if kinds == ["angles", "angles"]:
@@ -198,8 +198,10 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
             return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
         made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
         actual = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
-        said = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
-        return [replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in said]
+        findings = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
+        return [
+            replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in findings
+        ]
     return None
 
 
@@ -223,7 +225,7 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
 
 
 def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return what the frequencies are where every pair is a wave and most turn otherwise than expected."""
+    """Return a finding on the frequencies of a table of waves if most of them differ from the expected ones."""
     w = want.named.frequencies * abs(float(want.step))
     for measured in measured_readings(group):
         signal, pairs = measured.signal, measured.pairs
@@ -238,7 +240,7 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
 
 
 def _series_words(steps: Floats, w: Floats) -> str:
-    """Say measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
+    """Describe measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
     own = f"{w.max():.4g} to {w.min():.4g}"
@@ -247,8 +249,8 @@ def _series_words(steps: Floats, w: Floats) -> str:
     ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
     if len(ratios) > 1 and np.allclose(ratios, ratio, rtol=1e-3):
         base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
-        said = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
-        return f"{said}, where {w[1] / w[0]:.4g} was expected"
+        text = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
+        return f"{text}, where {w[1] / w[0]:.4g} was expected"
     return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
@@ -279,7 +281,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
 
 
 def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, list[str], str]]:
-    """Yield the expected parameters, then what they are mistaken for, as far as the measured frequencies allow."""
+    """Yield the expected parameters, then declared mistakes, as far as the measured frequencies allow them."""
     pairs, base = measured.pairs, _structured(want, measured.pairs)
     if len(want.named.frequencies) != pairs.count:
         return
@@ -317,12 +319,12 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     low, high = ratios.min(), ratios.max()
     one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
-    said = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
-    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [said], "frequency"
+    text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
-    """Return what every frequency is multiplied by, where all are by the same number and somebody chose it."""
+    """Return the common factor of all frequencies if it is a short number; else None."""
     w = base.frequencies
     use = pairs.usable & (w > 0)
     if not use.any() or not np.isfinite(pairs.errors).all():
@@ -358,7 +360,7 @@ def _mistakes(want: Expected) -> list[Change]:
 
 
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:
-    """Return the parameters of a mistake and what they declare; None where the recipe does not allow it."""
+    """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
     try:
         plan = bound(want.encoding, given).plan
@@ -370,7 +372,7 @@ def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[d
 
 
 def parameter_lines(want: Expected, name: WaveName) -> list[str]:
-    """Say which parameters differ from the expected ones, one line for each cause."""
+    """Return the parameters that differ from the expected ones as text, one line for each cause."""
     if name.encoding != want.encoding:
         return [f"{recipe_of(name)} where {want.recipe.short} was expected"]
     return _key_lines(want, name.named.keys)
@@ -401,18 +403,18 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
-    """Yield what differs: rows, parameters, positions, signs, layout, magnitude, arithmetic, places."""
+    """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way, rest = best.name, best.name.score.way, total.unexplained
-    said = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
-    said += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
-    yield from said
+    findings = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
+    findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
+    yield from findings
     if way.name in LOW_TYPES:
-        yield Finding("arithmetic", _low_arithmetic(name, also=bool(said)))
-    elif said and way.name == "float32":
+        yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
+    elif findings and way.name == "float32":
         yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
-    elif not said and found.arrays and not rest:
+    elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
-    if rest and not said and way.name not in LOW_TYPES:
+    if rest and not findings and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
         where = places(total, name.measured.planes)
@@ -420,13 +422,13 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 
 
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
-    """Say that values are in a narrower type, or of which arithmetic their rounding is, and what accepts it."""
+    """Yield the finding on a narrower type, or on the arithmetic of a rounding with the tolerance that accepts it."""
     figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
     largest, ulps = figures.max_abs, figures.max_ulp
     if kind in LOW_TYPES and own not in LOW_TYPES:
         most = max(total.residual, largest)
-        said = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
-        yield Finding("type", said)
+        text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
+        yield Finding("type", text)
     elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
         how = f"{name.score.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
@@ -445,7 +447,7 @@ def _above(value: float) -> float:
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
-    """Yield what is known of the values that differ in a table of the expected recipe."""
+    """Yield findings on values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
     where = places(total, planes)
     if total.unexplained <= MAX_LISTED:
@@ -460,19 +462,19 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted))
         for k, plane in enumerate(planes)
     ]
-    said = located(actual, expected)
-    if any(finding.kind != "place" for finding in said):
-        yield from said
+    findings = located(actual, expected)
+    if any(finding.kind != "place" for finding in findings):
+        yield from findings
     else:
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
 
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
-    """Say which steps were rounded to a narrow type, and the first position that shows it."""
+    """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
     way = name.score.way
     steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
     coarse = " and ".join(step for step, kind in steps.items() if kind == way.name)
-    said = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
+    text = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions = float(name.start) + float(name.step) * np.arange(count, dtype=float)
     size = magnitude_of(name.measured, name.named)
@@ -481,27 +483,27 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     for one, other in zip(way.compute(positions, size, dtype), exact.compute(positions, size, dtype), strict=True):
         wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + 1e-3).any(axis=1)
     if not wrong.any():
-        return said
-    return f"{said}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
+        return text
+    return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
 
 
 def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say which rows are missing, or are more than expected."""
+    """Yield the finding on missing or additional rows."""
     count = name.measured.planes[0].rows
     if count == want.rows:
         return
-    said = f"{count:,} rows where {want.rows:,} were expected"
+    text = f"{count:,} rows where {want.rows:,} were expected"
     first = (name.start - want.start) / want.step
     if name.step == want.step and first.denominator != 1:
         return
     gone = np.delete(np.arange(want.rows), np.s_[max(0, int(first)) : max(0, int(first) + count)])
     if name.step == want.step and len(gone) and first >= 0:
-        said += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
-    yield Finding("rows", said)
+        text += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
+    yield Finding("rows", text)
 
 
 def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that positions start or proceed otherwise."""
+    """Yield the findings on another first position or another step."""
     count = name.measured.planes[0].rows
     if name.step == -want.step and name.start == want.start + want.step * (count - 1):
         yield Finding("rows", "the rows are reversed: the last one stands first")
@@ -511,18 +513,18 @@ def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
         over, own = name.step.denominator, fraction_text(want.step)
         if name.step.numerator == 1 and over in (count, count - 1):
             length = "the number of rows" if over == count else "the last row's number"
-            said = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
+            text = f"positions are over {over}, {length}: step 1/{over} where {own} was expected"
         else:
             step, back = fraction_text(abs(name.step)), " and backward" if name.step / want.step < 0 else ""
-            said = f"positions advance by {step}{back} where {own} was expected (step {step})"
-        yield Finding("step", said)
+            text = f"positions advance by {step}{back} where {own} was expected (step {step})"
+        yield Finding("step", text)
     if name.start != want.start and (count == want.rows or name.start < want.start or other):
-        said = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"
-        yield Finding("start", said)
+        text = f"positions start at {fraction_text(name.start)} where {fraction_text(want.start)} was expected"
+        yield Finding("start", text)
 
 
 def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that sines and cosines are exchanged, or have the other sign."""
+    """Yield the finding on exchanged or negated sines and cosines."""
     measured = name.measured
     if measured.reading.is_alone:
         part, held, gone = ("sin", "sine", "cosine") if name.phase.startswith("sin") else ("cos", "cosine", "sine")
@@ -544,28 +546,28 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
 
 
 def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that the magnitude is missing, applied twice, or another one, where no parameter says it."""
+    """Yield a finding if the magnitude is missing, applied twice or different, and no parameter explains it."""
     measured, own = name.measured, want.named.magnitude
     have, near = magnitude_of(measured, name.named), 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(have / own - 1) <= near:
         return
     if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:
         return
-    said = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
+    text = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
     if abs(have - 1) <= near:
-        said = f"the magnitude is missing (attention factor {own:.6g})"
+        text = f"the magnitude is missing (attention factor {own:.6g})"
     elif own == 1:
         width = measured.pairs.width
         rotary = " (an attention factor that was not expected)" if want.recipe.encoding.family.word == "rotary" else ""
         root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
-        said = f"every value is multiplied by {have:.6g}{root}"
+        text = f"every value is multiplied by {have:.6g}{root}"
     elif abs(have / own**2 - 1) <= 1e-3:
-        said = f"the magnitude is applied twice (attention factor {own:.6g})"
-    yield Finding("magnitude", said)
+        text = f"the magnitude is applied twice (attention factor {own:.6g})"
+    yield Finding("magnitude", text)
 
 
 def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
-    """Say that columns are laid out otherwise than the expected table's, where both are of one shape."""
+    """Yield the finding on another layout of the columns, where both tables have one shape."""
     reading, own = name.measured.reading, want.named.table.get("layout", "")
     sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}

@@ -33,46 +33,48 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _described(actual, table, found) or _located(actual, expected)
         named = identify(expected)
         table = _parsed(named.recipe) if named.recipe is not None and named.confidence == "sure" else None
-        said = _described(actual, table, found) if table is not None else None
-        if said:
-            return [*said, Finding("expected", f"the expected values are those of {named.recipe}")]
+        findings = _described(actual, table, found) if table is not None else None
+        if findings:
+            return [*findings, Finding("expected", f"the expected values are those of {named.recipe}")]
         return _located(actual, expected)
 
 
 MAX_HARMLESS = 0.05
-"""Difference that rounding can make: phases in bfloat16 are said as such, and float32 phases are off by 0.01."""
+"""Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding."""
 
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
     """Return how the descriptions of two tables differ; None where no description fits."""
-    said = wave_differences(actual, table, found) or grid_differences(actual, table)
-    said = said or bias_differences(actual, table, found) or []
+    findings = wave_differences(actual, table, found) or grid_differences(actual, table)
+    findings = findings or bias_differences(actual, table, found) or []
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
-    if narrower and (len(said) > 1 or (said and said[0].kind == "rounding" and found.total.max_abs > MAX_HARMLESS)):
+    if narrower and (
+        len(findings) > 1 or (findings and findings[0].kind == "rounding" and found.total.max_abs > MAX_HARMLESS)
+    ):
         part = _located(actual, table)  # columns that are missing explain several parameters
-        return part if [one.kind for one in part] == ["columns"] else said
-    return said or None
+        return part if [one.kind for one in part] == ["columns"] else findings
+    return findings or None
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return where and how values differ; where only the place is known, what the file holds is said as well."""
+    """Return the place and kind of a difference; where only the place is known, the identity of the file as well."""
     pairs = _pairs(actual, expected)
-    said = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
-    if any(finding.kind != "place" for finding in said):
-        return said
+    findings = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
+    if any(finding.kind != "place" for finding in findings):
+        return findings
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
-        return [*map(_random, random), *said]
+        return [*map(_random, random), *findings]
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
-        return said
+        return findings
     own = identify(actual)
     if own.recipe is None or own.confidence == "unknown":
-        return said
+        return findings
     table = _parsed(own.recipe)
     if table is not None and isinstance(expected, Table) and table.source == expected.source:
-        return said  # the same recipe, but for the values that are said
+        return findings  # the same recipe, except for the values in the findings
     sure = "" if own.confidence == "sure" else "likely "
-    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *said]
+    return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
 
 
 def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayView]]:
@@ -83,7 +85,7 @@ ALL = "the values"
 MAX_CORRELATION = 0.1
 """Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
 MAX_SPREAD = 0.25
-"""Relative difference of a column's deviation from that of all; of 256 rows, drawn ones have 0.22."""
+"""Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22."""
 MIN_KURTOSIS = 1.65
 """Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers."""
 RANDOM_ROWS = 256
@@ -126,7 +128,7 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
 
 
 def _computed(expected: Tabular) -> Table | None:
-    """Return the computed table behind what was expected: itself, or that of the recipe in its file."""
+    """Return the computed table behind the expected one: itself, or that of the recipe in its file."""
     if isinstance(expected, Table):
         return expected
     return None if expected.recipe is None else _parsed(expected.recipe)
@@ -142,7 +144,9 @@ def _parsed(recipe: str) -> Table | None:
 def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return why a table with other names of arrays differs, compared under pecli's own names."""
     own = expected.plain()
-    called = {theirs.name: array.name for theirs, array in zip(expected.arrays, own.arrays, strict=False)}
+    called = {renamed.name: array.name for renamed, array in zip(expected.arrays, own.arrays, strict=False)}
     seen = Renamed(actual, called)
-    said = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
-    return said or [Finding("extra", "an array that accompanies the table differs; the table's own values are equal")]
+    findings = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
+    return findings or [
+        Finding("extra", "an array that accompanies the table differs; the table's own values are equal")
+    ]

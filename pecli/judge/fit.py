@@ -24,15 +24,15 @@ from pecli.tables.table import Table
 BLOCK_VALUES = 1 << 20
 """Values compared at once: their temporaries take some 50 MB."""
 SAMPLE_LINES = 64
-"""Lines that say in which type the values were rounded, and what stands for minus infinity."""
+"""Number of lines from which the effective type and the stand-in for minus infinity are read."""
 MAX_PLACES = 1 << 18
 """Places of values that do not fit that are kept to be described; more of them are only counted."""
 MIN_SHARE_EXPLAINED = 0.5
 """Share of the first lines that a candidate must explain to be compared as a whole."""
 MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
-"""Finite numbers that programs write for minus infinity; those below -3e38 are minima of float32 and bfloat16."""
+"""Finite stand-ins for minus infinity in common programs; those below -3e38 are minima of float32 and bfloat16."""
 MASK_GAP = 9e3
-"""Size from which a negative number may stand for minus infinity; -1e4 with a positive bias is a little less."""
+"""Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less."""
 MIN_SHARE_LIKELY = 0.99
 """Share of the values that a likely recipe explains."""
 
@@ -40,7 +40,7 @@ MIN_SHARE_LIKELY = 0.99
 class Lines:
     """Values of one array as float64 lines along the last axis; axes of length 1 are left out.
 
-    Minus infinity stands for a masked value, whatever number the file has for it.
+    A masked value is minus infinity, whatever number the file has for it.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Lines:
     order : tuple of int, optional
         Axes in another order, counted without those of length 1; the array is held in memory then.
     shape : tuple of int
-        Without axes of length 1, in that order; or as given, where lines stand one after the other.
+        Without axes of length 1, in that order; or as given, where lines follow one another in one row.
     note : str
         How the array is read otherwise than as it is; "" as it is.
     """
@@ -69,7 +69,7 @@ class Lines:
         if order is not None:
             values = table.read(name).reshape(kept).transpose(order).reshape(-1, self.width)
             self._plane = replace(self._plane, values=np.ascontiguousarray(values))
-        self.low: float | None = None  # the largest number that stands for minus infinity
+        self.low: float | None = None  # the largest stand-in for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
             self.low, self.low_text = _mask_number(self.sample)
         if self.low is not None:
@@ -108,7 +108,7 @@ class Lines:
 
 
 def _mask_number(values: Floats) -> tuple[float | None, str]:
-    """Return the largest number that stands for minus infinity, far below all others, and such numbers as text.
+    """Return the largest stand-in for minus infinity, far below all other values, and the text of all of them.
 
     The number may have been added to a bias: then it is off by no more than the bias.
     """
@@ -198,7 +198,7 @@ def make(candidate: Candidate, dtype: str) -> Table | None:
 
 
 def recipe_text(table: Table) -> str:
-    """Return the recipe with only what differs from the defaults."""
+    """Return the recipe of a table without parameters at their defaults."""
     name, keys = split_recipe(table.title)
     if table.request.dtype == "float32" or not any(array.dtype in GRIDS for array in table.arrays):
         del keys["dtype"]
@@ -332,7 +332,7 @@ def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]
 
 
 def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield trained values beside the commonest of the values that have their index, head by head; hidden ones fit."""
+    """Yield trained values with the commonest value of each index, head by head; hidden values always fit."""
     entries = index.read(0, index.count).astype(np.int64)
     entries -= entries.min()
     seen = np.flatnonzero(~np.isneginf(actual.read(0, index.count)))

@@ -1,8 +1,8 @@
 """Differences of a table over several axes from an expected one, in the words of whoever made the mistake.
 
 Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
-that no recipe makes, the expected pairs with what was done to them: the order of rows, the axis that pairs follow,
-signs, and where coordinates start.  The shorter one is said.
+that no recipe makes, the expected pairs after a change: the order of rows, the axis that pairs follow, signs, and the
+first coordinate.  The shorter one is reported.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
 MIN_SHARE_EXPLAINED = 0.998
-"""Share of the values that a description must give back to be said; corrupted values may be left."""
+"""Smallest share of the values that a reported description reproduces; corrupted values may be left."""
 MAX_DIGITS = 4
-"""Digits of a coordinate that a finding says as a number that somebody chose."""
+"""Largest number of digits of a reported coordinate; a longer number is not one that somebody chose."""
 MAX_GAP = 6
 """Roundings by which a value may differ from its description: those of angles and frequencies add to its own."""
 SAMPLE_ROWS = 512
 """Rows by which pairs are distinguished."""
 STILL, LINE = -1, 99
-"""What pairs follow that do not move, or the number of the row."""
+"""Codes for pairs that do not move, and for pairs that follow the row number."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
 def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
-    """Return what makes a table another one than an expected one over several axes, the cause first.
+    """Return the differences of a table from an expected one over several axes, the cause first.
 
     Returns
     -------
@@ -59,23 +59,25 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
         for view in views(actual):
             planned = list(planned_grids(view.few(SAMPLE_ROWS), pairs))
             for grid in planned:
-                said = _same(grid, expected)
-                if said is not None:
-                    return said
+                findings = _same(grid, expected)
+                if findings is not None:
+                    return findings
             features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
-            found += [said for grid in (*features, *grids_of(view)) if (said := _by_recipe(grid, pairs, expected))]
-            if any(len(said) == 1 and said[0].kind != "encoding" for said in found):
+            found += [
+                findings for grid in (*features, *grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))
+            ]
+            if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
             for grid in planned:
                 own = _by_pairs(grid, pairs, expected)
                 if own == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [own] if own else []
-    return min(found, key=lambda said: (said[0].kind == "encoding", len(said)), default=None)
+    return min(found, key=lambda findings: (findings[0].kind == "encoding", len(findings)), default=None)
 
 
 def _same(grid: Grid, expected: Table) -> list[Finding] | None:
-    """Return the rounding, or the few values beside it, that explain all differences; None where there are others."""
+    """Return the rounding, or the few corrupted values, that explain all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
     if name is None or layouts == {"half", "interleaved"}:
@@ -106,13 +108,13 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
-    if name.encoding != own:  # what is left of an array that lost columns is no other encoding
+    if name.encoding != own:  # an array that lost columns is no other encoding
         text = f"{name.recipe} where {own} was expected"
         return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
     have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
     differ = [key for key in have if key in want and have[key] != want[key]]
-    for key in differ:  # what makes no difference is not said
+    for key in differ:  # a parameter without effect on the values is not reported
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and compare_all(other).odd <= odd:
             have[key] = want[key]
@@ -120,7 +122,7 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
 
 
 RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
-"""Order in which parameters are said: what changes more rows or columns comes first."""
+"""Order in which differing parameters are reported: the parameters that change most rows or columns first."""
 
 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
@@ -165,7 +167,7 @@ SENTENCES = {
     "coordinates": "coordinates are {have} where {want} was expected",
     "order": "columns in the order {have} where {want} was expected",
 }
-"""What a parameter that differs means; others are said by their name."""
+"""Message for each parameter that differs; others are reported by their name."""
 VALUES = {
     "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
@@ -182,11 +184,11 @@ VALUES = {
         "corners": "normalised to -1..1 from corner to corner",
     },
 }  # fmt: skip
-"""What values of parameters mean."""
+"""Wording of parameter values in these messages."""
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
-    """Return what a parameter that differs means."""
+    """Return the message on a parameter that differs."""
     values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
     return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
                            sections=actual.get("sections"))  # fmt: skip
@@ -237,7 +239,7 @@ def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding]
 
 
 def _near(z: Complex, angles: Floats, dtype: str) -> bool:
-    """Whether nearly all values are those of angles, but for rounding of a type and of float32 angles."""
+    """Whether nearly all values follow from the angles, within rounding of the type and of float32 angles."""
     shown = np.exp(1j * angles)
     spare = 2.0**-20 * np.abs(angles) + (2.0**-24 if dtype == "float16" else 2.0**-40)
     close = np.abs(z.real - shown.real) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.real) + spare

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import CLOSE, LOW_TYPES
+from pecli.judge.arithmetic import LOW_TYPES, MAX_LIBRARY_ULP
 from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
@@ -29,7 +29,7 @@ MIN_SHARE_LIKELY = 0.99
 """Share of the values that must be explained for a likely answer."""
 MAX_ODD = 8
 """Values that may not fit a table whose parameters are certain; they are located."""
-PLAIN = 6.0
+MAX_SURE_DIGITS = 6.0
 """Fitted digits up to which parameters count as determined; three numbers of two digits each."""
 MIN_RESEMBLANCE = 0.95
 """Share of the sampled values that a name must explain to be kept; a few rows may be corrupted."""
@@ -39,7 +39,7 @@ ROUNDINGS = 8
 """Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
 difference and a product), its frequency's and its own."""
 EXPONENT_ROUNDINGS = 2
-"""The same of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
+"""Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
 MIN_EQUAL = 0.9
 """Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way."""
 BLOCK_VALUES = 1 << 20
@@ -83,7 +83,7 @@ class PlannedPairs:
 
     @property
     def rises(self) -> bool:
-        """Whether frequencies rise from band to band, as those of features of coordinates from -1 to 1 do."""
+        """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""
         return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
 
     def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ class PlannedPairs:
 
 @dataclass
 class Tally:
-    """What a comparison with the exact values of a named table found.
+    """Result of a comparison with the exact values of a named table.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Tally:
     @property
     def exact(self) -> bool:
         """Whether values are the exact ones, rounded once."""
-        return self.worst <= CLOSE and self.equal >= MIN_EQUAL * self.count
+        return self.worst <= MAX_LIBRARY_ULP and self.equal >= MIN_EQUAL * self.count
 
 
 @dataclass(frozen=True)
@@ -173,16 +173,16 @@ class GridName:
 
 
 def identify_grid(table: Tabular) -> Identification | None:
-    """Return what a table over several axes is; None where it is none."""
+    """Return the identification of a table over several axes; None for any other table."""
     with np.errstate(all="ignore"):
         grid = None
         seen = list(views(table))
         for found in (*(g for view in seen for g in grids_of(view)), *filter(None, map(columns_of, seen))):
             grid = grid or (found if found.reading is not None else None)
             names = names_of(found)
-            said = _verdict(names) if names else None
-            if said is not None:
-                return said
+            verdict = _verdict(names) if names else None
+            if verdict is not None:
+                return verdict
         known = (
             grid is not None
             and grid.axes.sides
@@ -208,10 +208,10 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
-                    if not name.sampled.odd and name.fitted < PLAIN / 2:
+                    if not name.sampled.odd and name.fitted < MAX_SURE_DIGITS / 2:
                         break
         found.sort(key=lambda name: (-round(name.sampled.share, 2), name.fitted, -name.sampled.equal))
-        if found and found[0].sampled.share > 0.999 and found[0].fitted < PLAIN:
+        if found and found[0].sampled.share > 0.999 and found[0].fitted < MAX_SURE_DIGITS:
             break
     return found
 
@@ -249,7 +249,7 @@ def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:
 
 
 def _verdict(names: Sequence[GridName]) -> Identification | None:
-    """Return what is said of the best name that explains the table's values."""
+    """Return the identification by the best name that explains the values; None if none does."""
     fits: list[tuple[GridName, Tally]] = []
     for name in names[:3]:
         fits.append((name, compare_all(name)))
@@ -258,9 +258,11 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     name, tally = min(fits, key=lambda fit: (fit[1].odd, fit[0].fitted))
     if tally.share < MIN_SHARE_LIKELY:
         return None
-    sure = (not tally.odd and name.fitted <= PLAIN) or (tally.odd <= MAX_ODD and name.fitted <= PLAIN / 2)
+    sure = (not tally.odd and name.fitted <= MAX_SURE_DIGITS) or (
+        tally.odd <= MAX_ODD and name.fitted <= MAX_SURE_DIGITS / 2
+    )
     others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.odd <= name.sampled.odd
-                   and n.fitted <= PLAIN)  # fmt: skip
+                   and n.fitted <= MAX_SURE_DIGITS)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
@@ -306,7 +308,7 @@ class Expected(NamedTuple):
 
 
 def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
-    """Yield what columns hold by a plan."""
+    """Yield the values of a plan's columns, plane by plane."""
     reading, dtype = grid.reading, grid.view.dtype
     for ramp in pairs.plan.ramps:
         values = rounded(pairs.values(ramp.axis) * float(ramp.factor), dtype)[:, None]
@@ -339,8 +341,8 @@ def _count(
         return
     a, b, slack = actual[row, column], expected[row, column], part.slack[column]
     gap, own = np.abs(a - b), unit(b, view.dtype)
-    fits = gap <= CLOSE * own + 2.0**-24 * slack
-    tally.single |= bool((fits & (gap > CLOSE * own + 2.0**-53 * slack)).any())
+    fits = gap <= MAX_LIBRARY_ULP * own + 2.0**-24 * slack
+    tally.single |= bool((fits & (gap > MAX_LIBRARY_ULP * own + 2.0**-53 * slack)).any())
     tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
     tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
     tally.odd += int((~fits).sum())
@@ -350,7 +352,7 @@ def _count(
 
 
 def measured_words(grid: Grid) -> Iterator[str]:
-    """Yield what was measured of a table that has no name."""
+    """Yield the measurements of a table without a name, as text."""
     axes = grid.axes
     what = "an absolute table" if axes.absolute else "cos and sin"
     yield f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}"

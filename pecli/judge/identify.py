@@ -1,4 +1,4 @@
-"""What an unknown table is: the recipe that gives its values, how sure that is, or what was measured."""
+"""Identification of an unknown table: the recipe that gives its values, how sure that is, or what was measured."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 MASK_VALUES = 1 << 16
 """Values that are looked at to say that a table is a mask; its verification reads all of them."""
 PAIRS = "cos and sin of p w"
-WIDE = 8
+MIN_WIDE_RATIO = 8
 """Times the rows that columns must be for the axes to be tried exchanged first."""
-LARGE = 1 << 22
-"""Bytes of a table that is not tried as what it can hardly be; more takes seconds."""
+MAX_QUICK_BYTES = 1 << 22
+"""Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
@@ -65,7 +65,7 @@ PHASE_WORDS = {
 
 
 def identify(table: Tabular, positions: Floats | None = None) -> Identification:
-    """Return the recipe that reproduces a table, or what was measured of it.
+    """Return the recipe that reproduces a table, or its measurements if there is none.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
                 return found if other is None or other.recipe is None else other
             unknown = found if unknown is None or not unknown.measured else unknown
             of_pairs |= (
-                found is not None and is_large(table) and any(said.startswith(PAIRS) for said in found.measured[:1])
+                found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
             )
             if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
                 break  # cosines and sines are no bias
@@ -104,18 +104,20 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
 
 
 def _holds_vectors_only(table: Tabular) -> bool:
-    """Whether no array has two axes longer than 1: frequencies stand beside tables, too, and are then no answer."""
+    """Whether no array has two axes longer than 1: frequencies that accompany a table are no answer."""
     return all(sum(side > 1 for side in array.shape) < 2 for array in table.arrays)
 
 
 def is_wide(table: Tabular) -> bool:
     """Whether rows are so few and so long that they are columns, most likely."""
-    return all(a.shape[-1] > WIDE * a.rows >= WIDE * MIN_SURE_COLUMNS for a in table.arrays if a.shape)
+    return all(
+        a.shape[-1] > MIN_WIDE_RATIO * a.rows >= MIN_WIDE_RATIO * MIN_SURE_COLUMNS for a in table.arrays if a.shape
+    )
 
 
 def is_large(table: Tabular) -> bool:
-    """Whether looking for what is unlikely would take seconds."""
-    return sum(array.bytes for array in table.arrays) > LARGE
+    """Whether a search for unlikely kinds of tables would take seconds."""
+    return sum(array.bytes for array in table.arrays) > MAX_QUICK_BYTES
 
 
 def few_values(table: Tabular) -> bool:
@@ -141,7 +143,7 @@ def is_masked(table: Tabular) -> bool:
 
 
 def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
-    """Return what a table of waves on one axis is; None where no reading of it shows waves."""
+    """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     planes = [
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
     ]
@@ -199,7 +201,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
 
 
 def with_blank_row(name: WaveName) -> WaveName:
-    """Return a name that says which one row is zero, where its encoding has a parameter for that."""
+    """Return a name with its only zero row as the parameter pad-row, where the encoding has that parameter."""
     blank = name.measured.signal.blank
     if len(blank) != 1 or "pad_row" not in CATALOGUE[name.encoding].parameters:
         return name
@@ -247,7 +249,7 @@ def _as_good(other: WaveName, name: WaveName) -> bool:
 
 
 def arithmetic_note(name: WaveName, found: Tally) -> str:
-    """Say how close the values are to what the arithmetic gives."""
+    """Return the note on the arithmetic and on the distance of the values from it."""
     way, total = name.score.way, max(1, found.count)
     if found.equal == found.count:
         made = "the exact ones" if way.name == "exact" else way.words()
@@ -265,7 +267,7 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
 
 
 def structure_notes(name: WaveName) -> Iterator[str]:
-    """Yield what the recipe does not say: parts exchanged, signs, blank rows, the other factor."""
+    """Yield notes on properties that the recipe does not express: angles, exchanged parts, signs, another factor."""
     measured = name.measured
     if measured.reading.is_angles:
         yield ANGLES
@@ -281,20 +283,20 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 
 
 def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
-    """Return an honest unknown with what was measured."""
+    """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
     if explained < MIN_REFIT and not follows_waves(measured):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
-    said = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
+    text = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
-        said += f", magnitude {pairs.magnitude:.4g}"
+        text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        said += "; the frequencies follow no known rule"
+        text += "; the frequencies follow no known rule"
     else:
-        said += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
+        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
-    return Identification(None, "unknown", None, 0.0, "unknown", measured=(said,), arrays=arrays,
+    return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained)  # fmt: skip
 
 

@@ -42,7 +42,7 @@ DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles 
 MAX_NOISE = 0.01  # of the largest expected value: float32 phases at position 131072 are off by 0.008
 MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table is called a detail
 MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a finding explains too little of them
-MAX_SINGLE = 8  # values that are said one by one
+MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
 MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
@@ -119,7 +119,7 @@ class ArrayPair:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """Name of the array in messages."""
         return self.actual.name or self.expected.name
 
     @cached_property
@@ -173,7 +173,7 @@ class ArrayPair:
         return np.asarray(self.expected.read(0, count_of(self.expected))).reshape(count_of(self.expected), -1)
 
     def expected_rows(self, rows: Integers) -> Floats:
-        """Return expected rows, rounded to the stored type of those at hand."""
+        """Return expected rows, rounded to the stored type of the file's."""
         if rows is self.places:
             return self.sample[1]
         apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.expected) * width_of(self.expected) <= MAX_HELD
@@ -182,7 +182,7 @@ class ArrayPair:
         return self.as_stored(rows_at(self.expected, rows))
 
     def as_stored(self, values: Floats) -> Floats:
-        """Return values rounded to the stored type of those at hand."""
+        """Return values rounded to the stored type of the file's array."""
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
@@ -191,14 +191,14 @@ class ArrayPair:
 
     @property
     def overview(self) -> Differences:
-        """What differs with nothing changed."""
+        """Differences from the expected values without any change applied."""
         if self.near not in self._overviews:
             self._overviews[self.near] = differences(self, NOTHING, math.inf)
         return self._overviews[self.near]
 
     @property
     def most(self) -> float:
-        """How many values a change may leave to be counted."""
+        """Largest number of values that a change may leave unexplained."""
         most = MAX_REST_SHARE * count_of(self.actual) * self.width
         differing = self.overview.beyond if self.same_shape else math.inf
         return float(min(most, MAX_REST_OF_DIFFERING * differing))
@@ -222,7 +222,7 @@ class ArrayPair:
         return self._keys[at]
 
     def word(self, axis: int) -> str:
-        """Return what an axis numbers; a bias (heads, q, k) whose axes have no names is square."""
+        """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
         array, shape = self.expected, self.expected.shape
         if axis == self.actual.lead:
             return "column"
@@ -241,7 +241,7 @@ class ArrayPair:
 
 @dataclass(frozen=True)
 class RowChange:
-    """What the expected values become.
+    """A change of the expected values, which a fault may have made.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ class RowChange:
     masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
-        """Return what some rows of an array become."""
+        """Return some rows of the expected array with the change applied."""
         source = self.sources.get(pair, pair)
         values = source.expected_rows(rows if self.order is None else self.order[rows])
         if self.columns is not None:
@@ -313,7 +313,7 @@ class Differences:
 
     @property
     def unequal(self) -> int:
-        """How many values differ."""
+        """Number of values that differ."""
         return int(self.counts.sum())
 
     @property
@@ -330,7 +330,7 @@ class Differences:
 
 
 def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
-    """Compare all rows of an array with what a change makes of the expected ones; stop at more than `most` beyond."""
+    """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
     count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
     found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
     step = max(1, BLOCK_VALUES // pair.width)
@@ -346,7 +346,7 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
         found.columns = np.maximum(found.columns, part.columns)
         found.beyond += part.beyond
         more = part.values[: MAX_SINGLE - len(found.values)]
-        found.values += [(start + row, column, here, there) for row, column, here, there in more]
+        found.values += [(start + row, column, have, want) for row, column, have, want in more]
         found.rounding = max(found.rounding, part.rounding)
         found.rounding_units = max(found.rounding_units, part.rounding_units)
         if found.beyond > most:
@@ -448,16 +448,16 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         if left >= least or any(one.beyond > pair.most for pair, one in zip(differing, found, strict=True)):
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
-        said = change.text if alone else f"{' and '.join(names)}: {change.text}"
+        text = change.text if alone else f"{' and '.join(names)}: {change.text}"
         remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
-        least, best = left, [Finding(change.kind, said), *remainder]
+        least, best = left, [Finding(change.kind, text), *remainder]
         if not left:
             break
     return best
 
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
-    """Tell whether a change explains most of the sample."""
+    """Whether a change explains most of the sample."""
     places, actual = pair.places, pair.sample[0]
     if change.order is not None:
         places = places[places < len(change.order)][::8]
@@ -492,17 +492,17 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     return found
 
 
-def _one(pair: ArrayPair, row: int, column: int, here: float, there: float) -> Finding:
+def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
     at = pair.at(row, column)
-    if math.isnan(here) or math.isinf(here):
-        said = "NaN" if math.isnan(here) else "-infinity" if here < 0 else "infinity"
-        return Finding("value", f"{said} at {at}, expected {figure(there, 9)}")
-    digits = next((d for d in (6, 9) if f"{here:.{d}g}" != f"{there:.{d}g}"), 17)
-    return Finding("value", f"one value differs: {at} is {here:.{digits}g}, expected {there:.{digits}g}")
+    if math.isnan(have) or math.isinf(have):
+        word = "NaN" if math.isnan(have) else "-infinity" if have < 0 else "infinity"
+        return Finding("value", f"{word} at {at}, expected {figure(want, 9)}")
+    digits = next((d for d in (6, 9) if f"{have:.{d}g}" != f"{want:.{d}g}"), 17)
+    return Finding("value", f"one value differs: {at} is {have:.{digits}g}, expected {want:.{digits}g}")
 
 
 def place(pair: ArrayPair) -> Finding:
-    """Say where an array differs and by how much, where nothing explains it."""
+    """Return the place and the size of a difference that nothing explains."""
     name = f"{pair.name} " if pair.name else ""
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
@@ -513,14 +513,14 @@ def place(pair: ArrayPair) -> Finding:
 
 
 def _region(pair: ArrayPair, seen: Differences) -> str:
-    """Say in which rows and columns values differ."""
+    """Return the rows and columns in which values differ, as text."""
     axes = enumerate(zip(seen.index(pair), pair.sides, strict=True))
     parts = [_indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
 
 
 def _indices(word: str, at: Integers, side: int) -> str:
-    """Say which indices of an axis these are."""
+    """Return indices of an axis as text."""
     first, last = int(at[0]), int(at[-1])
     many = plural(word)
     if first == last:
@@ -536,7 +536,7 @@ def _indices(word: str, at: Integers, side: int) -> str:
 
 
 def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> Changes:
-    """Yield what may have been done to the expected arrays, the simplest first."""
+    """Yield candidate changes of the expected arrays, the simplest first."""
     same = all(pair.same_shape for pair in differing)
     near = max(pair.near / pair.scale for pair in differing)
     if same and not loose:
@@ -580,14 +580,14 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     """Yield the functions of the values, of whole arrays or of a region of each, that a part of the sample allows."""
     actual, expected = list[Floats](), list[Floats]()
     for pair, mask in zip(differing, masks, strict=True):
-        rows, (here, there) = pair.places, pair.sample
+        rows, (have, want) = pair.places, pair.sample
         if mask is not None:  # the rows that differ, which the sample may not have
             rows = np.flatnonzero(pair.overview.rows > pair.near)
             rows = np.unique(np.concatenate([rows[:FIT_ROWS], rows[-FIT_ROWS:]]))
-            here, there = rows_at(pair.actual, rows), pair.expected_rows(rows)
-        inside = np.ones(here.shape, np.bool_) if mask is None else mask(rows)
-        actual.append(here[inside])
-        expected.append(there[inside])
+            have, want = rows_at(pair.actual, rows), pair.expected_rows(rows)
+        inside = np.ones(have.shape, np.bool_) if mask is None else mask(rows)
+        actual.append(have[inside])
+        expected.append(want[inside])
     y, x = np.concatenate(actual), np.concatenate(expected)
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
@@ -607,8 +607,8 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
         return
     if np.isnan(y).all() or (y == y[0]).all():
         value = float(y[0])
-        said = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
-        yield "constant", f"{{}} are {said or figure(value)}", lambda v: np.full_like(v, value)
+        word = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
+        yield "constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value)
         return
     yield "sign", "the sign of {} is changed", np.negative
     yield "sign", "{} are the absolute values of the expected ones", np.abs
@@ -688,7 +688,7 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 
 
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
-    """Yield what the order of rows may be called, if most of them are among the expected ones."""
+    """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = match(actual, expected, near)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from descriptions(found, len(expected), word)
@@ -729,7 +729,7 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
 
 
 def _spread(values: Floats, count: int) -> Integers:
-    """Return columns, evenly spread among those that are not constant."""
+    """Return up to `count` column indices, evenly spread among the columns that vary."""
     moving = np.flatnonzero((values != values[:1]).any(axis=0))
     moving = moving if moving.size else np.arange(values.shape[1])
     return np.unique(moving[np.linspace(0, len(moving) - 1, min(count, len(moving))).astype(np.int64)])

@@ -1,4 +1,4 @@
-"""Order of rows, heads or columns: which expected one stands at each place, and the words for it.
+"""Order of rows, heads or columns: the expected one at each place, and the words for it.
 
 The map is found by content. A run of the expected order is extended as far as it reaches, so a table costs one search
 for each run, and a cut, a repetition, an exchange and a reversal are all found in the same way.
@@ -20,7 +20,7 @@ UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
 MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each for 131,072 rows
-MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is said as "another order"
+MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
 MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
@@ -42,7 +42,7 @@ class OrderRun(NamedTuple):
 
 
 def match(actual: Floats, expected: Floats, near: float) -> Integers:
-    """Return which expected row stands at each place, by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
+    """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
     Its own row is preferred, then the runs that a search finds, then the row whose values have the nearest sum.
     """
@@ -53,7 +53,7 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
     found = blank.copy()
 
     def like(places: Integers, rows: Integers) -> NDArray[np.bool_]:
-        """Tell which places hold these expected rows."""
+        """Return which of these places hold the expected rows given for them."""
         inside = (rows >= 0) & (rows < m)
         off = gaps(actual[places], expected[np.where(inside, rows, 0)])
         return np.asarray(inside & (np.count_nonzero(~(off <= near), axis=1) <= most_bad))
@@ -110,14 +110,14 @@ def gaps(a: Floats, b: Floats) -> Floats:
 def _by_sum(actual: Floats, expected: Floats) -> Integers:
     """Return for each row the expected one whose weighted sum of values is nearest."""
     weights = np.cos(np.arange(actual.shape[1]) ** 2)  # of no relation to the columns
-    here, there = actual @ weights, expected @ weights
-    order = np.argsort(there, kind="stable")
+    actual_sums, expected_sums = actual @ weights, expected @ weights
+    order = np.argsort(expected_sums, kind="stable")
     at = (
-        np.clip(np.searchsorted(there[order], here), 1, len(order) - 1)
+        np.clip(np.searchsorted(expected_sums[order], actual_sums), 1, len(order) - 1)
         if len(order) > 1
         else np.zeros(len(actual), int)
     )
-    below = np.abs(here - there[order[at - 1]]) < np.abs(here - there[order[at]])
+    below = np.abs(actual_sums - expected_sums[order[at - 1]]) < np.abs(actual_sums - expected_sums[order[at]])
     return np.asarray(order[np.where(below, at - 1, at)])
 
 
@@ -135,7 +135,7 @@ def _nearest(row: Floats, expected: Floats, near: float, most_bad: int, likely: 
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
-    """Yield what a map may be called, the simplest first, and the map that the words say.
+    """Yield descriptions of an order of rows, the simplest first, each with the map that it describes.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     if n == count > 1:
         yield f"the {units} are reversed", places[::-1]
     yield from _rules(found, count, unit)
-    said = _edited(found, count, unit) or _listed(found, unit)
-    if said:
-        yield said
+    description = _edited(found, count, unit) or _listed(found, unit)
+    if description:
+        yield description
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
         for width in range(2, n // 2 + 1) if n <= MAX_WIDTH else ():
             if n % width == 0 and np.array_equal(found, places.reshape(-1, width).T.ravel()):
@@ -214,7 +214,7 @@ def runs_of(found: Integers) -> list[OrderRun]:
 
 
 def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | None:
-    """Say what was left out of the expected order and put into it; None where the order itself is another.
+    """Describe rows left out of the expected order and rows inserted into it; None where the order itself differs.
 
     Places that hold nothing expected are named only where something was put in; elsewhere they are left to be counted.
     """
@@ -243,7 +243,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         elif gap and not put:
             left_out = left_out or not end
             parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")
-        if left_out and put_twice:  # what is missing may stand elsewhere
+        if left_out and put_twice:  # the missing rows may be at another place
             return None
         if gap != put and run.first and not end:
             parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
@@ -252,7 +252,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
 
 
 def _filled(run: OrderRun, unit: str) -> str:
-    """Say what stands at places that hold no expected row of their own."""
+    """Describe the contents of places that hold no expected row of their own."""
     where, one = span(run.first, run.last, unit), run.places == 1
     if run.target == UNKNOWN:
         return f"{where} {_are(run.places)} not among the expected ones"
@@ -262,7 +262,7 @@ def _filled(run: OrderRun, unit: str) -> str:
 
 
 def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
-    """Say which places hold which expected rows, run by run."""
+    """Describe the expected row at each place, run by run."""
     off = [run for run in runs_of(found) if run.target != run.first or (run.step != 1 and run.places > 1)]
     if len(off) > MAX_PARTS or any(run.target == UNKNOWN for run in off):
         return None

@@ -24,19 +24,19 @@ HEAD_ROWS = 1024
 is distinguished from its neighbours by 512)."""
 WINDOW_ROWS = 64
 WINDOWS = 16
-"""Blocks of consecutive rows read from the rest of the table: restarts and clamped positions show in them."""
+"""Blocks of consecutive rows read from the remaining table: restarts and clamped positions show in them."""
 SAMPLE_VALUES = 1 << 21
 """Values sampled of one plane; more make wide tables slower (2048 x 1024 takes 0.1 s)."""
 EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Largest relative rounding error of each type."""
 TYPES = ("bfloat16", "float16", "float32", "float64")
 TYPE_VALUES = 1 << 16
-"""Values that tell the type; the verification of all values would show one that does not hold the rest."""
+"""Values from which the type is inferred; the verification of all values finds exceptions."""
 MIN_TELLING = 12
 """Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16."""
 WHOLE_VALUES = 1 << 23
-"""Values of an array that is transposed in memory to try its axes exchanged, or four times as many of rows that are as
-long as columns; to try what is unlikely takes seconds."""
+"""Values of an array that is transposed in memory to try its axes exchanged, four times as many if rows are over four
+times as long as columns; of more, this unlikely case would take seconds."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Signal of a table of waves: how fast each pair turns, which way, from which phase, and where each row stands.
+"""Signal of a table of waves: frequency, direction and phase of each pair, and the position of each row.
 
 Frequencies are measured in radians a row, by the median of angle differences over ever longer lags.  The place of a
-row, in steps from a reference row, comes from the slow pairs first, each faster one sharpening it: this one array
+row, in steps from a reference row, comes from the slow pairs first, each faster one sharpening it: this array
 shows clamped, missing, repeated, reversed and rounded positions.
 """
 
@@ -34,7 +34,7 @@ NOISE = 1.5
 
 @dataclass(frozen=True)
 class Signal:
-    """What was measured of the pairs of one reading.
+    """Measurements of the pairs of one reading.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Signal:
 
     @property
     def magnitude(self) -> float:
-        """The one length of all pairs, by those that move."""
+        """Median length of the pairs that move, or of all pairs if none does."""
         moving = ~self.still
         return float(np.median(self.magnitudes[moving] if moving.any() else self.magnitudes))
 

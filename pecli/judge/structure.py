@@ -1,6 +1,6 @@
-"""Structure of a table of waves: which columns hold the cosine and the sine of each pair, decided from the values.
+"""Structure of a table of waves: the columns of the cosine and the sine of each pair, decided from the values.
 
-Two columns are a pair if the sum of their squares is the same in every row; a column stands twice if another one
+Two columns are a pair if the sum of their squares is the same in every row; a column is doubled if another one
 equals it.  Names of arrays only break ties.
 """
 
@@ -18,7 +18,7 @@ from pecli.judge.planes import Floats, Plane
 MAX_DEPARTURE = 0.02
 """Mean departure of cos^2 + sin^2 from its median, relative; bfloat16 leaves 0.005, columns of two pairs 0.3."""
 SURE_DEPARTURE = 0.001
-"""The same where columns also look like copies, as those of nearly equal frequencies do."""
+"""Largest departure of pairs whose columns also look like copies, as columns of nearly equal frequencies do."""
 MIN_SURE_ROWS = 8
 """Rows that show this: one row has no departure at all."""
 KEPT_ROWS = 0.95
@@ -43,19 +43,17 @@ class PlaneColumns:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the planes of a table.
+    """Assignment of the columns of planes to cosines and sines.
 
     Attributes
     ----------
     layout : str
         split, half, interleaved, concat, sin-cos, pairs, alternate (sine and cosine in neighbouring columns),
-        complex, angles, angles-half, angles-interleaved; of one component alone its name is in `alone`.
+        complex, angles, angles-half, angles-interleaved.
     cos, sin : (rows, m) float64 or None
         Of the sampled rows; of angles `cos` holds the angles.
     cos_at, sin_at : tuple of PlaneColumns
-        Every place where the component stands, the first being the one read.
-    alone : {"", "one"}
-        Whether one component alone is there; which one is measured later.
+        Every place of the component, the first being the one read.
     tail : PlaneColumns or None
         The last column of an odd width.
     departure : float
@@ -73,7 +71,7 @@ class Reading:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of columns it has."""
+        """Number of pairs of columns."""
         return int(self.cos.shape[1])
 
     @property
@@ -83,7 +81,7 @@ class Reading:
 
     @property
     def is_alone(self) -> bool:
-        """Whether cosines, or sines, stand alone."""
+        """Whether the reading has cosines alone or sines alone."""
         return self.sin is None and not self.is_angles
 
     def swapped(self) -> Reading:
@@ -105,7 +103,7 @@ def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
 
 
 def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]:
-    """Return the readings whose pairs have one magnitude, the best first; else what holds one component, or angles.
+    """Return the readings whose pairs have one magnitude, the best first; else readings of one component or of angles.
 
     Parameters
     ----------
@@ -153,7 +151,7 @@ def same_columns(left: Floats, right: Floats) -> bool:
 
 
 def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
-    """Yield how the columns of a plane stand twice: halves, or neighbours; only where they are not all alike."""
+    """Yield the ways in which columns of a plane repeat: halves, or neighbours; only where they are not all alike."""
     width = values.shape[1]
     if width < 2 or width % 2:
         return
@@ -211,7 +209,7 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
 
 
 def is_angles(values: Floats) -> bool:
-    """Whether columns rise or fall evenly past what a sine can reach, as angles do that were not reduced."""
+    """Whether columns rise or fall evenly past the range of a sine, as unreduced angles do."""
     if len(values) < 3 or np.abs(values).max(initial=0.0) <= MIN_STEP:
         return False
     steps = np.diff(values, axis=0)

@@ -32,23 +32,23 @@ LEVELS = {
 MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
-"""Phase that every pair has at position 0, and what it says of the values, after cosine and sine were put in order."""
+"""Phase of every pair at position 0 for each sign error, after cosine and sine were put in order."""
 QUARTERS = ("sine negated", "cosine negated")
-"""Phases by which cosines stand where sines would, and the other way round."""
+"""Phases of a quarter turn, which exchange cosines and sines."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
-"""The same of one component alone, A cos(p w + phase)."""
+"""Phases of a single component, A cos(p w + phase)."""
 MAX_SIZE_DIGITS = 5
 """Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
 OTHER_SIZE = 3.0
 """Digits that a magnitude counts for which the parameters do not give."""
-PLAIN = 1.6
+MAX_PLAIN_COST = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MAX_TURNS = 12
-"""Whole turns of the slowest pair within which a start is looked for, to both sides."""
+"""Whole turns of the slowest pair, in both directions, within which the first position is searched."""
 MIN_REGULAR = 0.5
 """Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
 MAX_PLACE = 0.02
-"""Steps by which a row may be off its place and count as standing there; bfloat16 values allow 0.01."""
+"""Steps by which a row may be off its place and still count as regular; bfloat16 values allow 0.01."""
 CLEAR_COSINE = 20.0
 """Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps."""
 MIN_LONE_ROWS = 6
@@ -59,12 +59,12 @@ MAX_WAVE_GAP = 0.05
 """Mean distance of a column from the one wave that fits it best, of its size; noise has 0.7."""
 
 MIN_WAVES = 0.9
-"""Share of the sampled values that must be those of waves for a table to be called one of cosines and sines."""
+"""Smallest share of the sampled values that waves must explain for a table to be called one of cosines and sines."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One reading of a table with what was measured of it, cosines and sines in order."""
+    """A reading of a table with its measurements, cosines and sines in order."""
 
     planes: tuple[Plane, ...]
     reading: Reading
@@ -99,10 +99,8 @@ class WaveName:
         A key of `PHASES`.
     score : Score
         Of the arithmetic that gives most sampled values.
-    reversed : bool
-        Whether positions fall from row to row.
     regular : float
-        Share of the sampled rows that stand where start and step put them.
+        Share of the sampled rows at the places that start and step give.
     """
 
     encoding: str
@@ -116,7 +114,7 @@ class WaveName:
 
     @property
     def cost(self) -> float:
-        """Digits that were fitted, and what else makes a description less plain."""
+        """Fitted digits, with penalties for phases, offsets and magnitudes."""
         plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
         own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
         last = self.start + self.step * (self.measured.planes[0].rows - 1)
@@ -181,7 +179,7 @@ def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: 
 
 
 def _tail(reading: Reading, swapped: bool) -> str:
-    """Return what the column of an odd width holds that has no partner."""
+    """Return the content of the unpaired column of an odd width: "zero", "sine" or "cosine"; "" for an even width."""
     if reading.tail is None:
         return ""
     column = reading.values[reading.tail.plane][:, reading.tail.index]
@@ -210,7 +208,7 @@ def lone_readings(planes: tuple[Plane, ...], stated: Floats | None = None) -> It
 
 
 def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
-    """Return the slope of each column of angles; their phases stand in `unit`'s argument only up to whole turns."""
+    """Return the slope of each column of angles; `unit` holds their phases modulo whole turns."""
     good = usable_rows([reading.cos])
     angles, own = reading.cos[good], rows[good]
     if len(own) < 2:
@@ -290,7 +288,7 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
 
 
 def follows_waves(measured: Measured) -> bool:
-    """Whether nearly all sampled values of some rows are those of waves, or of angles, at one position for each row."""
+    """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
     if len(signal.rows) < MIN_LONE_ROWS or not np.isfinite(signal.errors).all():
         return False
@@ -318,7 +316,7 @@ def names_of(measured: Measured) -> list[WaveName]:
 
 
 def _plain(name: WaveName) -> bool:
-    return name.score.close == 1.0 and name.cost < PLAIN
+    return name.score.close == 1.0 and name.cost < MAX_PLAIN_COST
 
 
 def _names(measured: Measured) -> list[WaveName]:
@@ -353,7 +351,7 @@ def _names(measured: Measured) -> list[WaveName]:
 
 
 def merit(name: WaveName) -> tuple[float, float, float]:
-    """Return what orders names: the share of values explained, then the fewest fitted digits, then equal values."""
+    """Return the sort key of names: the share of values explained, then the fewest fitted digits, then equal values."""
     return (-round(name.score.close, 2), name.cost, -name.score.equal)
 
 
@@ -380,7 +378,7 @@ def fitted(
         one = _placed(measured, encoding, named, phase, angle, guess)
         if one is not None and (best is None or merit(one) < merit(best)):
             best = one
-        if best is not None and best.score.close == 1.0 and best.cost <= PLAIN + named.fitted:
+        if best is not None and best.score.close == 1.0 and best.cost <= MAX_PLAIN_COST + named.fitted:
             return best
     return best
 
@@ -432,7 +430,7 @@ def _placed(
 
 
 def _doubt(signal: Signal, w: Floats) -> float:
-    """Return by how much a place may be off, by the pair that tells it best."""
+    """Return the uncertainty of a position, by the pair that determines it best."""
     moving = w != 0
     return float((4 * signal.noise[moving] / np.abs(w[moving])).min(initial=np.inf))
 
@@ -446,7 +444,7 @@ def _first_angle(signal: Signal, w: Floats) -> float | None:
 def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None) -> float | None:
     """Return the position of the reference row, from slow pairs to fast; None where the phases do not agree.
 
-    The slowest pair tells it but for its whole turns, of which the first ones are tried, and the one `near` a guess.
+    The slowest pair determines it up to whole turns, of which the first ones are tried, and the one `near` a guess.
     """
     at = int(np.flatnonzero(signal.rows == signal.reference)[0])
     phases = np.angle(signal.unit[at] * np.exp(-1j * angle))
@@ -480,7 +478,7 @@ def magnitude_of(measured: Measured, named: Named) -> float:
     size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(size / named.magnitude - 1) <= loose:
         return named.magnitude
-    for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which may stand over other frequencies
+    for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which other frequencies may have too
         own = 0.1 * np.log(float(factor)) + 1
         if abs(size / own - 1) <= loose:
             return float(own)
@@ -498,8 +496,8 @@ def singles_of(encoding: str, named: Named) -> dict[str, Floats]:
             singles["framework's float32 steps"] = steps.frequencies.astype(np.float64)
     if named.series is not None:
         base, exponents, factor = named.series
-        for said, w in float32_series(base, exponents, factor):
-            singles[said] = np.where(named.frequencies == 0, 0.0, w)
+        for method, w in float32_series(base, exponents, factor):
+            singles[method] = np.where(named.frequencies == 0, 0.0, w)
     return singles
 
 

@@ -28,7 +28,7 @@ MAX_SINGLES = 3
 
 @dataclass
 class Tally:
-    """What a comparison of all values found.
+    """Counts from a comparison of all values.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
 
 
 class Departures(NamedTuple):
-    """Values of one component in some rows, and which are not what the arithmetic gives.
+    """Differences of one component in some rows: counts, and the values that the arithmetic does not give.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Departures(NamedTuple):
 
 
 class Expectation:
-    """The values that the arithmetic of a name gives, compared with those of the file block by block."""
+    """Expected values from the arithmetic of a name, compared with the values of the file block by block."""
 
     def __init__(self, name: WaveName) -> None:
         self.name, self.measured, self.way = name, name.measured, name.score.way
@@ -148,8 +148,8 @@ class Expectation:
         angles = positions[:, None] * self.name.named.frequencies
         return Circle(angles, c * cos[:count] - s * sin[:count], s * cos[:count] + c * sin[:count])
 
-    def _turned(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
-        """Return what stands where the reading found cosines, and sines, by the phase of the name."""
+    def _by_phase(self, parts: Mapping[str, Floats], positions: Floats) -> Sequence[Floats]:
+        """Return the values at the places of the cosines and of the sines, by the phase of the name."""
         if "angles" in parts:
             return (parts["angles"],)
         phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
@@ -162,7 +162,7 @@ class Expectation:
         return [np.where(blank[:, None], 0.0, part) for part in found]
 
     def compare(self, start: int, stop: int) -> Iterator[Departures]:
-        """Yield what at most `rows` rows hold beside the expected, for each place of a component."""
+        """Yield the differences of at most `rows` rows from the expected values, for each place of a component."""
         measured, reading, dtype = self.measured, self.measured.reading, self.measured.dtype
         positions, angles = self.positions(start, stop), self.measured.reading.is_angles
         limits, made, exact = Limits(self.way, positions, dtype, self.size), list[Floats](), list[Floats]()
@@ -170,8 +170,8 @@ class Expectation:
         if not engine or dtype in LOW_TYPES:
             near = self._exact(positions)
             real = {"angles": near.angles} if angles else {"cos": near.cos * self.size, "sin": near.sin * self.size}
-            exact = list(self._turned(real, positions))
-            made = list(self._turned(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
+            exact = list(self._by_phase(real, positions))
+            made = list(self._by_phase(self.way.parts(positions, self.size, dtype, near, angles=angles), positions))
         values = [plane.read(start, stop) for plane in measured.planes]
         for number, places in enumerate((reading.cos_at, reading.sin_at)):
             for at in places:
@@ -206,7 +206,7 @@ class Expectation:
 
 
 def tally(name: WaveName) -> Tally:
-    """Compare all values of a named table with what its arithmetic gives, in blocks on all cores."""
+    """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
     total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
 
@@ -231,7 +231,7 @@ def tally(name: WaveName) -> Tally:
 
 
 def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
-    """Say the first values that do not fit, and what each should be."""
+    """Return the first values that do not fit, each with the expected value, as text."""
     return [
         f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
         for number, row, column, have, want in found.singles
@@ -239,7 +239,7 @@ def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
 
 
 def places(found: Tally, planes: Sequence[Plane]) -> str:
-    """Say where unexplained values are: rows, columns, or a count over both."""
+    """Return the places of unexplained values: rows, columns, or a count over both."""
     rows = np.flatnonzero(found.rows)
     columns = [(plane.name, np.flatnonzero(c)) for plane, c in zip(planes, found.columns, strict=True) if c.any()]
     if found.unexplained == len(found.singles):

@@ -38,7 +38,9 @@ CONTEXT = Context(
     traps=[DivisionByZero, InvalidOperation, Overflow],
 )
 FOR_DOUBLED = Context(prec=50, Emin=-999_999, Emax=999_999)
-"""Digits of what is then rounded to two float64, which hold 32: logarithms take half the time."""
+"""Decimal context for values that are then rounded to two float64, which hold 32 digits: logarithms take half the
+time.
+"""
 _RESULT = Context(prec=FREQUENCY_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 _HUGE = Context(prec=CONTEXT.prec, rounding=ROUND_HALF_EVEN, Emin=-999_999_999, Emax=999_999_999)
 
@@ -112,8 +114,8 @@ def powers_of_ratios(count: int, exponent: Decimal) -> list[Decimal]:
     return [_RESULT.plus(_HUGE.divide(value, found[count - 1])) for value in found[:count]]
 
 
-MOST_DIGITS = 17
-LARGE = 1000  # beyond it hardly anybody writes a fraction
+MAX_FLOAT_DIGITS = 17
+MAX_WITH_FRACTION = 1000  # beyond it hardly anybody writes a fraction
 
 
 def shortest(low: float, high: float) -> Decimal:
@@ -131,7 +133,7 @@ def shortest(low: float, high: float) -> Decimal:
         return -shortest(-high, -low)
     middle = low / 2 + high / 2
     top = math.floor(math.log10(high))
-    for digits in range(1, MOST_DIGITS + 1):
+    for digits in range(1, MAX_FLOAT_DIGITS + 1):
         unit = Decimal(1).scaleb(top - digits + 1)
         nearest = (Decimal(middle) / unit).to_integral_value() * unit
         if low <= nearest <= high:
@@ -151,8 +153,8 @@ def digits(value: Decimal) -> int:
 
 
 def price(value: Decimal) -> int:
-    """Return what a number costs that somebody may have chosen: digits, one more for a large one with a fraction."""
-    return digits(value) + (abs(value) > LARGE and value != value.to_integral_value())
+    """Return the cost of a number that somebody may have chosen: digits, one more for a large one with a fraction."""
+    return digits(value) + (abs(value) > MAX_WITH_FRACTION and value != value.to_integral_value())
 
 
 def decimal_exactly(value: Fraction) -> bool:

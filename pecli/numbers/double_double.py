@@ -46,7 +46,7 @@ SPLITTER = 134217729.0  # 2^27 + 1
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Give the rounded sum and its error, exactly (Knuth); any order of size."""
+    """Return the rounded sum and its error, exactly (Knuth); any order of size."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
@@ -66,7 +66,7 @@ def split(a: Floats) -> tuple[Floats, Floats]:
 
 
 def two_prod(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Give the rounded product and its error, exactly, where nothing underflows (Dekker)."""
+    """Return the rounded product and its error, exactly, where nothing underflows (Dekker)."""
     product = a * b
     a1, a2 = split(a)
     b1, b2 = split(b)
@@ -116,7 +116,7 @@ class DoubleDouble:
         return DoubleDouble(self.hi * power, self.lo * power)
 
     def across(self, columns: int) -> DoubleDouble:
-        """Return (n, columns) of these, of which one column may stand for all."""
+        """Return the numbers as (n, columns); a single column is repeated."""
         shape = (len(self.hi), columns)
         return DoubleDouble(np.broadcast_to(self.hi, shape), np.broadcast_to(self.lo, shape))
 
@@ -205,7 +205,7 @@ def log1p(x: DoubleDouble) -> DoubleDouble:
 
 
 def exp(x: DoubleDouble) -> DoubleDouble:
-    """Return e^x; what lies beyond float64 becomes 0 or infinity."""
+    """Return e^x; values beyond float64 become 0 or infinity."""
     hi = np.clip(x.hi, _UNDERFLOW, _OVERFLOW)
     lo = np.where(hi == x.hi, x.lo, 0.0)
     parts, table, (c1, c2, c3) = _exp_tables()
@@ -232,7 +232,7 @@ def expm1(x: DoubleDouble) -> DoubleDouble:
 
 
 def power(base: DoubleDouble, exponent: DoubleDouble) -> DoubleDouble:
-    """Return base^exponent for a base above 0; its error is that of `exp` times the size of its argument."""
+    """Return base^exponent for a base above 0; the error is the error of `exp` times the size of its argument."""
     return exp(multiply(exponent, log(base)))
 
 
@@ -385,19 +385,19 @@ Integers = NDArray[np.int64]
 FINE = 256
 """Multiples that share a coarse row."""
 
-KEPT = 1 << 13
-"""Rates of which all fine rows are kept, 32 MiB; of more, only those that are asked for are computed."""
+MAX_FULL_RATES = 1 << 13
+"""Largest number of rates for which all fine rows are kept, 32 MiB; of more, only the requested rows are computed."""
 
 CHUNK = 1 << 14
 """Values worked on at once: a few arrays of 128 KiB stay in a core's cache."""
 
-MARGIN = 2.0**-50
-"""What a product of two rounded factors may be off by, relative to itself: three roundings of 2^-53, and room."""
+PRODUCT_ERROR = 2.0**-50
+"""Relative error of a product of two rounded factors: three roundings of 2^-53, and room."""
 
-UNITS = 16
-"""The same in units of the last place of a float64, which is at least 2^-53 of the value."""
+PRODUCT_ULP = 16
+"""Bound of this error in units of the last place of a float64, which is at least 2^-53 of the value."""
 
-HUGE = 2.0**960
+MAX_MAGNITUDE = 2.0**960
 _LOW_BITS, _MIDPOINT, _TINY = np.uint64(35), 1 << 28, 2.0**-125
 
 
@@ -424,7 +424,7 @@ class Powers:
         found = self._steps.get(unit)
         if found is None:
             near, far = (from_decimal([rate * unit * many for rate in self.rates]) for many in (1, FINE))
-            every = exp(Points(np.arange(FINE, dtype=np.int64)).by(near)) if len(self.rates) <= KEPT else None
+            every = exp(Points(np.arange(FINE, dtype=np.int64)).by(near)) if len(self.rates) <= MAX_FULL_RATES else None
             self._steps = {unit: (near, far, every)}
             found = near, far, every
         near, far, fine = found
@@ -461,7 +461,7 @@ class Exponentials:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             found, plain = multiply(a, b), a.hi * b.hi
         # near infinity the halves of a product overflow before it does
-        sound = (np.abs(plain) < HUGE) & (np.abs(a.hi) < HUGE) & (np.abs(b.hi) < HUGE)
+        sound = (np.abs(plain) < MAX_MAGNITUDE) & (np.abs(a.hi) < MAX_MAGNITUDE) & (np.abs(b.hi) < MAX_MAGNITUDE)
         return DoubleDouble(np.where(sound, found.hi, plain), np.where(sound, found.lo, 0.0))
 
     def into(self, dtype: str, out: NDArray[Any]) -> None:
@@ -484,7 +484,7 @@ class Exponentials:
             out[row, column] = narrow(exact.hi, exact.lo, dtype)
 
     def _chunks(self, step: int) -> Iterator[slice]:
-        """Yield rows in pieces; neighbours that share a coarse row together, where those are long."""
+        """Yield slices of rows; long runs of rows that share a coarse row are kept together."""
         n = len(self.places)
         edges = np.flatnonzero(np.diff(self.places)) + 1
         bounds = [0, *(edges.tolist() if len(edges) * 32 < n else ()), n]
@@ -508,15 +508,15 @@ def _store(value: Floats, dtype: str, out: NDArray[Any]) -> Integers:
     if dtype == "float32" and value.min() > _TINY:
         out[...] = value
         # the 29 bits that float32 lacks, as a distance from just below their midpoint 2^28
-        bits = value.view(np.uint64) - np.uint64(_MIDPOINT - UNITS)
+        bits = value.view(np.uint64) - np.uint64(_MIDPOINT - PRODUCT_ULP)
         np.left_shift(bits, _LOW_BITS, out=bits)
-        return np.flatnonzero(bits <= np.uint64((2 * UNITS) << 35))
+        return np.flatnonzero(bits <= np.uint64((2 * PRODUCT_ULP) << 35))
     if dtype != "float32" and value.min() > _TINY:
         found, doubtful = halve(value.astype(np.float32), dtype)
         places = np.flatnonzero(doubtful)
         unsure = value.reshape(-1)[places]
-        found.reshape(-1)[places], differ = both_ends(unsure * (1 - MARGIN), unsure * (1 + MARGIN), dtype)
+        found.reshape(-1)[places], differ = both_ends(unsure * (1 - PRODUCT_ERROR), unsure * (1 + PRODUCT_ERROR), dtype)
         out[...] = found
         return places[differ]
-    out[...], differ = both_ends(value * (1 - MARGIN), value * (1 + MARGIN), dtype)
+    out[...], differ = both_ends(value * (1 - PRODUCT_ERROR), value * (1 + PRODUCT_ERROR), dtype)
     return differ

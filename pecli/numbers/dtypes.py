@@ -38,7 +38,7 @@ class FloatGrid(NamedTuple):
 
 @dataclass(frozen=True)
 class ValueType:
-    """One type of values.
+    """Type of values.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any
 LARGEST_MULTIPLE = 1 << 63
 LARGEST_LIST = 128 << 20  # bytes of a list in a file; all of it stays in memory
 BLOCK = 1 << 16  # values of an array that are looked at together
-LISTED = 1000  # a longer list stands in a file's position array, not in its recipe
+LISTED = 1000  # positions; a longer list is stored as a position array, not in the recipe
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class Positions:
         return out
 
     def keys(self) -> dict[str, str]:
-        """Return what stands for them in a recipe: len, start and step, or positions."""
+        """Return the keys of these positions in a recipe: len, start and step, or positions."""
         if self.start is not None and self.step is not None:
             keys = {"len": str(self.count)}
             if self.start != 0:

@@ -1,4 +1,4 @@
-"""How numbers are printed: in full where that is short, otherwise rounded; a column has one precision."""
+"""Printing of numbers: in full where that is short, otherwise rounded; a column has one precision."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from pecli.settings import settings
 
-FULL = 8  # decimals up to which a number is printed in full: 1/256 is 0.00390625
+MAX_FULL_DECIMALS = 8  # decimals up to which a number is printed in full: 1/256 is 0.00390625
 DECIMALS = 4  # of values that have more
 DIGITS = 6  # of figures
-MANY = 1e7  # from here on a rounded number is written with its power of ten
+MIN_SCIENTIFIC = 1e7  # from here on a rounded number is written with its power of ten
 DECADES = 3  # that figures may span and still share their decimals
 
 
@@ -67,20 +67,20 @@ def figure(value: float, digits: int = DIGITS) -> str:
     """
     value = float(value) + 0.0  # without the sign of a zero
     asked = settings().decimals
-    count = places(value, max(digits, FULL)) if math.isfinite(value) else 0
+    count = places(value, max(digits, MAX_FULL_DECIMALS)) if math.isfinite(value) else 0
     if count is not None and (asked is None or count <= asked):
         return f"{value:.{count}f}"
     if asked is not None:
         return fixed(value, asked)
     power = _power(value, digits)
-    if -DECIMALS <= power < math.log10(MANY):
+    if -DECIMALS <= power < math.log10(MIN_SCIENTIFIC):
         text = f"{value:.{max(0, digits - 1 - power)}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{value:.{digits - 1}e}"
 
 
 def at_least(value: float, digits: int = DIGITS) -> str:
-    """Return a number above 0 rounded up to so many digits, so that what is printed suffices.
+    """Return a number above 0 rounded up to a number of digits, so that the printed value suffices as a limit.
 
     Examples
     --------
@@ -100,7 +100,11 @@ def percent(share: float, decimals: int) -> str:
     >>> percent(1.0, 1), percent(1 - 1e-6, 1), percent(1 / 3, 0)
     ('100.0 %', '99.9999 %', '33 %')
     """
-    while share not in (0, 1) and float(f"{100 * share:.{decimals}f}") in (0, 100) and decimals < FULL + DIGITS:
+    while (
+        share not in (0, 1)
+        and float(f"{100 * share:.{decimals}f}") in (0, 100)
+        and decimals < MAX_FULL_DECIMALS + DIGITS
+    ):
         decimals += 1
     return f"{100 * share:.{decimals}f} %"
 
@@ -112,8 +116,8 @@ def between(low: float, high: float, digits: int = DIGITS) -> str:
 
 def places(value: float, digits: int | None = None) -> int | None:
     """Return how many decimals a number has; None where it is not short: of more decimals, or digits, than a few."""
-    text = f"{value:.{FULL}f}"
-    if abs(value) >= MANY or float(text) != value:
+    text = f"{value:.{MAX_FULL_DECIMALS}f}"
+    if abs(value) >= MIN_SCIENTIFIC or float(text) != value:
         return None
     whole, _, decimals = text.rstrip("0").partition(".")
     if digits is not None and len((whole + decimals).lstrip("-0")) > max(digits, DIGITS):
@@ -122,7 +126,7 @@ def places(value: float, digits: int | None = None) -> int | None:
 
 
 def fixed(value: Any, decimals: int, noise: float = 0.0) -> str:
-    """Return a number with so many decimals; what rounds to nothing is written with its power of ten."""
+    """Return a number with fixed decimals; a number that would round to zero is written with its power of ten."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, complex):
@@ -131,7 +135,7 @@ def fixed(value: Any, decimals: int, noise: float = 0.0) -> str:
     size = abs(value)
     if not math.isfinite(value):
         return str(value)
-    if size >= MANY or (max(noise, 0.0) <= size < 0.5 * 10**-decimals and size):
+    if size >= MIN_SCIENTIFIC or (max(noise, 0.0) <= size < 0.5 * 10**-decimals and size):
         return f"{value:.{max(1, decimals - 2)}e}"
     return f"{0.0 if noise and size < noise else value:.{decimals}f}"
 
@@ -143,5 +147,5 @@ def _parts(item: Any) -> tuple[float, ...]:
 
 
 def _power(value: float, digits: int) -> int:
-    """Return the power of ten of a number's first digit, once it is rounded to so many digits."""
+    """Return the power of ten of a number's first digit, after rounding to `digits` digits."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])

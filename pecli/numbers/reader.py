@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def limit(size: int) -> int:
-    """Return a limit of so many bytes, or what the user raised it to."""
+    """Return the larger of a limit in bytes and the limit that the user set."""
     return max(size, settings().limit)
 
 
@@ -46,10 +46,10 @@ _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _WORD = re.compile(r"(?<=://)[^\s\"'<>]+")
 _LOGIN = re.compile(r"[^/?#@:]*:(?!:|\d+(?:[/?#]|$))")  # a user and the colon before a password, not before a port
 _REST = re.compile(r"([?#]).*", re.DOTALL)
-LONGEST = 32  # characters of a protocol and ://
-SHORT = 4  # characters below which a secret is left where it stands by itself: it may be any word
+MAX_SCHEME_LENGTH = 32  # characters of a protocol and ://
+MIN_SECRET_LENGTH = 4  # characters; a shorter secret is not hidden outside its URL: it may be any word
 
-_names: dict[str, str] = {}  # of URLs that were opened, without "scheme://", and what is said instead
+_names: dict[str, str] = {}  # opened URLs without "scheme://", and their names in messages
 _secrets: set[str] = set()
 
 
@@ -59,7 +59,7 @@ def is_url(text: str) -> bool:
 
 
 def url_name(text: str) -> str:
-    """Return what messages call a URL, and have its secrets hidden from now on, whatever characters they have.
+    """Return the name of a URL in messages, and hide its secrets from now on, whatever characters they have.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def url_name(text: str) -> str:
         A URL, or a text that ends in one.
     """
     at = text.find("://") + 3
-    if at < 3 or not _URL.search(text, max(0, at - LONGEST)):
+    if at < 3 or not _URL.search(text, max(0, at - MAX_SCHEME_LENGTH)):
         return text
     rest = text[at:]
     name = _bare(rest)
@@ -77,18 +77,20 @@ def url_name(text: str) -> str:
         login, _, _ = rest.rpartition("@")
         _names[rest] = name
         parts = (login, login.partition(":")[2], *re.split("[?#]", rest)[1:])
-        _secrets.update(form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= SHORT)
+        _secrets.update(
+            form for part in parts for form in (part, quote(part), unquote(part)) if len(part) >= MIN_SECRET_LENGTH
+        )
     return text[:at] + name
 
 
 def shown(text: str, secrets: bool = False) -> str:
-    """Return a text without what URLs in it may keep secret: user, password, signed query, fragment.
+    """Return a text whose URLs have no secrets: user, password, signed query, fragment.
 
     Parameters
     ----------
     text : str
     secrets : bool
-        Whether the secrets of opened URLs are hidden where they stand by themselves too, as in what a library says; not
+        Whether the secrets of opened URLs are hidden outside the URLs too, as in messages of a library; not
         in results, in which a password may be a number.
 
     Examples
@@ -104,7 +106,7 @@ def shown(text: str, secrets: bool = False) -> str:
 
 
 def _bare(rest: str) -> str:
-    """Return what follows "://" without secrets; of what can be read in more than one way nothing is left."""
+    """Return the part of a URL after "://" without secrets; an ambiguous one is dropped as a whole."""
     login, at, place = rest.rpartition("@")
     if at and _LOGIN.match(rest):  # a password may have any character, so that only the last @ ends it
         if re.search("[?#]", login):
@@ -125,7 +127,7 @@ LARGEST_ARRAY = 1 << 30
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of real numbers in a file; its values are read when they are asked for.
+    """Array of real numbers in a file; its values are read on request.
 
     Parameters
     ----------
@@ -190,17 +192,17 @@ class NumberFile(Protocol):
 
     @property
     def path(self) -> str:
-        """What messages call it."""
+        """Name of the file in messages."""
 
     def text(self) -> str | None:
-        """Return what it holds, if it is a text; :class:`BadFile` if it is too long."""
+        """Return the content of a text file, None for others; :class:`BadFile` if it is too long."""
 
     def arrays(self) -> Mapping[str, StoredArray]:
         """Return its arrays by name; the one array of a plain text is called ``array``."""
 
 
 class UntrustedText(str):
-    """What a file states of itself, such as its recipe; ``str`` of it is a text that the caller vouches for."""
+    """Text that a file states about itself, such as its recipe; ``str`` of it is a text that the caller vouches for."""
 
     __slots__ = ()
 
@@ -272,7 +274,7 @@ def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
 
 
 def read_exact(path: str, *, rows: bool = False, most: int = LARGEST_TEXT) -> list[Decimal] | NDArray[Any]:
-    """Return the numbers of a text as decimals, or those of an array in their own type, (n,)."""
+    """Return the numbers of a text as decimals, or the numbers of an array in their own type, (n,)."""
     file = open_numbers(path)
     text = file.text()
     if text is not None:

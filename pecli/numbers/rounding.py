@@ -20,7 +20,7 @@ from pecli.numbers.dtypes import DTYPES, GRIDS, FloatGrid, storage
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_SIZE, _LEAST, _MOST = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000  # 2^-14 and 65504 as float32
+_SIZE, _MIN_NORMAL, _MAX_FINITE = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000  # 2^-14 and 65504 as float32
 
 STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
 
@@ -28,7 +28,7 @@ SMALL = 2.0**-20
 """Candidates below this are doubtful where their error is absolute: float32 is finer there than they are."""
 
 FINE = 2.0**26
-"""The same of any error, times this: half a unit of float32 is at least 2^-25 of the number."""
+"""Factor of an error, below which a value is doubtful: half a unit of float32 is at least 2^-25 of the number."""
 
 
 def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:
@@ -77,7 +77,7 @@ def _known(dtype: str) -> np.dtype[Any]:
 
 
 def midpoints(values: Floats, dtype: str) -> NDArray[np.bool_]:
-    """Tell which numbers lie midway between two of the narrow type, or might: those below its normal numbers."""
+    """Return which numbers lie midway between two of the narrow type, or might: those below its normal numbers."""
     grid = GRIDS[dtype]
     spare = 53 - grid.precision
     low = np.ascontiguousarray(values).view(np.uint64) & np.uint64((1 << spare) - 1)
@@ -119,8 +119,8 @@ def halve(single: NDArray[np.float32], dtype: str) -> tuple[NDArray[Any], NDArra
         rounded >>= cut
         return rounded.astype(np.uint16), doubtful
     size = bits & _SIZE
-    size -= np.uint32(_LEAST)  # what is too small wraps around
-    doubtful |= size > np.uint32(_MOST - _LEAST)
+    size -= np.uint32(_MIN_NORMAL)  # what is too small wraps around
+    doubtful |= size > np.uint32(_MAX_FINITE - _MIN_NORMAL)
     sign = bits >> np.uint32(16)
     sign &= np.uint32(0x8000)
     rounded -= np.uint32(0x38000000)  # the exponent's offset changes from 127 to 15
@@ -177,7 +177,7 @@ def _encode(values: Floats, dtype: str) -> NDArray[Any]:
         with np.errstate(over="ignore", under="ignore"):
             return values.astype(STORAGE[dtype])
     nan = np.isnan(values)
-    # A NaN's payload may stand in the low half alone, and converting a signalling one is reported.
+    # A NaN's payload may be in the low half alone, and converting a signalling one is reported.
     numbers = np.where(nan, np.copysign(0.0, values), values).astype(np.float32)
     bits = np.atleast_1d(numbers).view(np.uint32) >> np.uint32(16)
     return (bits.reshape(values.shape) | np.where(nan, np.uint32(0x7FC0), np.uint32(0))).astype(np.uint16)
@@ -228,7 +228,7 @@ def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any]
 
 
 def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Places]:
-    """Return the least of what values may be, rounded, and the flat places of those whose most rounds otherwise."""
+    """Return the rounded lower bounds, and the flat places where the upper bound rounds to another value."""
     below = narrow(least, None, dtype)
     return below, np.flatnonzero(below != narrow(most, None, dtype))
 

@@ -1,1 +1,1 @@
-"""What an encoding is: parameters, facts, sources and plans; nothing here imports NumPy."""
+"""Declarations of encodings: parameters, facts, sources and plans; nothing here imports NumPy."""

@@ -81,7 +81,7 @@ def unknown_encoding(name: str) -> UnknownName:
 
 
 def _meant(word: str) -> str | None:
-    """Return what is meant by a word, as the declarations say; None where they do not."""
+    """Return the encoding that a word probably means, as the declarations suggest; None where they do not."""
     for encoding in CATALOGUE.values():
         if word in (_letters(encoding.family.word), _letters(encoding.title)):
             names = [e.name for e in CATALOGUE.values() if e.family is encoding.family]
@@ -136,7 +136,7 @@ def load_file(path: str) -> None:
     before = set(REGISTRY)
     _plugins[name] = str(file.resolve())
     module = sys.modules[name] = module_from_spec(spec)
-    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # nothing is left beside a file that was named
+    caching, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # no __pycache__ is left next to the user's file
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -175,14 +175,14 @@ def load_installed(name: str) -> None:
 
 
 def declared_in(name: str) -> str | None:
-    """Return the file, of those that the user named, that declares an encoding; None for any other encoding."""
+    """Return the user's file that declares an encoding; None for any other encoding."""
     encoding = REGISTRY.get(name)
     path = None if encoding is None else encoding.function.__code__.co_filename
     return path if path in _plugins.values() else None
 
 
 def fault_of(error: BaseException) -> str:
-    """Return where an error arose in a file of the user's and what it is; nothing if it did not."""
+    """Return the line and the error that arose in a user's file; "" if it arose elsewhere."""
     if isinstance(error, SyntaxError) and error.filename in _plugins.values():
         return f"line {error.lineno}: {error.msg}"
     place = _place(error)

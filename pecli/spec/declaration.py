@@ -5,9 +5,9 @@ annotated with :class:`Param`.  The sub-command and its options, recipes, the
 metadata in files, ``pecli list``, the man pages, the README's catalogue, the
 facts that ``pecli compare`` prints and the contract tests all derive from it.
 
-A declaration names its hooks, which are what the toolkit knows of an encoding beyond its values.  Each is a function,
+A declaration names its hooks, which describe an encoding beyond its values.  Each is a function,
 or the text "module:function" of one whose module is imported when the hook is first asked for; one that begins with a
-dot lies in the declaration's package, and without a module the function stands in the declaration's own module.
+dot lies in the declaration's package, and without a module the function is in the declaration's own module.
 Asking for a hook that nobody declared is an error; `Encoding.declares` says whether there is one.
 """
 
@@ -27,7 +27,7 @@ from pecli.spec.plans import Plan
 
 
 class Family(Enum):
-    """What a row of a table means; the order is the order of every listing."""
+    """Kind of a table by the meaning of its rows; the order is the order of every listing."""
 
     ABSOLUTE = ("absolute", "Absolute: a vector for each position, added to the embedding")
     ROTARY = ("rotary", "Rotary: cos and sin for each position, rotating queries and keys")
@@ -48,7 +48,7 @@ class Family(Enum):
 
 @dataclass(frozen=True)
 class Source:
-    """Where a formula comes from."""
+    """Origin of a formula: paper or code."""
 
     authors: str
     where: str
@@ -60,7 +60,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds of an encoding; every field is measured by a test.
+    """Properties of an encoding; every field is measured by a test.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Work:
-    """What an encoding costs a model beyond what is usual in its family; each formula is checked by a test.
+    """Extra cost of an encoding in a model, beyond the usual cost of its family; each formula is checked by a test.
 
     Names in formulas are the encoding's parameters, n (positions), h (heads of the model), width (of the model) and
     pairs (of a rotary table).
@@ -142,13 +142,13 @@ USUAL_BASES = (
 """Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
 
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
-"""What inspect --expect checks of a table."""
+"""Properties of a table that inspect --expect checks."""
 
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
-"""What inspect draws of a table."""
+"""Pictures of a table that inspect draws."""
 
 REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
-"""What extrapolate draws of its reports; the last three with scalings beside each other."""
+"""Pictures that extrapolate draws of its reports; the last three compare scalings."""
 
 
 HookName = Literal[
@@ -167,7 +167,7 @@ def load(hook: Hook, home: str) -> Callable[..., Any]:
     hook : callable or str
         The function itself, or "module:function".
     home : str
-        The module of the declaration, beside which a relative one lies.
+        The module of the declaration, from which a relative name starts.
 
     Raises
     ------
@@ -197,7 +197,7 @@ LAST = 1 << 16  # the place of an encoding that names none
 class Preset:
     """A word that sets several parameters at once, such as a framework's convention.
 
-    It is expanded where it is given, what stands beside it wins, and it is no
+    It is expanded where it is given, explicit parameters win, and it is no
     part of the identity.
     """
 
@@ -213,7 +213,7 @@ class Preset:
 
 @dataclass(frozen=True)
 class Encoding:
-    """One encoding: its function, and everything that was declared with it."""
+    """An encoding: its function, and everything that was declared with it."""
 
     name: str
     family: Family
@@ -236,7 +236,7 @@ class Encoding:
 
     @cached_property
     def parameters(self) -> Mapping[str, Parameter]:
-        """What its function takes, by name; read when it is first asked for, since a listing needs none of them."""
+        """Parameters of the encoding's function by name; read at first use, since a listing needs none of them."""
         return parameters_of(self.function)
 
     def declares(self, name: HookName) -> bool:
@@ -265,15 +265,15 @@ class Encoding:
     def bind(self, given: Mapping[str, object], defaults: Mapping[str, object] | None = None) -> dict[str, Value]:
         """Return all parameters, checked and with defaults filled in, by the names of the function.
 
-        What `given` leaves out comes from `defaults` (a model's config) before
-        the defaults; what of that has no effect beside `given` is dropped.
+        Parameters missing in `given` come from `defaults` (a model's config), then
+        from the function; those of `defaults` without effect are dropped.
 
         Raises
         ------
         UnknownName
             For a key that is no parameter.
         BadParameter
-            For a value outside its range, or one that has no effect beside the others.
+            For a value outside its range, or one without effect, given the others.
         BadRecipe
             For a required parameter left out.
         """
@@ -299,7 +299,7 @@ class Encoding:
         return {name: typed[name] for name in self.parameters}
 
     def _parsed(self, name: str, value: object, given: Mapping[str, object]) -> Value:
-        """Return the checked value of a parameter; what is wrong with it is said of the word that was given."""
+        """Return the checked value of a parameter; an error names the word that the user gave."""
         parameter = self.parameters[name]
         try:
             return parameter.parse(value)
@@ -308,7 +308,7 @@ class Encoding:
             raise error if word is None else BadParameter(word, error.value, error.rule) from None
 
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return what is given by the function's names, presets replaced by what they set."""
+        """Return the given values by the function's parameter names, presets replaced by the values that they set."""
         names = {p.key.replace("-", "_"): p.name for p in self.options}
         others = {word.replace("-", "_"): p.name for p in self.options for word in p.param.names}
         found: dict[str, object] = {}
@@ -336,7 +336,7 @@ class Encoding:
 
     @property
     def other_words(self) -> list[str]:
-        """Words beside the parameters' names that are understood, or refused with the right one."""
+        """Words that are accepted besides the parameters' names, or refused with the right name."""
         own = {p.option for p in self.options}
         typed = [word for p in self.options for word in (*p.param.names, *(word for word, _ in p.param.wrong))]
         return [word for word in dict.fromkeys(typed) if word not in own]
@@ -353,7 +353,7 @@ class Encoding:
         raise BadParameter(parameter.option, value, rule)
 
     def applies(self, parameter: Parameter, typed: Mapping[str, Value]) -> bool:
-        """Whether a parameter has an effect beside the others' values."""
+        """Whether a parameter has an effect, given the values of the others."""
         when = parameter.param.when
         if when is None:
             return True

@@ -1,8 +1,8 @@
-"""Types of what hooks give: effects on tensors, reach past the training length, rescalings, mistakes, lesson steps.
+"""Types of the hooks' results: effects on tensors, reach past the training length, rescalings, mistakes, lesson steps.
 
 A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
-a recipe, gives an `Effect` with what there is beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
-A `Change` is something that people get instead of what was meant, as it can be done to the expected table.  A lesson is
+a recipe, gives an `Effect` with everything beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
+A `Change` is a common mistake, in a form that can be applied to the expected table.  A lesson is
 made of `Step`: lines of text, small tables and matrices, whose numbers are written as this module says.
 """
 
@@ -34,7 +34,7 @@ Map = Callable[["Integers"], "Integers"]
 
 @dataclass(frozen=True)
 class Term:
-    """One inner product of a score.
+    """Inner product in a score.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ PLAIN = (Term("query", "key"),)
 
 @dataclass(frozen=True)
 class Effect:
-    """What a table does beyond its family.
+    """Effect of a table on attention beyond the usual effect of its family.
 
     Attributes
     ----------
@@ -88,11 +88,11 @@ class Effect:
     divisor : int
         Scores are divided by sqrt(divisor d).
     scale : float, optional
-        What multiplies the products instead: 1 for T5, which does not divide.
+        Factor of the products instead: 1 for T5, which does not divide.
     unscored : str
         Why queries and keys alone do not give its scores; nothing where they do.
     values : str, optional
-        The array of vectors that values take beside their own, by the same index.
+        The array of vectors that are added to the values, by the same index.
     content : {"replaces", "adds"}, optional
         Of a table that needs content: whether its rows, made of the input, take the input's place or are added to it.
     note : str
@@ -113,7 +113,7 @@ class Effect:
     note: str = ""
 
     def factor_of(self, width: int) -> float:
-        """Return what multiplies products of vectors of this width."""
+        """Return the factor of products of vectors of this width."""
         return 1 / math.sqrt(self.divisor * width) if self.scale is None else self.scale
 
 
@@ -122,20 +122,20 @@ New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content"
 
 @dataclass(frozen=True)
 class Reach:
-    """What positions past the training length bring, as an encoding's declaration says it.
+    """New values at positions past the training length, as an encoding's declaration states them.
 
     Parameters
     ----------
     new : str
-        What new positions meet, and so what is held against training.
+        Kind of the values at new positions, which are compared with training.
     longer : str
-        What a longer table is made of.
+        Content of a longer table, as text.
     remedy : str
-        What reaches further where values end.
+        Advice on reaching further where values end.
     multiplies : bool
         Whether a bias is a factor of the weight itself; else a key weighs its exponential.
     measured : str
-        Recipe whose values stand for this one's, where they are those of another.
+        Recipe whose values are measured in place of its own.
     """
 
     new: New
@@ -146,13 +146,13 @@ class Reach:
 
 
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
-"""Of the training length, the length to reach and a factor (default: their ratio), the recipe's parameters and the
-factor that they amount to, None for no scaling.  It raises BadParameter where that does not make one."""
+"""Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
+and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling."""
 
 
 @dataclass(frozen=True)
 class Slowed:
-    """What a scaling did to the frequencies of a model.
+    """Frequencies of a model before and after a scaling.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ Least = Callable[[Slowed], float | None]
 
 @dataclass(frozen=True)
 class Rescaling:
-    """One way to scale an encoding with its parameters.
+    """Scaling of an encoding, with its parameters.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Rescaling:
     least : callable, optional
         Gives the least factor that suffices; None where it is not known.
     by_base : bool
-        Whether it stands for a larger base.
+        Whether it is equivalent to a larger base.
     """
 
     made: Made
@@ -197,34 +197,34 @@ class Rescaling:
 
 
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
-"""Of an array's name, some of its rows (n, *row shape) float64 and the first one's number, the changed rows."""
+"""Function from an array's name, some rows (n, *row shape) float64 and the first row's number to the changed rows."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What may have been done to a table, or meant instead of its recipe.
+    """A known change of a table, or a recipe that is confused with the right one.
 
     Attributes
     ----------
     kind : str
         A word for programs.
     text : str
-        What to say, in the words of whoever made the mistake.
+        Message, in the words of whoever made the mistake.
     keys : mapping of str to str or None
         Parameters of the recipe to replace; None takes one away, back to its default.
     shift : int or Fraction
-        What is added to every position.
+        Offset added to every position.
     step : Fraction
-        What every position is multiplied by, before that.
+        Factor of every position, before that.
     waves : callable, optional
-        Changes what the encoding returned, where that is sines and cosines.
+        Changes the encoding's plan, where it is one of sines and cosines.
     values : callable, optional
         Changes the expected values, rows by rows.
 
     Notes
     -----
-    What the recipe does not allow (a parameter out of range, or without
-    effect) does not apply: whoever names changes need not check it.
+    A change that the recipe does not allow (a parameter out of range, or
+    without effect) is skipped: the hook need not check it.
     """
 
     kind: str
@@ -237,14 +237,18 @@ class Change:
 
 
 Mistakes = Callable[[Mapping[str, str]], Iterable[Change]]
-"""What an encoding or a scaling is mistaken for: of the recipe's keys, defaults filled in, the most usual first."""
+"""Function that yields the common mistakes of an encoding or a scaling: from the recipe's keys, defaults filled in, the
+most usual first.
+"""
 
 Mistaken = Callable[[str, str, tuple[str, ...]], Iterator[Change]]
-"""What a parameter is mistaken for: of its option, its value as text, and its choices (empty for no choice)."""
+"""Function that yields the common mistakes of a parameter: from its option, its value as text, and its choices (empty
+for no choice).
+"""
 
 
 def instead(option: str, other: str, value: str, *, kind: str | None = None, phrase: str = "") -> Change:
-    """Return the change of one parameter to another value; `phrase` is what that amounts to."""
+    """Return the change of one parameter to another value; `phrase` is its meaning in words."""
     text = f"{option} {other} where {value} was expected"
     return Change(kind or option, f"{phrase}: {text}" if phrase else text, {option: other})
 
@@ -266,7 +270,7 @@ def other_orders(option: str, value: str, choices: tuple[str, ...]) -> Iterator[
 
 
 def other_values(*usual: str) -> Mistaken:
-    """Return what yields each of these values instead of the parameter's own."""
+    """Return a function that yields each of these values instead of the parameter's own."""
 
     def others(option: str, value: str, _choices: tuple[str, ...]) -> Iterator[Change]:
         return (instead(option, other, value) for other in usual if other != value)
@@ -275,7 +279,7 @@ def other_values(*usual: str) -> Mistaken:
 
 
 def other_bases(*usual: str) -> Mistaken:
-    """Return what yields other exponents, which are as other bases, and then each of these bases."""
+    """Return a function that yields other exponents, expressed as other bases, and then each of these bases."""
 
     def others(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
         yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
@@ -289,7 +293,7 @@ def other_bases(*usual: str) -> Mistaken:
 
 
 def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:
-    """Return the change of a base to the one that gives exponents so many times as large."""
+    """Return the change of a base that multiplies all exponents by `times`."""
     other = power(Decimal(base), times)
     text = f"{phrase}: as {option} {float(other):.6g} where {base} was expected"
     return Change("exponent", text, {option: number_text(other)})
@@ -300,7 +304,8 @@ LOGARITHMS = (
     ("log2 taken of the base where its natural logarithm was expected", 2, -1),
     ("powers of 2 taken where powers of e were expected", 2, 1),
 )
-"""What exp(-i log(base) / d) is with another logarithm or power: its exponents times this number's ln, or over it."""
+"""Wrong logarithms and powers in exp(-i log(base) / d): text, number, and 1 or -1 where the exponents are multiplied or
+divided by its ln."""
 
 UNITS = (
     ("degrees instead of radians: cos and sin were taken of the angle times 180/pi", CONTEXT.divide(Decimal(180), PI)),
@@ -310,7 +315,7 @@ UNITS = (
     ("half turns instead of radians: cos and sin were taken of the angle times pi", PI),
     ("half turns instead of radians: cos and sin were taken of the angle over pi", CONTEXT.divide(Decimal(1), PI)),
 )
-"""What an angle in another unit is called, and what multiplies it then."""
+"""Other units of an angle: the text of each and the factor of the angle."""
 
 
 def other_units() -> Iterator[Change]:
@@ -325,7 +330,7 @@ def other_units() -> Iterator[Change]:
 
 
 def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
-    """Return what each frequency of a geometric series is multiplied by to give the next."""
+    """Return the ratio of neighbours in a geometric series of frequencies."""
     return CONTEXT.divide(*map(_exact, frequencies[1::-1])) if len(frequencies) > 1 else Decimal(1)
 
 
@@ -359,18 +364,18 @@ class Matrix:
     rows: Sequence[Sequence[float]]
 
     def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         return {"name": self.name, "rows": [list(row) for row in self.rows]}
 
 
 @dataclass(frozen=True)
 class Equation:
-    """Matrices beside each other, with the signs between them."""
+    """Matrices side by side, with the signs between them."""
 
     terms: Sequence[Matrix | str]
 
     def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         return {"equation": [t if isinstance(t, str) else t.as_dict() for t in self.terms]}
 
 
@@ -393,7 +398,7 @@ class SmallTable:
     decimals: int | None = DECIMALS
 
     def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         return {"columns": list(self.columns), "rows": [list(row) for row in self.rows]}
 
 
@@ -402,13 +407,13 @@ Item = str | Equation | SmallTable
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what is done, and the lines, tables and matrices that do it."""
+    """Step of a worked example: a title, and the lines, tables and matrices that carry it out."""
 
     title: str
     items: Sequence[Item]
 
     def as_dict(self) -> dict[str, object]:
-        """Return what --json prints."""
+        """Return the mapping that --json prints."""
         items = [{"text": item} if isinstance(item, str) else item.as_dict() for item in self.items]
         return {"title": self.title, "items": items}
 

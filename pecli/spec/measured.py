@@ -1,6 +1,6 @@
-"""What a judge measured of a table of waves, and what a rule of an encoding makes of it.
+"""Measurements of a table of waves, which the rules of the encodings turn into parameters.
 
-Rules (``identify.py`` beside an encoding) turn frequencies into parameters: published values first, then the shortest
+Rules (``identify.py`` of an encoding) turn frequencies into parameters: published values first, then the shortest
 decimal in the interval that the measurement allows.
 """
 
@@ -52,7 +52,7 @@ class Pairs:
     single : bool
         Whether sines and cosines are the columns of one array, as in sinusoids.
     sine_first : bool
-        Whether the sine of a pair stands first.
+        Whether the sine of a pair comes first.
     layout : str
         As `pecli.judge.structure` calls it.
     width : int
@@ -80,7 +80,7 @@ class Pairs:
 
     @property
     def count(self) -> int:
-        """How many pairs."""
+        """Number of pairs."""
         return len(self.steps)
 
     def at(self, level: float) -> Pairs:
@@ -93,7 +93,7 @@ class Pairs:
         return found
 
     def gaps(self, expected: Floats) -> Floats:
-        """Return how far steps are from expected ones, whole turns left out."""
+        """Return the distances of steps from expected ones, modulo whole turns."""
         gap = self.steps - expected
         found: Floats = np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi)))
         return found
@@ -143,7 +143,7 @@ class Pairs:
         yield from found[:MAX_BASES]
 
     def scales(self, exponents: Floats) -> Iterator[tuple[float, float]]:
-        """Yield intervals of what multiplies a series whose first frequency is not 1: positions a row, or a factor."""
+        """Yield intervals of the factor of a series whose first frequency is not 1: positions a row, or a factor."""
         use = np.flatnonzero(self.usable)
         if not len(use):
             return
@@ -167,7 +167,7 @@ class Named:
     Attributes
     ----------
     keys : mapping of str to str
-        Parameters of the encoding, beside its width.
+        Parameters of the encoding, besides its width.
     frequencies : (m,) float64
         Radians a position, exact to double precision.
     step : Fraction
@@ -198,7 +198,7 @@ class Named:
 
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
-    """Return what a number counts for: nothing much if published, else its digits."""
+    """Return the cost of a number in digits: nothing much if published, else its digits."""
     if isinstance(value, Fraction):
         value = Decimal(value.numerator) / Decimal(value.denominator)
     texts = {format(Decimal(text), "f") for text in published}
@@ -207,7 +207,7 @@ def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> 
 
 @dataclass(frozen=True)
 class GridAxis:
-    """One axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
+    """Axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ class GridAxis:
 
 @dataclass(frozen=True)
 class Axes:
-    """What was measured of a table whose pairs follow several axes.
+    """Measurements of a table whose pairs follow several axes.
 
     Attributes
     ----------
@@ -238,8 +238,8 @@ class Axes:
     absolute : bool
         Whether sines and cosines are columns of one array, the sine of a pair first.
     layout : str
-        As `pecli.judge.structure` calls it; of an absolute table how pairs stand in columns: "blocks+.." with the
-        widths of the blocks, "halves" or "alternate".
+        As `pecli.judge.structure` calls it; of an absolute table the arrangement of pairs in columns: "blocks+.."
+        with the widths of the blocks, "halves" or "alternate".
     axes : tuple of GridAxis
         The commonest last side of a grid is the last.
     sides : tuple of int

@@ -40,7 +40,7 @@ def _plain(bound: float) -> str:
 
 @dataclass(frozen=True)
 class Param:
-    """What is known of a parameter beyond its type and its default.
+    """Declaration of a parameter beyond its type and its default.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Param:
     even : bool
         Whether it must be even.
     metavar : str, optional
-        What stands for the value in the help.
+        Placeholder of the value in the help.
     of_table : {"length", "last"}, optional
         The parameter depends on the whole table: left out, it becomes the
         number of rows, or the last position plus one.
@@ -65,7 +65,7 @@ class Param:
         Whether the text names a file to read; a list of numbers may then be
         one of any format or of text, and becomes its numbers.
     number : bool
-        Whether a number may stand instead of one of a choice's words.
+        Whether a number is accepted in place of a choice's word.
     matrix : bool
         Whether such a file may hold rows; the list is theirs, one after the other.
     off : str, optional
@@ -116,7 +116,7 @@ class Param:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of an encoding, as derived from its function's signature."""
+    """Parameter of an encoding, as derived from its function's signature."""
 
     name: str
     kind: Kind
@@ -137,7 +137,7 @@ class Parameter:
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in help and messages; nothing for a flag."""
+        """Placeholder of the value in help and messages; "" for a flag."""
         if self.param.metavar:
             return self.param.metavar
         if self.param.file:
@@ -148,7 +148,7 @@ class Parameter:
         return {"integer": "N", "number": "X", "choice": "WORD", "text": "TEXT", "flag": ""}[self.kind]
 
     def parse(self, given: object) -> Value:
-        """Return the checked value of what was given, as text or already typed.
+        """Return the checked value of an argument, given as text or already typed.
 
         Raises
         ------
@@ -208,7 +208,7 @@ class Parameter:
                 return given if isinstance(given, str) else str(given)  # which keeps that a file states it
 
     def _number(self, given: object) -> Decimal:
-        """Return the number that stands instead of a choice's word."""
+        """Return a number given in place of a choice's word."""
         try:
             return parse_number(self.option, given)
         except BadParameter:
@@ -216,7 +216,7 @@ class Parameter:
             raise BadParameter(self.option, given, rule) from None
 
     def _numbers(self, given: object) -> tuple[Decimal, ...]:
-        """Return a list of numbers; where a file may stand for it, the file's, so that the values are the identity."""
+        """Return a list of numbers, read from a file if the parameter allows one; the values are the identity."""
         items = split_list(given, self.param.separator)
         try:
             return tuple(parse_number(self.option, item) for item in items)
@@ -279,7 +279,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
 
 
 def _kind(hint: Any) -> tuple[Kind, tuple[str, ...]]:
-    """Return the kind of a type hint, and the choices of a Literal (beside which a number may stand)."""
+    """Return the kind of a type hint, and the choices of a Literal (a number may be allowed as well)."""
     if get_origin(hint) in (Union, UnionType):
         parts = [part for part in get_args(hint) if part is not NoneType]
         (hint,) = [part for part in parts if get_origin(part) is Literal] or parts

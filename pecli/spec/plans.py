@@ -35,7 +35,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True)
 class Domain:
-    """Which positions have a value.
+    """Set of positions that have a value.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Fixed:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What an encoding's function returns: enough to fill any rows of its table, in any order.
+    """Result of an encoding's function: enough to fill any rows of its table, in any order.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
+    """Coordinate of a row: ``multiples[index(position)]`` times ``unit``, exactly.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class Ramp:
-    """One column that holds a coordinate times a factor, as NeRF's input itself."""
+    """Column that holds a coordinate times a factor, as NeRF's input itself."""
 
     column: int
     axis: int = 0
@@ -192,7 +192,7 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Cross:
-    """Phases that are no product of one frequency and one coordinate, in turns.
+    """Phases in turns that are not products of one frequency and one coordinate.
 
     Either `factors`: the phase of column k is the sum over the plan's axes of
     ``factors[axis][k]`` times the coordinate.  Or `logarithm`: it is
@@ -280,7 +280,7 @@ class Waves(Plan):
 
     @property
     def magnitudes(self) -> tuple[Decimal, ...]:
-        """What multiplies the sine and cosine of each of the frequencies."""
+        """Factor of the sine and cosine of each frequency."""
         return tuple(band.magnitude for band in self.bands for _ in band.frequencies)
 
     @property
@@ -319,7 +319,7 @@ def progressions(places: Sequence[int]) -> list[slice]:
 
 
 def rotation(frequencies: tuple[Frequency, ...], magnitude: Decimal | tuple[Decimal, ...] = ONE, **rest: Any) -> Waves:
-    """Return the plan of a rotary table whose pair i turns with ``frequencies[i]``.
+    """Return the plan of a rotary table whose pair i rotates with ``frequencies[i]``.
 
     Parameters
     ----------
@@ -364,12 +364,12 @@ class ImageWindow:
 
     @property
     def tokens(self) -> int:
-        """How many."""
+        """Number of tokens."""
         return self.height * self.width + self.cls
 
     @property
     def entries(self) -> int:
-        """How many offsets of two tokens there are, those of the class token as three of their own at the end."""
+        """Number of offsets of two tokens; the class token adds three of its own at the end."""
         return (2 * self.height - 1) * (2 * self.width - 1) + 3 * self.cls
 
 
@@ -401,7 +401,7 @@ class Bias(Plan):
     window : ImageWindow, optional
         What the rows and columns are, with ``by == "entry"``; the array ``index`` holds the entries then.
     fixed : tuple of Fixed
-        What ``--form parameters`` gives; those that are no trained values stand in the dense table too.
+        What ``--form parameters`` gives; values that are not trained are in the dense table too.
     """
 
     heads: int
@@ -416,7 +416,7 @@ class Bias(Plan):
 
 
 class Frame(NamedTuple):
-    """How many queries and keys a table has, and the step of its positions as a multiple of their unit."""
+    """Numbers of queries and keys of a table, and the step of its positions as a multiple of their unit."""
 
     queries: int
     keys: int

@@ -1,6 +1,6 @@
-"""What a judge measured of a bias, an index or a code, and what a rule of an encoding makes of it.
+"""Measurements of a bias, an index or a code, which the rules of the encodings turn into candidates.
 
-Rules (``identify.py`` beside an encoding) turn values by distance, by key or by row into parameters: published values
+Rules (``identify.py`` of an encoding) turn values by distance, by key or by row into parameters: published values
 first, then the shortest decimal in the interval that the effective dtype allows.
 """
 
@@ -112,7 +112,7 @@ class Profile:
     Attributes
     ----------
     by : {"distance", "key", "slopes", "pair"}
-        What the values depend on; "pair" stands for none of the others, with one row for each line of the array.
+        Quantity that the values depend on; "pair" for none of the others, with one row for each line of the array.
     values : (heads, m) float64
         NaN where masked or unknown.
     at : (m,) int64
@@ -182,13 +182,13 @@ class Profile:
 
     @cached_property
     def seen(self) -> tuple[Floats, Integers]:
-        """Values of the known columns, and what they belong to."""
+        """Values of the known columns, and the distance or key of each column."""
         return self.values[:, self.known], self.at[self.known]
 
     def slopes(self, at: NDArray[Any], columns: NDArray[np.bool_]) -> Floats | None:
         """Return the factor of each head whose values are one number times `at` in these columns; None where none is.
 
-        NaN stands for heads whose values are not in proportion.
+        The factor is NaN for heads whose values are not in proportion.
         """
         chosen = columns & self.known & (at != 0)
         if not chosen.any():

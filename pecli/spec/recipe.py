@@ -46,13 +46,13 @@ class Recipe:
         UnknownName
             For an encoding or a parameter that does not exist.
         BadParameter
-            For a value that breaks a rule, alone or beside the others.
+            For a value that breaks a rule, alone or with the others.
         """
         return cls.with_defaults(name, given, {})
 
     @classmethod
     def with_defaults(cls, name: str, given: Mapping[str, object], defaults: Mapping[str, object]) -> Recipe:
-        """Return the recipe of `given`; what it leaves out comes from `defaults`, such as a model's config."""
+        """Return the recipe of `given`; missing parameters come from `defaults`, such as a model's config."""
         encoding = find(name)
         recipe = cls(encoding, encoding.bind(given, defaults))
         if not recipe.open_parameters:
@@ -71,7 +71,7 @@ class Recipe:
 
     @cached_property
     def plan(self) -> Plan:
-        """What the encoding's function returns for these parameters."""
+        """Plan that the encoding's function returns for these parameters."""
         return self.encoding.plan(self.values)
 
     @property
@@ -90,11 +90,11 @@ class Recipe:
 
     @property
     def domain(self) -> Domain:
-        """Which positions have a value; every one where that depends on a length still open."""
+        """Positions that have a value; all of them while a length is still open."""
         return Domain() if self.open_parameters else self.plan.domain
 
     def resolve(self, *, length: int, last: int, whole: bool, part: str = "start= or shard=") -> Recipe:
-        """Return the recipe with what depends on the whole table filled in.
+        """Return the recipe with the parameters filled in that depend on the whole table.
 
         Parameters
         ----------
@@ -132,12 +132,12 @@ class Recipe:
 
     @property
     def short(self) -> str:
-        """The text with only what differs from the defaults; parses back to an equal recipe."""
+        """Text of the recipe without parameters at their defaults; parses back to an equal recipe."""
         parameters = self.encoding.parameters
         return self._format({n: v for n, v in self.values.items() if v != parameters[n].default})
 
     def keys(self) -> dict[str, str]:
-        """Return parameter keys and texts, of those that apply and are not None."""
+        """Return the keys and texts of the parameters that apply and are not None."""
         parameters = self.encoding.parameters
         return {
             parameters[name].option: parameters[name].text(value)

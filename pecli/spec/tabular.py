@@ -1,7 +1,7 @@
-"""What a table looks like from outside: named arrays, read in blocks of rows.
+"""Common interface of tables: named arrays, read in blocks of rows.
 
 A computed table (:class:`pecli.tables.table.Table`) and a stored one (whatever
-:func:`pecli.formats.open_table` returns) have this one face, so that formats
+:func:`pecli.formats.open_table` returns) share this interface, so that formats
 write either and analyses read either.
 """
 
@@ -45,7 +45,7 @@ BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, smal
 
 @dataclass(frozen=True)
 class Array:
-    """One named array of a table.
+    """Named array of a table.
 
     The first ``lead`` axes count as rows: a row of ``pe`` (n, dim) is a
     position, a row of a dense ``bias`` (heads, q, k) with lead 2 is a head and
@@ -60,7 +60,7 @@ class Array:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """Number of rows."""
         return math.prod(self.shape[: self.lead])
 
     @property
@@ -139,7 +139,7 @@ class Tabular(ABC):
         """
 
     def held(self, name: str, start: int, stop: int) -> NDArray[Any] | None:
-        """Return rows of an array where they stand in memory, to be read only; None where they do not."""
+        """Return a read-only view of rows that are already in memory; None for others."""
         return None
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
@@ -230,7 +230,7 @@ class Tabular(ABC):
 
     @property
     def title(self) -> str:
-        """What to call it in its `repr`."""
+        """Name of the table in its `repr`."""
         return self.recipe or "without a recipe"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -269,7 +269,7 @@ def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:
 
 
 class View(Tabular):
-    """What another table holds, seen in another way: its rows, its positions, no recipe unless that still holds.
+    """View of another table: its rows, its positions, no recipe unless that still holds.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ class InMemory(Tabular):
     Parameters
     ----------
     arrays : mapping of str to ndarray
-        float16, float32 or float64; uint16 stands for the bits of bfloat16.
+        float16, float32 or float64; uint16 holds the bits of bfloat16.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -281,7 +281,7 @@ def test_exponentials_of_many_rates_take_memory_for_the_rows_asked_for(monkeypat
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
     kept = Table.parse("xpos:dim=64,len=700").read("scale")
-    monkeypatch.setattr(exponentials, "KEPT", 8)
+    monkeypatch.setattr(exponentials, "MAX_FULL_RATES", 8)
     table = Table.parse("xpos:dim=64,len=700")
     assert (table.read("scale") == kept).all()
     assert (table.read_rows(["scale"], 300, 317)["scale"] == kept[300:317]).all()

@@ -12,7 +12,7 @@ import pytest
 from pecli.engine import STORAGE, FrequencySet, digits, fill
 from pecli.engine.digits import CALL, MAX_DIGITS, DigitTables, serves, table_bits
 from pecli.engine.narrowing import DoubtWindow
-from pecli.engine.planning import MANY
+from pecli.engine.planning import MIN_SORTED_COUNT
 from tests.support.phase_reference import frequencies
 
 NARROW = ["float16", "bfloat16", "float32"]
@@ -63,8 +63,8 @@ def by_phases(name: str, positions: np.ndarray, layout: str, dtype: str) -> np.n
     speeds, magnitude, unit = WHEELS[name]
     wheel = FrequencySet(speeds, magnitude=magnitude, unit=unit)
     table = np.empty((len(positions), 2 * wheel.count), STORAGE[dtype])
-    for at in range(0, len(positions), MANY - 1):
-        here = slice(at, at + MANY - 1)
+    for at in range(0, len(positions), MIN_SORTED_COUNT - 1):
+        here = slice(at, at + MIN_SORTED_COUNT - 1)
         fill(wheel, positions[here], LAYOUTS[layout](table[here], wheel.count), dtype)
     assert wheel.digits is None
     return table

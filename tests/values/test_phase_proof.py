@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from pecli.engine import STORAGE, FrequencySet, fill, narrow
-from pecli.engine import frequencies as wheel
+from pecli.engine import frequencies as engine_frequencies
 from pecli.engine import planning as tasks
 from pecli.engine import runs as narrow_run
 from pecli.engine import runs as wide_run
@@ -57,7 +57,7 @@ def table(given: FrequencySet, multiples: range, dtype: str) -> np.ndarray[Any, 
 def widened_bounds(factor: int) -> Iterator[list[int]]:
     """Widen every bound and settle in integers only; the result counts what was settled."""
     settled: list[int] = []
-    exactly = wheel.FrequencySet._settle_exactly
+    exactly = engine_frequencies.FrequencySet._round_exactly
 
     def counted(self: FrequencySet, multiples: Any, *rest: Any) -> Any:
         settled.append(len(multiples))
@@ -70,8 +70,8 @@ def widened_bounds(factor: int) -> Iterator[list[int]]:
         patch.setattr(narrow_run, "WINDOW", window)
         patch.setattr(tasks, "WINDOW", window)
         patch.setattr(wide_run, "ERROR", factor * wide_run.ERROR)
-        patch.setattr(wheel, "MIN_MULTIPLES", 1 << 62)
-        patch.setattr(wheel.FrequencySet, "_settle_exactly", counted)
+        patch.setattr(engine_frequencies, "MIN_MULTIPLES", 1 << 62)
+        patch.setattr(engine_frequencies.FrequencySet, "_round_exactly", counted)
         yield settled
 
 
@@ -99,9 +99,9 @@ def midpoints(values: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
 def check_narrowed(values: int, columns: int, start: int, dtype: str) -> None:
     """Compare narrow tables with float64 ones rounded again; those on a boundary with mpmath."""
     given = frequencies("10000", 2 * columns)
-    turning = FrequencySet(given)
+    freqs = FrequencySet(given)
     for multiples in stretches(values, columns, start):
-        got, fine = table(turning, multiples, dtype), table(turning, multiples, "float64")
+        got, fine = table(freqs, multiples, dtype), table(freqs, multiples, "float64")
         on_boundary = midpoints(fine, dtype)
         bits = f"u{got.itemsize}"
         assert np.array_equal(got.view(bits)[~on_boundary], narrow(fine, None, dtype).view(bits)[~on_boundary])
@@ -151,15 +151,15 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
-    turning = FrequencySet(frequencies(base, dim), magnitude=magnitude)
-    ladder = RotationTable(turning, start % step, step, wide=False, bias=narrow_run.WINDOW.bias)
-    group = group_size(ladder) * ladder.block
+    freqs = FrequencySet(frequencies(base, dim), magnitude=magnitude)
+    rotations = RotationTable(freqs, start % step, step, wide=False, bias=narrow_run.WINDOW.bias)
+    group = group_size(rotations) * rotations.block
     index, rows = start // step // group, 3000
-    anchors = StepRotations(ladder, index)
+    anchors = StepRotations(rotations, index)
     n = np.arange(index * group, index * group + min(rows, group))
-    anchor, offset = np.divmod(n, ladder.block)
-    candidate = anchors.mirrored(False, False)[anchor - anchors.base] * ladder.offsets(False)[offset]
-    cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
+    anchor, offset = np.divmod(n, rotations.block)
+    candidate = anchors.mirrored(False, False)[anchor - anchors.base] * rotations.offsets(False)[offset]
+    cosine, sine = freqs.doubled_rows(rotations.offset + rotations.step * n)
     scale = narrow_run.WINDOW.bias * float(magnitude)
     true = (cosine.hi + 1j * sine.hi) * scale
     error = np.abs(candidate - true) / abs(float(magnitude))
@@ -175,20 +175,18 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_candidates_of_float64_keep_their_bound(case: str) -> None:
     base, dim, start, step, magnitude = CASES[case]
-    turning = FrequencySet(frequencies(base, dim), magnitude=magnitude)
-    ladder = RotationTable(turning, start % step, step, wide=True)
-    index = start // step // (group_size(ladder) * ladder.block)
-    anchors = StepRotations(ladder, index)
+    freqs = FrequencySet(frequencies(base, dim), magnitude=magnitude)
+    rotations = RotationTable(freqs, start % step, step, wide=True)
+    index = start // step // (group_size(rotations) * rotations.block)
+    anchors = StepRotations(rotations, index)
     for k in (0, 3):
-        main, rest = combine(anchors.split(False, False).rows(slice(k, k + 1)), ladder.offset_split(False))
-        n = np.arange(ladder.block) + (anchors.base + k) * ladder.block
-        cosine, sine = turning.doubled_rows(ladder.offset + ladder.step * n)
+        main, rest = combine(anchors.split(False, False).rows(slice(k, k + 1)), rotations.offset_split(False))
+        n = np.arange(rotations.block) + (anchors.base + k) * rotations.block
+        cosine, sine = freqs.doubled_rows(rotations.offset + rotations.step * n)
         for m, r, true in ((main.real, rest.real, cosine), (main.imag, rest.imag, sine)):
-            scaled = true * type(true)(
-                *(np.broadcast_to(x, m.shape) for x in (turning.magnitude.hi, turning.magnitude.lo))
-            )
+            scaled = true * type(true)(*(np.broadcast_to(x, m.shape) for x in (freqs.magnitude.hi, freqs.magnitude.lo)))
             error = ((m - scaled.hi) + r) - scaled.lo
-            assert np.abs(error).max() < wide_run.ERROR * 2.0**ladder.exponent
+            assert np.abs(error).max() < wide_run.ERROR * 2.0**rotations.exponent
 
 
 def test_single_and_doubled_points_keep_their_bounds() -> None:
@@ -229,22 +227,22 @@ def test_single_and_doubled_points_keep_their_bounds() -> None:
     ("start", "step", "magnitude"), [(0, 1, "1"), (12_345, 7, "1.3"), (10**9, 1, "-0.5"), (5, 999_983, "1")]
 )
 def test_points_that_are_not_rounded_err_by_less_than_is_claimed(start, step, magnitude):
-    wheel = FrequencySet([*frequencies("10000", 64), Decimal(0), Decimal("-0.01")], magnitude=Decimal(magnitude))
+    freqs = FrequencySet([*frequencies("10000", 64), Decimal(0), Decimal("-0.01")], magnitude=Decimal(magnitude))
     multiples = range(start, start + 3000 * step, step)
-    assert has_points(wheel, multiples)
-    points = np.empty((len(multiples), wheel.count), np.complex128)
+    assert has_points(freqs, multiples)
+    points = np.empty((len(multiples), freqs.count), np.complex128)
     for part in (slice(0, 700), slice(700, 3000)):
-        fill_points(wheel, multiples[part], points[part])
-    factor = float(wheel.magnitude.hi)
+        fill_points(freqs, multiples[part], points[part])
+    factor = float(freqs.magnitude.hi)
     off = [
         (part - factor * exact.hi) - factor * exact.lo
-        for part, exact in zip((points.real, points.imag), wheel.doubled_rows(np.array(multiples)), strict=True)
+        for part, exact in zip((points.real, points.imag), freqs.doubled_rows(np.array(multiples)), strict=True)
     ]
-    assert np.hypot(*off).max() < plane_error(wheel) + 2.0**-52 * abs(factor)  # what is compared with is rounded here
+    assert np.hypot(*off).max() < plane_error(freqs) + 2.0**-52 * abs(factor)  # what is compared with is rounded here
 
 
 def test_points_are_made_of_upward_runs_alone():
-    wheel = FrequencySet(frequencies("10000", 8))
-    assert not has_points(wheel, range(-1, 5))
-    assert not has_points(wheel, range(5, 0, -1))
+    freqs = FrequencySet(frequencies("10000", 8))
+    assert not has_points(freqs, range(-1, 5))
+    assert not has_points(freqs, range(5, 0, -1))
     assert not has_points(FrequencySet(frequencies("10000", 8), magnitude=Decimal("1e150")), range(5))

@@ -80,8 +80,8 @@ def test_the_magnitude_is_multiplied_before_rounding(dtype: str, magnitude: str)
     given, factor = frequencies("10000", 64), Decimal(magnitude)
     for multiples in (range(700), [17, 2**40 + 1, -5]):
         rows, columns = places(random.Random(magnitude), len(multiples), 32, 60)
-        wheel = FrequencySet(given, magnitude=factor)
-        assert wrong_values(wheel, given, multiples, dtype, rows, columns, magnitude=factor) == []
+        freqs = FrequencySet(given, magnitude=factor)
+        assert wrong_values(freqs, given, multiples, dtype, rows, columns, magnitude=factor) == []
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -116,8 +116,8 @@ def test_a_magnitude_of_zero_gives_positive_zeros(dtype: str) -> None:
 
 
 def test_a_magnitude_beyond_float16_is_infinite_there() -> None:
-    wheel = FrequencySet([Decimal(0), Decimal(3)], magnitude=Decimal(100_000))
-    sine, cosine = filled(wheel, range(100), "float16", 2)
+    freqs = FrequencySet([Decimal(0), Decimal(3)], magnitude=Decimal(100_000))
+    sine, cosine = filled(freqs, range(100), "float16", 2)
     assert np.isinf(cosine[:, 0]).all()
     assert not sine[:, 0].any()
     assert np.isinf(cosine[50, 1]) == (abs(100_000 * np.cos(150.0)) > 65520)
@@ -154,11 +154,11 @@ LAYOUTS: dict[str, Any] = {
 )
 def test_every_layout_holds_the_same_values(dtype: str, layout: str, multiples: Any) -> None:
     count = 24
-    wheel = FrequencySet(frequencies("10000", 2 * count), magnitude=Decimal("1.25"))
-    plain = dict(zip(("sin", "cos"), filled(wheel, multiples, dtype, count), strict=True))
+    freqs = FrequencySet(frequencies("10000", 2 * count), magnitude=Decimal("1.25"))
+    plain = dict(zip(("sin", "cos"), filled(freqs, multiples, dtype, count), strict=True))
     table = np.full((len(multiples), 4 * count + 3), 7, STORAGE[dtype])
     outputs = LAYOUTS[layout](table, count)
-    fill(wheel, multiples, outputs, dtype, threads=2)
+    fill(freqs, multiples, outputs, dtype, threads=2)
     for part, view in outputs:
         assert np.array_equal(view, plain[part][:, : view.shape[1]])
         view[...] = 7
@@ -171,11 +171,11 @@ def test_angles_are_position_times_frequency_correctly_rounded(dtype: str, turns
     given = [Decimal(1), Decimal("0.1"), Decimal("1e-28"), *frequencies("10000", 16)[1:]]
     rng = random.Random(5)
     for unit in (Fraction(1), Fraction(1, 10)):
-        wheel = FrequencySet(given, turns=turns, unit=unit)
+        freqs = FrequencySet(given, turns=turns, unit=unit)
         for multiples in (range(-50, 3000), [rng.randrange(-(2**53), 2**53) for _ in range(60)], [2**63 - 1]):
             rows = multiples if isinstance(multiples, range) else np.array(multiples)
             out = np.zeros((len(rows), len(given)), STORAGE[dtype])
-            fill(wheel, rows, [("angle", out)], dtype)
+            fill(freqs, rows, [("angle", out)], dtype)
             for _ in range(60):
                 i, j = rng.randrange(len(rows)), rng.randrange(len(given))
                 got = float(widen(out[i : i + 1, j], dtype)[0])

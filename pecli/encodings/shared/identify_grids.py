@@ -15,7 +15,7 @@ from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
 
 PUBLISHED_SCALES = ("1", "1.875", "2")
-"""What published models divide coordinates by, such as CogVideoX."""
+"""Divisors of coordinates in published models, such as CogVideoX."""
 MAX_SCALE_DIGITS = 4
 """Digits of a scale of coordinates that somebody chose."""
 MIN_VALUES = 4
@@ -80,7 +80,7 @@ def _sincos(
 def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost: float) -> Iterator[
     tuple[dict[str, str], dict[int, float], float]
 ]:  # fmt: skip
-    """Yield what coordinates are divided by, as the first pair of each axis shows, whose frequency is 1."""
+    """Yield the divisors of coordinates, measured on the first pair of each axis, whose frequency is 1."""
     yield {}, dict.fromkeys(by_side.values(), 1.0), cost
     pairs = {s: axes.axes[a].pairs for s, a in by_side.items()}
     slack = {s: pairs[s].slack(pairs[s].steps)[0] for s in pairs}
@@ -102,7 +102,7 @@ def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost
 
 
 def _scale(low: float, high: float) -> Decimal:
-    """Return what divides coordinates: 1 or a published number within the interval, else the shortest one."""
+    """Return the divisor of coordinates: 1 or a published number within the interval, else the shortest one."""
     return next((Decimal(text) for text in PUBLISHED_SCALES if low <= float(text) <= high), shortest(low, high))
 
 
@@ -153,7 +153,7 @@ def detr(axes: Axes) -> Iterator[Named]:
 def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: str) -> Iterator[
     tuple[dict[str, str], float]
 ]:  # fmt: skip
-    """Yield what an array of sines and cosines of coordinates from -1 to 1 may be, by its slowest sines.
+    """Yield the parameters and scales that give an array of sines and cosines of coordinates from -1 to 1.
 
     Parameters
     ----------

@@ -86,17 +86,17 @@ def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
 
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
-    """Say which parameters differ; the order of columns is said as a layout."""
+    """Return the parameters that differ, as text; the order of columns is reported as a layout."""
     found = []
     for key in dict.fromkeys((*want, *have)):
         one, other = have.get(key, "none"), want.get(key, "none")
         if one == other or key == "order":
             continue
-        said = f"{key} {one} where {other} was expected"
+        text = f"{key} {one} where {other} was expected"
         if key == "shift" and {one, other} == {"0", "1"}:
             words = {"0": "the paper's spacing (exponent over d/2)", "1": "endpoint spacing (exponent over d/2 - 1)"}
-            said = f"{words[one]} where {words[other]} was expected"
-        found.append(said)
+            text = f"{words[one]} where {words[other]} was expected"
+        found.append(text)
     return found
 
 
@@ -104,12 +104,12 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
     width = int(keys["dim"])
     if "base" in keys and width > 1:
-        said = "exponent over d - 1 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 1), said)
-    said = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
-    yield Change("exponent", said, waves=partial(_by_column, 2))
-    said = "the exponent of column j is j/d where that of its pair, 2i/d, was expected"
-    yield Change("exponent", said, waves=partial(_by_column, 1))
+        text = "exponent over d - 1 where d was expected"
+        yield other_exponent("base", keys["base"], Fraction(width, width - 1), text)
+    text = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
+    yield Change("exponent", text, waves=partial(_by_column, 2))
+    text = "the exponent of column j is j/d where that of its pair, 2i/d, was expected"
+    yield Change("exponent", text, waves=partial(_by_column, 1))
     yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
 
 

@@ -44,10 +44,10 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         own = list(_rules(slopes, dtype))
         rounded = _rules(slopes, "bfloat16") if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):
-            said = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
+            own_notes = (*notes, f"the same as {part[0]}") if part and words["bias-max"] != "8" else notes
             for key, kind in KINDS:
                 given = {**keys, **words, **({key: kind} if key else {})}
-                yield Candidate("alibi", given, profile.table, said, ulp=ulp)
+                yield Candidate("alibi", given, profile.table, own_notes, ulp=ulp)
         if own or not (slopes > 0).all():
             continue
         if part:
@@ -55,13 +55,13 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             yield Candidate("alibi", given, profile.table, (part[0], *notes), ulp=_allowed(part[2], dtype))
         elif profile.by != "slopes":
             shown = ", ".join(f"{slope:.4g}" for slope in slopes[:4]) + " .." * (heads > 4)
-            said = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
+            own_notes = (*notes, f"in proportion to the {profile.by}, slopes {shown}")
             given = {**keys, "slope-values": join_list([Decimal(float(slope)) for slope in slopes], "+")}
-            yield Candidate("alibi", given, profile.table, said, ALL_DIGITS, ulp=2 * ulp)
+            yield Candidate("alibi", given, profile.table, own_notes, ALL_DIGITS, ulp=2 * ulp)
 
 
 def _slopes(profile: Profile) -> Iterator[tuple[str, Floats, dict[str, str], tuple[str, ...]]]:
-    """Yield the form, the slope of each head, the mask, and what else is to be said."""
+    """Yield the form, the slope of each head, the mask, and further notes."""
     if profile.by == "slopes":
         if profile.heads > 1 or profile.name == "slopes":
             yield "symmetric", profile.values[:, 0], {}, ()
@@ -126,21 +126,21 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return what a difference of parameters is called, of the file's and the expected text of each."""
+    """Return the message on each parameter that differs, given the file's and the expected text of each."""
     forms = {
         "symmetric": "the distance's form -m abs(j - i)",
         "key-position": "the key-position form m j",
         "last-key": "the last-key form m (j - last)",
     }
     rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
-    said = {}
+    texts = {}
     for key, (have, wanted) in other.items():
         if key == "bias":
-            said[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
+            texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
-            said[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
+            texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
-            said[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
+            texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
-            said[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
-    return said
+            texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
+    return texts

@@ -13,7 +13,7 @@ from pecli.spec.profiles import Candidate, Floats, Profile, logarithm_scale, uni
 MIN_QUERIES = 8
 EPSILON = 1e-6
 MAX_FITTED = 2
-"""Digits that the scale and the threshold are said to have: of narrow types many thresholds are possible."""
+"""Fitted digits that the scale and the threshold count as: of narrow types many thresholds are possible."""
 SPREADS = (1e-5, 1e-3, 1e-2)
 """Relative errors of the scale that is read off two values."""
 

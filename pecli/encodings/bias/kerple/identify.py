@@ -41,5 +41,5 @@ def identify(profile: Profile) -> Iterator[Candidate]:
             continue  # ALiBi's and the Gaussian's
         keys = {"heads": str(len(y)), "kind": kind, "r1": listed(r1), "r2": listed(r2), **profile.mask}
         most = max(map(digits, (*r1, *r2)))
-        said = f"{formula}, r1 {', '.join(f'{v:.4g}' for v in r1[:4])}, r2 {', '.join(f'{v:.4g}' for v in r2[:4])}"
-        yield Candidate("kerple", keys, profile.table, (said,) * (most > MAX_DIGITS_CHOSEN), most, ulp=4.0)
+        text = f"{formula}, r1 {', '.join(f'{v:.4g}' for v in r1[:4])}, r2 {', '.join(f'{v:.4g}' for v in r2[:4])}"
+        yield Candidate("kerple", keys, profile.table, (text,) * (most > MAX_DIGITS_CHOSEN), most, ulp=4.0)

@@ -19,7 +19,7 @@ REACHES = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024, 2048, 1
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:
-    """Yield buckets whose index this is, and those in which a trained bias is constant."""
+    """Yield the bucket rules that give this index, or the steps of this trained bias."""
     values, at = profile.seen
     if profile.by != "distance" or profile.form == "past" or len(at) < MIN_DISTANCES:
         return

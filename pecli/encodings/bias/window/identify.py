@@ -61,7 +61,7 @@ def offsets(height: int, width: int, queries: range, *, cls: bool = False) -> In
 
 
 def _follows(head: Floats, entries: Integers) -> bool:
-    """Whether pairs of equal offset have equal values, and those of equal distance and other offsets have not."""
+    """Whether equal offsets have equal values, and other offsets of equal distance have different ones."""
     order = np.argsort(entries, axis=None, kind="stable")
     groups, values = entries.reshape(-1)[order], head.reshape(-1)[order]
     shared, same = groups[1:] == groups[:-1], values[1:] == values[:-1]

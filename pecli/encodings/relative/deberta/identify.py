@@ -11,7 +11,7 @@ from pecli.spec.profiles import Candidate, Profile, options_of
 
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8, 4)
 REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16, 8)
-"""What models have, the most usual first."""
+"""Maximum distances of known models, the most usual first."""
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

@@ -28,9 +28,9 @@ def identify(axes: Axes) -> Iterator[Named]:
 
 
 def _sequences(axes: Axes) -> Iterator[tuple[tuple[int, ...], dict[str, str]]]:
-    """Yield which role each axis has (0 frame, 1 row, 2 column), with the sequence that the rows follow.
+    """Yield the role of each axis (0 frame, 1 row, 2 column), with the sequence that the rows follow.
 
-    Frames tell only how many positions lie between them; columns need not be told, and in narrow types they change by
+    Frames show only the number of positions between them; columns need not be known, and in narrow types they change by
     less than a rounding.
     """
     found: dict[int, Integers] = {}
@@ -82,7 +82,7 @@ def _while(values: Integers, wanted: Integers) -> int:
 
 
 def _sections(axes: Axes, roles: tuple[int, ...]) -> Iterator[dict[str, str]]:
-    """Yield the sections, and their order, in which every pair turns with its stream."""
+    """Yield the sections and their order in which every pair follows its stream."""
     owner = np.array([roles[number] if number >= 0 else -1 for number in axes.owner.tolist()])
     m, known = len(owner), owner >= 0
     chunks = _chunks(owner)

@@ -269,12 +269,12 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     if name != expected and base != meant:
         found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
     elif name != expected:
-        said = f"{name} scaling ({_numbers(own)}) where {expected} ({_numbers(other)}) was expected"
+        text = f"{name} scaling ({_numbers(own)}) where {expected} ({_numbers(other)}) was expected"
         if name == "none":
-            said = f"scaling {expected} is missing ({_numbers(other)}): the frequencies are unscaled"
+            text = f"scaling {expected} is missing ({_numbers(other)}): the frequencies are unscaled"
         elif expected == "none":
-            said = f"{name} scaling ({_numbers(own)}) where none was expected"
-        found.append(said)
+            text = f"{name} scaling ({_numbers(own)}) where none was expected"
+        found.append(text)
     else:
         found += [f"base {base} where {meant} was expected"] if base != meant else []
         for key in dict.fromkeys((*other, *own)):

@@ -44,7 +44,7 @@ def identify(axes: Axes) -> Iterator[Named]:
 def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[
     tuple[dict[str, str], dict[int, float], float]
 ]:  # fmt: skip
-    """Yield how coordinates are counted, with the step from level to level of each axis, and what it costs."""
+    """Yield each way to count coordinates, the step between levels of each axis, and the cost in digits."""
     origins = [axes.axes[a].origin for a in by_side.values()]
     if np.isfinite(origins).all() and np.ptp(origins) <= 0.02:
         middle = float(np.mean(origins))
@@ -59,7 +59,7 @@ def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int])
             yield {"coordinates": word}, {a: 4 * math.pi / n for a, n in zip(by_side.values(), size, strict=False)}, 0.5
     if len(by_side) < 2:
         return
-    whole = {}  # stretched or squeezed to those of another grid
+    whole = {}  # interpolated to the coordinates of another grid
     for s, a in sorted(by_side.items()):
         pairs, length = axes.axes[a].pairs, sides[s]
         whole[a] = round(pairs.steps[0] * length)

@@ -17,9 +17,11 @@ EQUAL_AXES = 1.0
 """Digits that two sides of one width count: rope2d says the same."""
 MAX_SCALE_DIGITS = 4
 MAX_BASE_DIGITS = 6
-"""Digits of a base that somebody chose; a stretched one, such as Cosmos', has more and is said by its factor."""
+"""Largest number of digits of a base that somebody chose; a longer one, such as Cosmos', is reported by its NTK
+factor.
+"""
 NTK = (2, 3, 4)
-"""Factors by which a base is stretched, as Cosmos does."""
+"""NTK factors of a base, as in Cosmos."""
 
 
 USUAL = {"base": "10000", "ntk": "1", "first": "0", "scale": "1", "centred": "0"}
@@ -52,7 +54,7 @@ def identify(axes: Axes) -> Iterator[Named]:
 
 
 def _axis(axis: GridAxis, width: int, size: int) -> tuple[dict[str, str], float] | None:
-    """Return the parameters of an axis that moves, and what they cost; None where its frequencies are no series."""
+    """Return the parameters of an axis that moves, and their cost; None where its frequencies are no series."""
     if axis.size != size:
         return None
     exponents = (axis.columns - axis.columns[0]) / width
