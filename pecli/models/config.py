@@ -1,4 +1,4 @@
-"""A config's keys, remembering which were read, and what became of each: used, ignored, warned of."""
+"""A config's keys, remembering which were read, and the outcome of each: used, ignored, warned of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
-    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets keys that stand twice.
+    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets duplicate keys.
 
     Raises
     ------
@@ -189,7 +189,7 @@ class Notes:
             self.warnings.append(text)
 
     def misspell(self, where: str, name: str, meant: str, default: Any) -> None:
-        """Record a key that nothing reads and whose name is nearly that of one that was looked for."""
+        """Record an unread key whose name is close to a key that was looked for."""
         value = None if isinstance(default, bool) else number(default)
         taken = "the default is used"
         if value is not None:
@@ -200,7 +200,7 @@ class Notes:
         self.warn(text)
 
     def fault(self, text: str) -> None:
-        """Record where the framework departs from what the key says."""
+        """Record where the framework departs from the key's meaning."""
         if text not in self.faults:
             self.faults.append(text)
 

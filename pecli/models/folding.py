@@ -53,7 +53,7 @@ def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
 
 
 def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
-    """Return the base beside the dictionary, or the class's default."""
+    """Return the base outside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     if name not in keys:
         return keys.get(name, family.theta)
@@ -65,7 +65,7 @@ def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
 
 
 def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
-    """Return the rotating share beside the dictionary, or the class's default; None for none."""
+    """Return the rotary share outside the dictionary, or the class's default; None for none."""
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
         if name in keys:
@@ -86,7 +86,7 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
 
 
 def _outvoted(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
-    """Say that a key beside the dictionary has no effect, as the dictionary has one of its own."""
+    """Report that a key outside the dictionary has no effect, since the dictionary has its own."""
     notes.ignore(name, f"{key} has a {what} of its own, which wins", explained=True)
     if keys.get(name) != inner:
         notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a {what} of its own, {shown(inner)}")
@@ -132,7 +132,7 @@ def complete_kinds(
 
 
 def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, notes: Notes) -> None:
-    """Report a truncation that stands where YaRN does not look for it."""
+    """Report a truncation in a place where YaRN does not look for it."""
     if "truncate" not in params and inner["truncate"] is False:
         notes.fault(
             f"transformers ignores {key}.{kind}.truncate: it reads the key beside the kinds of layers, so the ramp is "
@@ -150,7 +150,7 @@ REQUIRED = {
     "longrope": ("short_factor", "long_factor", "original_max_position_embeddings"),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
 }
-"""Keys of a rope type that transformers wants of every class, in the dictionary or beside it."""
+"""Keys of a rope type that transformers requires of every class, inside the dictionary or at the top level."""
 
 
 def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
@@ -334,7 +334,7 @@ SINGLE: dict[str, Fold] = {
 
 
 def flat(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
-    """One dictionary for every layer; keys beside it fill in what it lacks."""
+    """Return one dictionary for every layer, completed by top-level keys."""
     params, key = _legacy(keys, family, notes)
     known = (*family.labels, *family.option("kinds").split("+"))
     nested = [name for name, value in params.items() if isinstance(value, dict) or name in known]
@@ -393,7 +393,7 @@ def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key:
 
 
 def _legacy(keys: Keys, family: ModelFamily, notes: Notes) -> tuple[Parameters, str]:
-    """Return rope_scaling where it says anything, else rope_parameters, else the class's own."""
+    """Return a rope_scaling that is not empty, else rope_parameters, else the class's own."""
     new, old = dictionary(keys, "rope_parameters"), dictionary(keys, "rope_scaling")
     if family.option("ignores") == "rope_scaling":
         old = None
@@ -478,7 +478,7 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
-    """Parameters by kind of layer as they stand; no old keys (Gemma 4, Laguna, MiMo)."""
+    """Return the parameters by kind of layer unchanged, without the old keys (Gemma 4, Laguna, MiMo)."""
     scaling = dictionary(keys, "rope_scaling")
     if scaling and not any(isinstance(value, dict) for value in scaling.values()):
         raise keys.bad(f"has one rope_scaling for all layers, but {family.name} takes one set for each kind of layer")
@@ -501,7 +501,7 @@ def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 FOLDS: dict[str, Fold] = {"flat": flat, "pair": pair, "kept": kept}
-"""The folds of many classes; those of single ones are in SINGLE."""
+"""Folds shared by many classes; the others are in SINGLE."""
 
 
 def fold(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:

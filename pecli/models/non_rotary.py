@@ -16,7 +16,7 @@ from pecli.numbers.decimals import number_text
 
 
 def measured(word: str, keys: Keys, notes: Notes) -> str:
-    """Return what a word between braces stands for: NAME, or NAME:SIZE with the class's default.
+    """Return the value of a word between braces: NAME, or NAME:SIZE with the class's default.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) ->
 
 
 def _along(keys: Keys, notes: Notes, image: str, size: int) -> list[int]:
-    """Return how many patches stand along an image, rows and columns."""
+    """Return the number of patches along an image's rows and columns."""
     sizes = zip(_sizes(keys, notes, image, size or 224), _sizes(keys, notes, "patch_size", 16), strict=True)
     return [max(1, side // patch) for side, patch in sizes]
 
@@ -164,7 +164,7 @@ def _words(note: str) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a length; one that says "without end" (10^30, of a tokenizer) is none."""
+    """Return a length; None for an unlimited one (10^30, of a tokenizer)."""
     value = None if text is None else int(Decimal(text))
     return value if value is not None and 0 <= value < LARGEST else None
 
@@ -179,7 +179,7 @@ def holds(condition: str, keys: Keys, notes: Notes) -> bool:
 
 
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
-    """Return the text of an expression of config keys; None for one that says "absent"."""
+    """Return the text of an expression of config keys; None where it is absent."""
     text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
     if text == "@deberta":
         return _deberta_distance(keys, notes)
@@ -249,7 +249,7 @@ def _deberta_kinds(keys: Keys) -> list[str] | None:
 
 
 def _deberta_terms(keys: Keys, notes: Notes, usual: str) -> str | None:
-    """Return which terms of positions a DeBERTa's scores have; None where the config says nothing of them."""
+    """Return the position terms in a DeBERTa's scores; None where the config does not give them."""
     kinds, on = _deberta_kinds(keys), keys.get("relative_attention")
     for name, value in (("pos_att_type", kinds), ("relative_attention", on)):
         if value is not None:
@@ -284,7 +284,7 @@ DEEPEST = 1 << 16
 def with_extras(
     layers: dict[str, LayerReading], keys: Keys, family: ModelFamily, notes: Notes
 ) -> dict[str, LayerReading]:
-    """Return the layers with what else the keys describe."""
+    """Return the layers completed from further keys: streams, layers without positions, a base that grows."""
     if family.option("mrope"):
         layers = {name: _multimodal(one, name, keys, family) for name, one in layers.items()}
     without = _without_positions(keys, family)
@@ -358,7 +358,7 @@ def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
 
 
 def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
-    """Report where a class does not read what its config says."""
+    """Report keys of the config that its class does not read."""
     inner = keys.data.get("attn_config")
     if family.name == "dbrx" and isinstance(inner, dict):
         theta = number(inner.get("rope_theta"))

@@ -36,7 +36,7 @@ SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size"
 def read_config(
     path: str | Path | Mapping[str, Any], *, layer_type: str | None = None, stack: str = "transformers"
 ) -> ConfigReading:
-    """Return what a model's config.json says about positions.
+    """Return the positional encodings that a model's config.json describes.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def read_config(
 
 
 def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> ConfigReading:
-    """Return what transformers reads; of a rope type that it refuses, what it means to this stack.
+    """Return the reading of transformers; a rope type that it refuses is first translated for this stack.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: 
 def _composite(
     data: Mapping[str, Any], path: str | Path, where: str, model_type: str, parts: Mapping[str, str]
 ) -> ConfigReading:
-    """Return the reading of the first part, with the others beside it."""
+    """Return the reading of the first part, with the readings of the other parts in `parts`."""
     main, *further = parts
     word = parts[main]
     inside = data.get(main)
@@ -200,7 +200,7 @@ def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: ModelFamily
 
 
 def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
-    """Whether a setting says that the model is not rotary."""
+    """Whether a setting makes the model non-rotary."""
     only = family.option("only")
     if only:
         notes.use(only.partition(":")[0], "whether the model is rotary")
@@ -210,7 +210,7 @@ def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
 
 
 def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> ModelFamily:
-    """Return a stand-in for a model type that no data file knows, if its keys look rotary.
+    """Return a substitute family for a model type missing from the data files, if its keys look rotary.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
 
 @dataclass(frozen=True)
 class Configured:
-    """A recipe that came from a config, and what else the config said.
+    """Recipe made from a config, with the reading of the config.
 
     Attributes
     ----------

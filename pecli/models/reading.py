@@ -1,4 +1,4 @@
-"""What a config says: the dataclasses that reading one returns."""
+"""Readings of a config: the dataclasses that `read_config` returns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ VERSION = "5.23"
 Params = Mapping[str, str]
 
 GRIDS = ("16x16", "4x16x16")
-"""What stands in a command for the grid of an image or a video, which no config gives."""
+"""Placeholders in a command for the grid of an image or a video, which no config gives."""
 
 
 ORIGINAL = "original_max_position_embeddings"
 
 
 class RawConfig(NamedTuple):
-    """What stands in the file of one kind of layer: what another stack would read.
+    """Raw keys of one kind of layer: the input of another stack.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class LayerReading:
 
     @property
     def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What tells its table from others: the encoding, and the parameters whatever their order."""
+        """Identity of the layer's table: the encoding, and the parameters whatever their order."""
         return self.encoding, tuple(sorted(self.params.items()))
 
     def of(self, encoding: str) -> LayerReading | None:
@@ -122,7 +122,7 @@ class LayerReading:
 
 
 class Key(NamedTuple):
-    """A key of a config, with what became of it."""
+    """A key of a config, with its use or the reason it was ignored."""
 
     name: str
     text: str
@@ -130,7 +130,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfigReading:
-    """Everything a config says about positions.
+    """All findings about positions in a config.
 
     Parameters
     ----------

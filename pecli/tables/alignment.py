@@ -79,7 +79,7 @@ def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, option
 
 
 def take_type(table: Tabular, dtype: str) -> bool:
-    """Read decimals of a text file that says no type as values of `dtype`, if they are; say whether that was done."""
+    """Read decimals of a text file without a type as values of `dtype`, if they are; return whether they are."""
     take = getattr(table, "take_type", None)
     return bool(take and dtype in ("float16", "float32") and take(dtype))
 
@@ -178,7 +178,7 @@ def _listed(table: Tabular, rows: int) -> Positions | None:
 
 
 def _forms(source: NamedSource, other: Tabular) -> list[Form]:
-    """Return the layouts or forms to try, those first that the shapes allow, and the array to choose of each."""
+    """Return the layouts or forms to try, first the ones that the shapes allow, each with the array to choose."""
     assert source.recipe is not None
     family, given = source.recipe.encoding.family, source.given
     if family is Family.ROTARY:
@@ -216,7 +216,7 @@ def _lone(other: Tabular) -> list[str]:
 
 
 def doubled_layouts(table: Tabular) -> set[str]:
-    """Return in which layouts every column of a table stands twice, as its own columns show; empty for none.
+    """Return the layouts in which every column occurs twice, as the columns themselves show; empty for none.
 
     Both are returned where all columns are the same, as at position 0.
     """
@@ -310,7 +310,7 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
 
 
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
-    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer.
+    """Open one source; a recipe without a length gets `length` rows, unless it fixes its own or has fewer.
 
     Of what is absurdly wide it gets fewer: nobody asked for a gigabyte.
     """

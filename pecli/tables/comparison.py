@@ -78,7 +78,7 @@ class ArrayComparison:
 
     @property
     def reversed(self) -> ArrayComparison:
-        """The second beside the first."""
+        """The comparison with left and right exchanged."""
         return ArrayComparison(
             self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
             self.ulp_dtype, self.row_block, self.figures.reversed(self.other_name), self.name, self.lead,
@@ -104,7 +104,7 @@ class ArrayComparison:
 
 @dataclass(repr=False)
 class Comparison:
-    """What was found between two tables.
+    """Result of the comparison of two tables.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Comparison:
 
     @property
     def reversed(self) -> Comparison:
-        """The second beside the first, without what explains it."""
+        """The comparison with left and right exchanged, without its explanation."""
         arrays = [array.reversed for array in self.arrays]
         return Comparison(arrays, self.remarks, self.complete, tolerance=self.tolerance)
 
@@ -183,13 +183,13 @@ class Comparison:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Why the tables differ, the most telling first, and what else is to be said of them."""
+        """Causes of the differences, the most informative first, then the other remarks."""
         causes = self.explain(self) if self.explain and not self.equal else []
         shaped = {finding.kind for finding in causes} & {"rows", "pairs", "transposed"}  # these say the shapes as well
         return [*causes, *(one for one in self.remarks if one.kind != "shape" or not shaped)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
-        """Add what the names, shapes and types show; `complete` if it leaves no value out."""
+        """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""
         self.remarks.append(Finding(kind, text))
         self.complete = self.complete and complete
 

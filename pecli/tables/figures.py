@@ -1,4 +1,4 @@
-"""What a comparison counts in each block of rows: how many values differ, by how much, in units in the last place."""
+"""Counts of a comparison in each block of rows: unequal values, sizes of differences, units in the last place."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Place:
     difference: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the JSON object of the value."""
         return {"array": self.array, "index": self.index, "values": [self.left, self.right], "abs": self.difference}
 
 
@@ -144,7 +144,7 @@ class OddValues:
 
 @dataclass(frozen=True)
 class Figures:
-    """How far values are apart that stand for each other.
+    """Statistics of the differences between corresponding values.
 
     ``a + b`` are the figures of two blocks of which `b` comes later;
     ``Figures()`` are those of no values.
@@ -262,12 +262,12 @@ _JOINED: dict[str, Any] = {
     "columns": _largest,
     "profile": _largest,
 }
-"""How each figure of two blocks becomes that of both; those that are not named are added."""
+"""How each figure of two blocks is combined; the figures not named are added."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
+    """Criterion for equal values: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
 
     `decimals` are those with which one side was printed, if it was: its values are brought back to them.
     """
@@ -279,7 +279,7 @@ class Tolerance:
 
     @classmethod
     def printed(cls, decimals: int) -> Tolerance:
-        """Return what values that were printed with so many decimals may be off by: half a unit of the last one.
+        """Return the tolerance of values printed with `decimals` decimals: half a unit of the last one.
 
         2^-50 of a value is what its rounding to decimals and the difference may be off by in float64.
         """
@@ -307,7 +307,7 @@ _buffers = local()
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two views whose rows stand for each other, how much of a row both have, and what counts as the same."""
+    """Two views with corresponding rows, the part of a row in both, and the tolerance."""
 
     left: ArrayView
     right: ArrayView
@@ -316,7 +316,7 @@ class Pairing:
 
     @cached_property
     def layout_change(self) -> tuple[int, bool] | None:
-        """How many columns of a vector are pairs that were turned, and whether neighbours: what one of the files says.
+        """Number of rotated columns of a vector, and whether pairs are neighbours: one file's metadata.
 
         A unit in the last place is then that of a pair's norm.
         """
@@ -335,17 +335,17 @@ class Pairing:
         return 2 if self.left.dtype.startswith("complex") else 1
 
     def count(self, wrong: NDArray[np.bool_]) -> int:
-        """Return how many values have a part that is wrong, of those of a piece (r, columns)."""
+        """Return the number of values with a wrong part in a piece (r, columns)."""
         return int(np.count_nonzero(wrong if self.parts == 1 else wrong[:, ::2] | wrong[:, 1::2]))
 
     @property
     def row_shape(self) -> tuple[int, ...]:
-        """Shape of what both have of a row."""
+        """Shape of the part of a row in both views."""
         return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
 
     @property
     def row_block(self) -> int:
-        """Rows for which one number stands in the profile."""
+        """Rows per number of the profile."""
         return max(1, -(-self.left.rows // PROFILE_BLOCKS))
 
     def row(self, row: int) -> tuple[int, ...]:
@@ -468,7 +468,7 @@ def _whole_gaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _odd_values(pairing: Pairing, row: int, p: NDArray[np.bool_], q: NDArray[np.bool_]) -> OddValues:
-    """Count what both sides have, or one of them alone."""
+    """Count the NaN or infinite values on the left, on the right and on both sides."""
     alone = p ^ q
     first = pairing.row(row + int(alone.any(axis=1).argmax())) if alone.any() else None
     return OddValues(int((p & ~q).sum()), int((q & ~p).sum()), int((p & q).sum()), first)
@@ -506,7 +506,7 @@ def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> i
 def _beyond(
     pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], units: NDArray[Any] | None
 ) -> dict[str, Any]:
-    """Count what differs, at all and by more than the tolerance."""
+    """Count unequal values and values beyond the tolerance."""
     wrong, tolerance = gap > 0, pairing.tolerance
     unequal = pairing.count(wrong)
     if unequal and not tolerance.exact:

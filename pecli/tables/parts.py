@@ -192,7 +192,7 @@ def _refuse_strangers(path: str, tables: Sequence[StoredTable]) -> None:
 
 
 def _kind(table: StoredTable) -> tuple[str, ...]:
-    """Return what the parts of one table have in common: names, types and shapes but for the number of rows."""
+    """Return the properties that all parts of one table share: names, types and shapes but for the number of rows."""
     found = []
     for array in table.arrays:
         shape = list(map(str, array.shape))
@@ -237,7 +237,7 @@ def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, lis
 
 
 def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, float, float]]) -> None:
-    """Raise where parts that say the recipe of the whole, as those of a partitioned dataset do, are not the whole."""
+    """Raise where parts that carry the recipe of the whole, such as a partitioned dataset's, are not the whole."""
     for (table, begin, last), (other, first, _) in pairwise(parts):
         if begin == first:
             raise BadFile(path, f"holds whole tables and not parts of one, as {table.path}: name one of them")

@@ -92,7 +92,7 @@ def sincos2d(
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out row and column, each with frequencies of its own half."""
+    """Work out row and column, each with the frequencies of one half of the columns."""
     keys, sides = exercise.recipe.keys(), exercise.values["grid"]
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
     scales = per_side("grid-scale", exercise.values["grid_scale"], 2)

@@ -19,7 +19,7 @@ LARGEST_GRID = 1 << 53
 
 
 def sides(help: str, *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, ...] = (2,), **more: Any) -> Param:  # noqa: A002
-    """Return what is known of a parameter that gives the sides of a grid, such as 6x8."""
+    """Return the declaration of a parameter for the sides of a grid, such as 6x8."""
     return Param(help, ge=ge, le=le, separator="x", items=items, **more)
 
 
@@ -105,7 +105,7 @@ class Lattice:
         return Coordinate(values, self.index(side), Fraction(1) if unit is None else unit)
 
     def plan(self) -> dict[str, Any]:
-        """Return what a plan on this grid says of its rows."""
+        """Return the arguments of a plan that describe the rows of this grid."""
         return {"prefix": self.prefix, "suffix": self.suffix, "rows": self.rows, "domain": self.domain}
 
 
@@ -117,7 +117,7 @@ def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) ->
 
 
 def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal, ...]:
-    """Return one number for each of `count` sides; a single one stands for all.
+    """Return one number for each of `count` sides, repeating a single one.
 
     Raises
     ------
@@ -196,7 +196,7 @@ class Coordinates:
     domain: Domain = field(default_factory=Domain)
 
     def plan(self) -> dict[str, Any]:
-        """Return what a plan says of its rows."""
+        """Return the arguments of a plan that describe its rows."""
         return {"axes": self.axes, "rows": self.rows, "domain": self.domain}
 
 
@@ -226,7 +226,7 @@ def on_grid(sides: tuple[int, ...], word: str, order: str) -> Coordinates:
 
 
 def place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str] | None:
-    """Return what a lesson says of a place along an axis of :func:`on_grid`; None where there is no grid."""
+    """Return the formula, as text, of a coordinate along an axis of :func:`on_grid`; None without a grid."""
     grid, word = values["grid"], values["coordinates"]
     if grid is None or word == "given":
         return None

@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What a lesson works out.
+    """Recipe, positions and functions that a lesson works from.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Exercise:
         return [float(v) for v in (values.hi if isinstance(values, DoubleDouble) else values)]
 
     def resolved(self, length: int) -> Exercise:
-        """Return the exercise on a whole table of so many rows."""
+        """Return the exercise on a whole table of `length` rows."""
         return replace(self, recipe=self.recipe.resolve(length=length, last=length - 1, whole=True))
 
 
@@ -211,7 +211,7 @@ def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
 
 
 def frequency_step(plan: Waves, pairs: Sequence[Pair], formula: Callable[[Pair], str] | None = None) -> Step:
-    """Return frequencies and how far apart their turns are; by a formula, where one is given."""
+    """Return the step with the frequency and the period of each pair, and the formula if one is given."""
     axes, names = len({band.axis for band in plan.bands}) > 1, axis_names(plan)
     unit = "unit" if plan.axes else "position"
     head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
@@ -255,7 +255,7 @@ def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int
 
 
 def axis_names(plan: Waves) -> list[str]:
-    """Return what each axis of a grid runs along: the one that changes from row to row along columns."""
+    """Return the names of a grid's axes: the one that changes from row to row along columns."""
     if len(plan.axes) < 2:
         return ["place"]
     if len(plan.axes) > len(SIDES):

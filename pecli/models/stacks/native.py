@@ -29,7 +29,7 @@ def _scales_all(written: RawConfig) -> bool:
 
 
 def _by_logarithm(params: Params, written: RawConfig) -> Params:
-    """Return the magnitude 0.1 ln(L/O) + 1 of lists whose type says yarn."""
+    """Return the parameters with magnitude 0.1 ln(L/O) + 1, for frequency lists of type yarn."""
     if written.length is None:
         return params
     times = CONTEXT.divide(Decimal(written.length), Decimal(params["original-max"]))

@@ -24,7 +24,7 @@ FILLERS: dict[type[Plan], str] = {
 
 
 def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -> Filler[Any]:
-    """Return what fills the rows of a recipe's plan.
+    """Return the filler for the rows of a recipe's plan.
 
     Parameters
     ----------

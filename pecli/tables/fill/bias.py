@@ -120,7 +120,7 @@ class BiasFiller(PairFiller[Bias]):
                 self._hide(first, last, out)
 
     def _fill_pairs(self, head: int | None, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write what is computed for every pair: of one head, or what is alike for all."""
+        """Write the values of every pair: of one head, or what is alike for all."""
         plan, keys = self.plan, self.key_points
         step = max(1, PAIRS // self.positions.count)
         for low in range(start, stop, step):
@@ -170,7 +170,7 @@ class BiasFiller(PairFiller[Bias]):
         return DistanceRows(self, self.plan.heads, self._by_distance, places)
 
     def _mirrored(self, low: int, high: int, heads: range) -> NDArray[Any]:
-        """Return the values at places of the vectors from those of the sizes of the distances."""
+        """Return the values of the vectors from `low` to `high`, looked up by absolute distance."""
         distances = self.distances(low, high).multiples
         sizes = np.abs(distances) // abs(self.steps.step)
         return self._masked(np.stack([self._halves.head(head)[sizes] for head in heads]), distances)

@@ -96,7 +96,7 @@ class Filler(ABC, Generic[P]):
 
     @abstractmethod
     def _arrays(self) -> tuple[Array, ...]:
-        """Return what the table holds."""
+        """Return the descriptions of the table's arrays."""
 
     @abstractmethod
     def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
@@ -111,7 +111,7 @@ class Filler(ABC, Generic[P]):
         self.plan.prepare()
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return what numbers rows `start` to `stop`, (stop - start,) int64 or float64; None where nothing does."""
+        """Return the positions of rows `start` to `stop`, (stop - start,) int64 or float64; None if none."""
         return self.part.numbers(start, stop)
 
     def _fixed_arrays(self, fixed: Sequence[Fixed]) -> tuple[Array, ...]:
@@ -238,7 +238,7 @@ class Places:
 
 
 def runs(flags: NDArray[np.bool_]) -> list[slice]:
-    """Return where flags are set, as contiguous slices, or strided ones where those would be many."""
+    """Return the slices of set flags: contiguous, or strided where contiguous ones would be many."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
     found = [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
     if len(found) <= MAX_RUNS:

@@ -30,7 +30,7 @@ LEVELS_BYTES = 8 << 20
 """A coordinate whose rows take less than this is computed once for all of its values."""
 
 LONG = 64
-"""Fewer rows with the same coordinate on all axes are not worth a call of their own."""
+"""Minimum number of rows with the same coordinate on all axes that are filled in a separate call."""
 
 COPIED = 1 << 18
 """Bytes gathered at a time: they stay in a core's cache until they are stored."""
@@ -95,7 +95,7 @@ class Lookup:
     levels: dict[int, list[SharedColumns]] = field(default_factory=dict)
 
     def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
-        """Fill rows; those before and after the grid stand still."""
+        """Fill rows; the rows before and after the grid get zeros, or cos 1 and sin 0."""
         waves = self.waves
         rows = positions - waves.prefix
         pieces = [slice(0, len(rows))]
@@ -137,7 +137,7 @@ class Lookup:
 
     @cached_property
     def _every(self) -> Band:
-        """Return all bands as one, where all axes count alike and every pair turns; else one without frequencies."""
+        """Return all bands as one, where all axes count alike and every pair rotates; else one without frequencies."""
         axes, width = self.waves.axes, self.waves.width
         alike = len(axes) > 1 and len({(a.multiples, a.unit) for a in axes}) == 1 and self.places.rotary
         if not alike or not self.covered or len({(band.turns, band.magnitude) for band in self.waves.bands}) > 1:
@@ -150,7 +150,7 @@ class Lookup:
         return replace(first, frequencies=tuple(found[column] for column in range(width)), sin=every, cos=every, axis=0)
 
     def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
-        """Fill what depends on one coordinate."""
+        """Fill the columns of one coordinate."""
         if not len(index):
             return
         axis = self.waves.axes[number]
@@ -220,7 +220,7 @@ PLANE = 2.0**-50.5
 """Error of a product of rows of modulus 1, for each of them: a row errs by 2^-52.5, a product by sqrt(5) 2^-53."""
 
 WIDE = 2.0**-75
-"""The same where rows are carried as main + rest: a row errs by 2^-80, a product by 2^-76.2."""
+"""The same where rows are carried as high and low parts: a row errs by 2^-80, a product by 2^-76.2."""
 
 
 @dataclass
@@ -265,7 +265,7 @@ class Sums:
         return round_within(z.view(np.float64), len(pieces) * PLANE, self.dtype)
 
     def _wide(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
-        """Return the same for float64, from main and rest."""
+        """Return the same for float64, from the high and low parts."""
         pieces = [Split(*self._rows(number, rows, whole=False)) for number in range(len(self.axes))]
         main, rest = combine(pieces[0], pieces[1])
         for piece in pieces[2:]:

@@ -1,4 +1,4 @@
-"""What tables over queries and keys have in common: which they are, and rows that are slices of one vector."""
+"""Tables over queries and keys: filler base class, and rows that are slices of one vector."""
 
 from __future__ import annotations
 

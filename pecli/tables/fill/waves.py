@@ -132,7 +132,7 @@ class WaveFiller(Filler[Waves]):
         return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
 
     def _still(self, out: Arrays) -> None:
-        """Make the columns that nothing fills stand still."""
+        """Write zeros, or cos 1 and sin 0, into the columns that no band, ramp or crossed phase covers."""
         for columns in self._uncovered:
             self.places.still(out, self.dtype, columns)
 
@@ -151,7 +151,7 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def _sums(self) -> Sums:
-        """Return what fills phases that are sums over coordinates."""
+        """Return the filler of phases that are sums over coordinates."""
         from pecli.tables.fill.lookup import Sums
 
         assert self.plan.cross is not None
@@ -159,14 +159,14 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def _lookup(self) -> Lookup:
-        """Return what fills rows whose coordinates are looked up."""
+        """Return the filler of rows whose coordinates are looked up."""
         from pecli.tables.fill.lookup import Lookup
 
         return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies, not self._uncovered)
 
 
 class EmulatedFiller(WaveFiller):
-    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, as the encoding's hook says."""
+    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, by the `emulate` hook."""
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, arithmetic = self.plan, self.request.arithmetic

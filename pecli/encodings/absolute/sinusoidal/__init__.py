@@ -229,7 +229,7 @@ COLUMNS = {
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the table; None for what has more than an order, a base and a spacing."""
+    """Return a module that makes the table; None for odd widths and parameters other than order, base and shift."""
     from pecli.encodings.shared.code import ADD_ROWS, knows, module, number
 
     values = recipe.values

@@ -199,7 +199,7 @@ CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
 
 
 def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-    """Return other functions of the distance, by what they are called."""
+    """Return mistaken functions of the distance by their descriptions."""
     found: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
         "the distance is squared": np.square,
         "the square root of the distance is taken": np.sqrt,

@@ -239,7 +239,7 @@ class Ratios:
         return np.lib.stride_tricks.sliding_window_view(np.concatenate([before, after]), len(keys))[::-1]
 
     def by_distance(self, unit: Fraction, low: int, high: int) -> Floats:
-        """Return the numerators of distances `low` to `high` - 1 of this unit; none where those are below 1."""
+        """Return the numerators of distances `low` to `high` - 1 in this unit, without negative distances."""
         low, high = max(low, 0), max(high, 0)
         if high > LONGEST:
             return self._logarithm(np.arange(low, high), unit)
@@ -305,7 +305,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 
 def _network(exercise: lessons.Exercise, at: list[Fraction]) -> list[Step]:
-    """Return what the network makes of x in head 0: a line between the bends of its units."""
+    """Return the network's output for x in head 0: the line between two bends of its units."""
     arrays = exercise.arrays(at)
     if "bias" not in arrays:
         return []

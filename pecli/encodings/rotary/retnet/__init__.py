@@ -179,7 +179,7 @@ def _log_gamma(head: int) -> Decimal:
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return what torchscale's RetNetRelPos computes in float32: exponents in equal steps, the decay by its logarithm.
+    """Return torchscale's arithmetic of RetNetRelPos: exponents in equal steps, the decay by its logarithm.
 
     Its linspace takes these steps eight or sixteen at a time, so that some of a hundred exponents are off by a unit,
     others on another machine.  In bfloat16 the decay is no function of the distance, and the sums of rows that

@@ -158,7 +158,7 @@ def rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, scal
 
 
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
-    """Return the scalings of a rope with these keys; a recipe that has one already keeps what it says of it."""
+    """Return the scalings that suit a rope with these keys; its own scaling keeps the parameters given."""
     if "frequencies" in keys:
         return {}
     own = scaling_of(keys["scaling"])
@@ -179,7 +179,7 @@ def _rescaled(
     scaling: Scaling, own: Mapping[str, str] | None, plain: Mapping[str, str], train: int, test: int,
     factor: Decimal | None,
 ) -> tuple[Mapping[str, object], Decimal]:  # fmt: skip
-    """Return the parameters of a scaling, with what they leave out from the lengths."""
+    """Return the parameters of a scaling, completed from the two lengths, and the factor."""
     times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
     given: dict[str, object] = {**(plain if own is None else own), "scaling": scaling.name}
     if "factor" in scaling.options and (own is None or factor is not None):
@@ -200,13 +200,13 @@ def _rescaled(
 DIVIDED = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
 TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
-"""What the training length is mistaken for, in its own: a model's longer context, and the other way round."""
+"""Ratios of a mistaken training length to the true one: a model's longer context, and the other way round."""
 
 other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield what a rope with these keys is mistaken for."""
+    """Yield common mistakes in a rope with these keys."""
     if "base" in keys:
         yield from _exponents(keys)
         yield from OTHER_BASES("base", keys["base"], ())
@@ -272,7 +272,7 @@ BLOCK = 1 << 18  # angles computed at once: their float64 copies stay in the cac
 
 @dataclass(frozen=True)
 class Emulation:
-    """Frequencies and magnitude as a framework holds them, and what it makes of them.
+    """Frequencies and magnitude in a framework's arithmetic, with the values computed from them.
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ class Emulation:
 def emulate(
     plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32", *, double: bool = False
 ) -> Emulation:
-    """Return what a framework computes for a table of ``rope``, and of ``mrope`` where all streams are the position.
+    """Return a framework's arithmetic for a table of ``rope``, or of ``mrope`` where all streams are the position.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ ROTATED = {
         "ops.concatenate([made, x[..., 2 * m :]], -1)",
     ),
 }  # fmt: skip
-"""What a framework writes for STACK, JOIN and CAT."""
+"""Code of each framework for the placeholders STACK, JOIN and CAT."""
 LAYERS = layers(
     "Rotary", "Turns queries or keys (batch, heads, length, dim).", "length, interleaved=False", "x, offset=0",
     torch=(
@@ -462,7 +462,7 @@ def _tail(framework: str) -> str:
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the table and turns with it: by the formula, or from a scaling's own frequencies.
+    """Return a module that makes the table and rotates vectors: by the formula, or from a scaling's frequencies.
 
     None where frequencies wait for a length.
     """

@@ -155,7 +155,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 
 def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
-    """Return what a lesson says of the coordinate of a row (0) or column (1)."""
+    """Return the formula, as text, of the coordinate of a row (0) or column (1)."""
     word, first, reference = values["coordinates"], values["first"], values["reference"]
     height, width = values["grid"][-2:]
 
@@ -173,7 +173,7 @@ def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
 
 
 def _side_series(series: str, base: Decimal, count: int, side: int, resolution: Decimal) -> tuple[Frequency, ...]:
-    """Return the frequencies of one side; of the pixel series in turns."""
+    """Return the frequencies of one side; for the pixel series in rotations per unit."""
     if series == "half":
         return geometric(base, Fraction(1, count), count)
     if series == "even-odd":

@@ -103,7 +103,7 @@ def rope_axes(
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations by the coordinate of each axis, with frequencies of its own width."""
+    """Work out rotations by the coordinate of each axis, with the frequencies of its width."""
     values = exercise.values
     widths, count = values["axes"], len(values["axes"])
     bases, ntk = per_side("base", values["base"], count), per_side("ntk", values["ntk"], count)

@@ -23,12 +23,12 @@ from pecli.spec.declaration import Param
 from pecli.spec.hooks import Least, Mistakes
 
 Reader = Any
-"""What reads the rope parameters of one kind of layer from a model's config: `pecli.models.rotary.Rope`."""
+"""Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`."""
 
 
 @dataclass(frozen=True)
 class RopeType:
-    """A rope type of transformers that stands for a scaling.
+    """Rope type of transformers, and its translation to a scaling.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class Scaling:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What it takes, in the order of its functions' signatures."""
+        """Parameters of the scaling, in the order of its functions' signatures."""
         return {**_declared(self.frequencies), **(_declared(self.magnitude) if self.magnitude else {})}
 
     @cached_property
@@ -197,7 +197,7 @@ class Scaling:
 
     @property
     def required(self) -> list[str]:
-        """What it must have, as keys of a recipe."""
+        """Parameters without a default, as keys of a recipe."""
         return [option for option, parameter in self.options.items() if parameter.default is parameter.empty]
 
     @property
@@ -220,7 +220,7 @@ class Scaling:
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 
     def steps(self, series: PlainSeries, given: Mapping[str, Any]) -> Float32:
-        """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
+        """Return the frequencies as a framework computes them in float32, for checked parameters."""
         with np.errstate(all="ignore"):  # a framework warns of nothing either
             return self.float32(series, **_own(self.frequencies, given))
 
@@ -264,7 +264,7 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
 
 
 def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
-    """Return the type of a parameter and what is declared of it; of one that may be None too."""
+    """Return the type and the declaration of a parameter, whose annotation may be a union with None."""
     for hint in (parameter.annotation, *get_args(parameter.annotation)):
         for extra in getattr(hint, "__metadata__", ()):
             if isinstance(extra, Param):
@@ -273,7 +273,7 @@ def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
 
 
 def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
-    """Return a scaling's parameter as one that may be left out, with an effect only beside its takers."""
+    """Return a scaling's parameter as an optional one, which affects only the scalings `takers`."""
     kind, param = declared(parameter)
     if param.when is None:
         param = replace(param, when=("scaling", tuple(takers)))
@@ -300,7 +300,7 @@ UNRECOGNISED = {
 """Why tables of some are not recognised, by their parameter in a recipe."""
 
 ROPE_TYPES: dict[str, RopeType] = {kind.name: kind for scaling in SCALINGS.values() for kind in scaling.types}
-"""What transformers calls them."""
+"""Scaling of each rope type of transformers."""
 
 
 def scaling_of(name: object) -> Scaling:

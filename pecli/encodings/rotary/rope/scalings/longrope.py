@@ -71,7 +71,7 @@ def _magnitude(
     ] = None,
     long_mscale: Annotated[Decimal | None, Param("Magnitude for longer sequences.", ge=0, le=1e9)] = None,
 ) -> Decimal:
-    """Return what is given, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
+    """Return the given magnitude, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
 
     It is 1 for a factor of at most 1 (Microsoft's code).
     """

@@ -179,7 +179,7 @@ def _parts_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[
 
 
 def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the ends of the ramp exchanged, which turns it round, and others."""
+    """Yield mistaken ramps (ends exchanged, reversed, applied twice, inverted) and other betas."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
         to = partial(_parts_to, 1 / Decimal(keys["factor"]))
@@ -202,7 +202,7 @@ OtherRamp = Callable[[RampOf, Decimal, Decimal], list[Decimal]]
 
 
 def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    """Return the shares that slow by a power of what each share slows by."""
+    """Return the shares of interpolation whose slowing factors are a power of the ramp's."""
     slowed = (1 - r + r * slowest for r in ramp(fast, slow))
     return [(1 - s**power) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
@@ -248,7 +248,7 @@ def _yarn_magnitude(
     ),
     attention_factor: AttentionFactor | None = None,
 ) -> Decimal:
-    """Return mscale(weight) over mscale(all_dim), with 1 and 0 for what is not given.
+    """Return mscale(weight) over mscale(all_dim); absent weights are 1 and 0.
 
     This is DeepSeek's rule; transformers takes it where both are given and
     neither is 0, and the plain 0.1 ln(factor) + 1 otherwise.
