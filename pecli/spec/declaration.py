@@ -144,8 +144,8 @@ USUAL_BASES = (
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """What inspect --expect checks of a table."""
 
-PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
-"""What inspect draws of a table."""
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "query-key", "bias", "slopes")
+"""Kinds of picture of a table."""
 
 REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
 """What extrapolate draws of its reports; the last three with scalings beside each other."""
