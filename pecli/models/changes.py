@@ -143,7 +143,7 @@ built_in = giving(low_freq_factor="1", high_freq_factor="4", original_max="8192"
 # ----- dynamic
 
 
-def stretched_once(params: Params, written: RawConfig) -> Params:
+def base_of_longest(params: Params, written: RawConfig) -> Params:
     """Return the dynamic base of the longest table, max_position_embeddings times the factor, at every length."""
     factor = number(written.rope.get("factor"))
     return params if factor is None else {**params, "seq-len": str(int(int(params["max-position"]) * factor))}
@@ -182,7 +182,7 @@ def given(*names: str) -> Where:
     return lambda written: any(written.rope.get(name) is not None for name in names)
 
 
-def share_beside(written: RawConfig) -> bool:
+def top_level_share(written: RawConfig) -> bool:
     """Whether partial_rotary_factor is a top-level key, outside the rope parameters."""
     return written.config.get("partial_rotary_factor") is not None
 
@@ -253,4 +253,4 @@ def new_keys(written: RawConfig) -> bool:
 
 def old_share(written: RawConfig) -> bool:
     """Whether a config as transformers 4 writes it gives partial_rotary_factor."""
-    return share_beside(written) and not new_keys(written)
+    return top_level_share(written) and not new_keys(written)

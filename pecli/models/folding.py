@@ -52,19 +52,19 @@ def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
     return family.labels
 
 
-def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
+def top_level_theta(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
     """Return the base outside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     if name not in keys:
         return keys.get(name, family.theta)
     if inner is not None:
-        _outvoted(keys, notes, name, inner, key, "base")
+        _overridden(keys, notes, name, inner, key, "base")
         return None
     notes.use(name, "base of the frequencies")
     return keys.get(name)
 
 
-def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
+def top_level_share(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
     """Return the rotary share outside the dictionary, or the class's default; None for none."""
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
@@ -79,13 +79,13 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
     if name not in keys:
         return family.partial
     if inner is not None:
-        _outvoted(keys, notes, name, inner, key, "share")
+        _overridden(keys, notes, name, inner, key, "share")
     else:
         notes.use(name, "share of the head that rotates")
     return keys.get(name)
 
 
-def _outvoted(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
+def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
     """Report that a key outside the dictionary has no effect, since the dictionary has its own."""
     notes.ignore(name, f"{key} has a {what} of its own, which wins", explained=True)
     if keys.get(name) != inner:
@@ -121,7 +121,7 @@ def complete_kinds(
             raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
         set_type(keys, family, inner)
         if "rope_theta" not in inner:
-            inner["rope_theta"] = theta_beside(keys, family, notes, None, key)
+            inner["rope_theta"] = top_level_theta(keys, family, notes, None, key)
         scaled = scaled or inner["rope_type"] != "default"
         if share and scaled and "partial_rotary_factor" in keys:
             inner.setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
@@ -273,10 +273,10 @@ def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         base = base * ratio
         notes.use(times, "multiplies the base")
     params: Parameters = {"rope_type": "default", "rope_theta": base}
-    share = share_beside(keys, family, notes, None, "")
+    share = top_level_share(keys, family, notes, None, "")
     if share is not None:
         params["partial_rotary_factor"] = share
-    divisor = family.option("stretch")
+    divisor = family.option("position-divisor")
     if divisor and number(keys.get(divisor)) not in (None, 1):
         params.update(rope_type="linear", factor=keys.get(divisor))
         notes.use(divisor, "divides the positions")
@@ -366,9 +366,9 @@ def _refuse_kinds(keys: Keys, family: ModelFamily, notes: Notes, nested: list[st
 
 def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key: str) -> Parameters:
     """Complete one flat dictionary."""
-    theta = theta_beside(keys, family, notes, params.get("rope_theta"), key)
+    theta = top_level_theta(keys, family, notes, params.get("rope_theta"), key)
     params.setdefault("rope_theta", theta)
-    share = share_beside(keys, family, notes, params.get("partial_rotary_factor"), key)
+    share = top_level_share(keys, family, notes, params.get("partial_rotary_factor"), key)
     if share is not None or (family.option("partial-key") and family.option("partial-key") in keys):
         params.setdefault("partial_rotary_factor", share)
     params.setdefault("rope_type", params.get("type", "default"))

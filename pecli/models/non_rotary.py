@@ -77,7 +77,7 @@ MEASURES: dict[str, Callable[[Keys, Notes, int], str]] = {
 }
 
 
-ENDLESS = 10**40
+MAX_NUMBER = 10**40
 LINES = 4  # of one model type, at most
 OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each", "scores")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
@@ -230,7 +230,7 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         found = number(value)
         if found is None:
             raise keys.bad(f"has {name} {shown(value)}: it must be a number")
-        if not -ENDLESS <= found <= ENDLESS:
+        if not -MAX_NUMBER <= found <= MAX_NUMBER:
             raise keys.bad(f"has {name} {shown(value)}: it must lie below 1e40 in size")
         notes.use(name, "read for the table")
         return found
@@ -278,7 +278,7 @@ def _deberta_distance(keys: Keys, notes: Notes) -> str:
     return str(distance)
 
 
-DEEPEST = 1 << 16
+MAX_LAYERS = 1 << 16
 
 
 def with_extras(
@@ -339,8 +339,8 @@ def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
     if unless and keys.get(unless) is None:
         return []
     depth = keys.integer("num_hidden_layers", family.depth) or 0
-    if depth > DEEPEST:
-        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {DEEPEST}")
+    if depth > MAX_LAYERS:
+        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {MAX_LAYERS}")
     if name in ("no_rope_layers", "layer_rope_theta"):
         flags = keys.get(name)
         if isinstance(flags, list) and flags:

@@ -24,7 +24,7 @@ ABOUT_POSITIONS = (
     "original_max_position_embeddings",
 )  # fmt: skip
 TYPED = ("original_max_position_embeddings",)  # read with some rope types
-SEVERAL = 5  # keys that stand twice are named up to here
+MAX_REPEATED_KEYS = 5  # keys that stand twice are named up to here
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
     "no_rope_layers", "no_rope_layer_interval", "rope_interleave", "original_rope", "rotary", "offset_alibi",
@@ -64,7 +64,7 @@ def read_config(
         data = load_config(path, repeated)
     twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
     reading = read_for(data, path, name)
-    reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
+    reading = replace(reading, warnings=(*twice[:MAX_REPEATED_KEYS], *reading.warnings))
     if name != STACKS[0]:
         reading = as_stack(reading, stack)
     for text in reading.misspelled:

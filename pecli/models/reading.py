@@ -217,12 +217,12 @@ class ConfigReading:
             others = " or ".join(name for name in layers if name != self.default)
             note = f"the {self.default}'s positions are taken: --layer-type {others} for the other's"
             return self._as(replace(layers[self.default], chosen=note), encoding)
-        speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
+        positional = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         if encoding is not None and not fitting:
-            return self._as(next(iter(speaking.values())), encoding)
-        found = list({one.identity: one for one in speaking.values()}.values())
+            return self._as(next(iter(positional.values())), encoding)
+        found = list({one.identity: one for one in positional.values()}.values())
         if len(found) > 1:
-            names = ", ".join(speaking)
+            names = ", ".join(positional)
             raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
         return self._as(found[0], encoding)
 

@@ -253,10 +253,10 @@ def _compare_pair(
     if parts is None:
         found.remark("shape", f"{name}: these shapes have nothing in common to compare")
         return None
-    return compare_lanes(left, right, list(parts), tolerance, progress)
+    return compare_views(left, right, list(parts), tolerance, progress)
 
 
-def compare_lanes(
+def compare_views(
     left: ArrayView, right: ArrayView, parts: list[RowOverlap], tolerance: Tolerance, progress: Progress = None
 ) -> ArrayComparison:
     """Compare the rows that two views have in common, on all cores."""

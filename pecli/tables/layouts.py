@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
-MEANT = {
+LAYOUT_SYNONYMS = {
     "neox": "half", "gpt-neox": "half", "llama": "half", "hf": "half", "rotate-half": "half", "cohere": "interleaved",
     "gptj": "sin-cos", "gpt-j": "sin-cos", "vllm": "concat", "torchtune": "pairs", "cis": "complex", "freqs": "angles",
 }  # fmt: skip
@@ -40,7 +40,7 @@ MEANT = {
 def check_layout(option: str, word: str) -> None:
     """Raise UnknownName for a word that is no layout."""
     if word not in LAYOUTS:
-        raise UnknownName(option, word, LAYOUTS, MEANT.get(word.lower()))
+        raise UnknownName(option, word, LAYOUTS, LAYOUT_SYNONYMS.get(word.lower()))
 
 
 def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, ...]:

@@ -187,8 +187,8 @@ def _refuse_strangers(path: str, tables: Sequence[StoredTable]) -> None:
     usual = Counter(kinds).most_common(1)[0][0]
     for table, kind in zip(tables, kinds, strict=True):
         if kind != usual:
-            theirs, others = ", ".join(kind), ", ".join(usual)
-            raise BadFile(path, f"holds {table.path}, which does not belong: it has {theirs}, and the others {others}")
+            actual, others = ", ".join(kind), ", ".join(usual)
+            raise BadFile(path, f"holds {table.path}, which does not belong: it has {actual}, and the others {others}")
 
 
 def _kind(table: StoredTable) -> tuple[str, ...]:

@@ -46,10 +46,10 @@ class Table(Tabular):
         self.source, self.extent, self.request = source, extent, request
         self.filler = filler_for(source, extent, request, Table.parse)
         self.arrays = own = self.filler.arrays
-        self._called: dict[str, str] = {}  # the filler's names of the arrays, where they have others
+        self._inner_names: dict[str, str] = {}  # the filler's names of the arrays, where they have others
         if request.naming != ArrayNaming():
             self.arrays = request.naming.arrays(own, source, request.dtype)
-            self._called = {array.name: theirs.name for array, theirs in zip(self.arrays, own, strict=False)}
+            self._inner_names = {array.name: inner.name for array, inner in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
         self.recipe: str | None = join_recipe(
             encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()}
@@ -264,11 +264,11 @@ class Table(Tabular):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
         """Write rows into `out`, computed by `threads` threads; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        if self._called:
-            for name in out.keys() - self._called.keys():
+        if self._inner_names:
+            for name in out.keys() - self._inner_names.keys():
                 values = frequencies(self.source, self.request.arithmetic, self.array(name).dtype)
                 out[name][...] = values[start:stop]
-            out = {self._called[name]: values for name, values in out.items() if name in self._called}
+            out = {self._inner_names[name]: values for name, values in out.items() if name in self._inner_names}
         if out:
             self.filler.fill(start, stop, out, threads)
 

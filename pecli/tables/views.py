@@ -98,8 +98,8 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
         return [(left[0], right[0])], [], []
     others = {view.name: view for view in right}
     pairs = [(view, others[view.name]) for view in left if view.name in others] or _of_one_shape(left, right)
-    ours, theirs = ({pair[side].name for pair in pairs} for side in (0, 1))
-    return pairs, [x.name for x in left if x.name not in ours], [x.name for x in right if x.name not in theirs]
+    paired_a, paired_b = ({pair[side].name for pair in pairs} for side in (0, 1))
+    return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
 
 
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:

@@ -99,8 +99,8 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     size = exercise.values["base_size"]
 
     def coordinate(axis: int, place: int) -> str:
-        stretched = "" if size is None else f" x {size}/{sides[axis]}"
-        phrase = stretched + ("" if scales[axis] == 1 else f" / {scales[axis]}")
+        resized = "" if size is None else f" x {size}/{sides[axis]}"
+        phrase = resized + ("" if scales[axis] == 1 else f" / {scales[axis]}")
         return phrase and f"{place}{phrase}"
 
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)

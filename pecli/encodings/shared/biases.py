@@ -46,7 +46,7 @@ Arithmetic = Annotated[
 ]
 
 
-_NEAR = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
+_MAX_DISTANCE_TO_WHOLE = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
 WHOLE = Domain(integral=True, remedy="buckets hold whole distances")
 
 
@@ -120,7 +120,7 @@ def _starts(exact: int, end: int, count: int, most: int | None, largest: int, up
     found, k, place = [], 0, Decimal(exact)
     while most is None or k < most:
         near = int(_DIGITS.to_integral_value(place))
-        if abs(_DIGITS.subtract(place, Decimal(near))) > _NEAR:
+        if abs(_DIGITS.subtract(place, Decimal(near))) > _MAX_DISTANCE_TO_WHOLE:
             start = int(place) + 1  # the place is no whole number: the next one is the first beyond
         else:
             start = near if _steps(near, exact, end, count, k) >= (1 if up else 0) else near + 1

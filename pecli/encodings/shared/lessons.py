@@ -183,7 +183,7 @@ def _short(value: float) -> str:
 
 
 PAIRS = 4  # that fit a board
-SEARCHED = 1 << 16  # rows of a grid that are looked at
+MAX_SEARCHED_ROWS = 1 << 16  # rows of a grid that are looked at
 SIDES = ("column", "row", "frame")
 
 
@@ -267,7 +267,7 @@ def axis_names(plan: Waves) -> list[str]:
 
 def _strides(plan: Waves) -> list[int]:
     """Return the first row of a grid at which each axis moves; the number of rows where it never does."""
-    rows = np.arange(min((plan.rows or 1) - plan.prefix, SEARCHED), dtype=np.int64)
+    rows = np.arange(min((plan.rows or 1) - plan.prefix, MAX_SEARCHED_ROWS), dtype=np.int64)
     found = []
     for axis in plan.axes:
         moved = np.flatnonzero(axis.index(rows) != axis.index(rows[:1]))

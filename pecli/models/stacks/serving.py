@@ -102,7 +102,7 @@ STACKS["vllm"] = Stack(
         ),
         _vllm_dynamic(
             key="factor", text="computes one base for max_position_embeddings times the factor, at every length",
-            change=changes.stretched_once, until="0.22.1", checked="0.22.0",
+            change=changes.base_of_longest, until="0.22.1", checked="0.22.0",
         ),
         stack.whole_factor(f"{_VLLM}/linear_scaling_rope.py:70"),
         Rule(
@@ -166,12 +166,12 @@ STACKS["sglang"] = Stack(
         stack.null_factor(f"{_SGLANG}/yarn.py"),
         stack.honoured_share(
             "sglang/srt/models/llama.py:199",
-            where=changes.both(changes.of("llama", "mistral"), changes.share_beside),
+            where=changes.both(changes.of("llama", "mistral"), changes.top_level_share),
         ),
         Rule(
             scaling="dynamic", key="factor",
             text="computes one base for max_position_embeddings times the factor, at every length",
-            source=f"{_SGLANG}/rope_variant.py:881", change=changes.stretched_once,
+            source=f"{_SGLANG}/rope_variant.py:881", change=changes.base_of_longest,
             where=lambda written: not changes.given("alpha")(written),
         ),
         stack.whole_factor(f"{_SGLANG}/base.py:640"),

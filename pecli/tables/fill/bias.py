@@ -204,7 +204,7 @@ class BiasFiller(PairFiller[Bias]):
         return WindowRows(self.plan.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())
 
 
-KEPT = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
+MAX_REVERSED_BYTES = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
 
 
 class WindowRows:
@@ -279,7 +279,7 @@ class WindowRows:
                 reversed_entries = np.ascontiguousarray(offsets[::-1, ::-1])
                 pieces = np.lib.stride_tricks.sliding_window_view(reversed_entries, (height, width))
                 held = pieces[::-1, ::-1]
-                while self._held and len(self._held) * reversed_entries.nbytes >= KEPT:
+                while self._held and len(self._held) * reversed_entries.nbytes >= MAX_REVERSED_BYTES:
                     del self._held[min(self._held)]  # writers go from head to head
                 self._held[head] = held
         return held

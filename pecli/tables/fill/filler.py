@@ -220,7 +220,7 @@ class Places:
             return [view for array in out.values() for view in (("sin", array.imag), ("cos", array.real))]
         return [view for array in out.values() for view in (("sin", array), ("cos", array))]
 
-    def still(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
+    def write_unrotated(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
         """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
         one = 0x3F80 if dtype == "bfloat16" else 1
         for part, view in self.views(Band((), columns, columns), out):

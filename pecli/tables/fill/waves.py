@@ -78,7 +78,7 @@ class WaveFiller(Filler[Waves]):
         """Write rows of sines and cosines."""
         if self.plan.axes:
             positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
-            self._still(out)
+            self._write_uncovered(out)
             if self.plan.cross is not None:
                 self._sums.fill(positions, out["pe"])
             else:
@@ -94,7 +94,7 @@ class WaveFiller(Filler[Waves]):
         """Fill rows whose coordinate is the position itself."""
         whole = isinstance(segment.rows, slice)
         target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
-        self._still(target)
+        self._write_uncovered(target)
         for band in self.plan.bands:
             views = self.places.views(band, target)
             fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
@@ -131,10 +131,10 @@ class WaveFiller(Filler[Waves]):
             return [out]
         return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
 
-    def _still(self, out: Arrays) -> None:
+    def _write_uncovered(self, out: Arrays) -> None:
         """Write zeros, or cos 1 and sin 0, into the columns that no band, ramp or crossed phase covers."""
         for columns in self._uncovered:
-            self.places.still(out, self.dtype, columns)
+            self.places.write_unrotated(out, self.dtype, columns)
 
     @once
     def _uncovered(self) -> list[slice]:

@@ -109,7 +109,7 @@ def _arrays(network: Callable[[], Network], heads: int, hidden: int) -> tuple[Fi
     )
 
 
-SHORTEST, LONGEST = 1 << 14, 1 << 22
+MIN_TABLE_LENGTH, MAX_TABLE_LENGTH = 1 << 14, 1 << 22
 """Distances of a table of logarithms that is kept: at least, so that few are made; at most, 32 MiB."""
 
 
@@ -241,9 +241,9 @@ class Ratios:
     def by_distance(self, unit: Fraction, low: int, high: int) -> Floats:
         """Return the numerators of distances `low` to `high` - 1 in this unit, without negative distances."""
         low, high = max(low, 0), max(high, 0)
-        if high > LONGEST:
+        if high > MAX_TABLE_LENGTH:
             return self._logarithm(np.arange(low, high), unit)
-        found: Floats = self._table(unit, max(SHORTEST, 1 << high.bit_length()))[low:high]
+        found: Floats = self._table(unit, max(MIN_TABLE_LENGTH, 1 << high.bit_length()))[low:high]
         return found
 
     def divisors(self, queries: dd.Points) -> Floats:

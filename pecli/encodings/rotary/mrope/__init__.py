@@ -235,7 +235,7 @@ mrope = encoding(
     unrecognised_with=UNRECOGNISED,
 )(mrope)
 
-SAMPLE = "1+1x2x3+1"
+EXAMPLE = "1+1x2x3+1"
 """A token of text, an image of two rows and three columns, a token of text."""
 NAMES = ("t", "h", "w")
 
@@ -250,23 +250,23 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     if values["sequence"] is None and values["streams"] is None:
         if len(values["sections"]) != len(NAMES):
             return found
-        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": SAMPLE}))
+        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": EXAMPLE}))
     rows = sample.recipe.rows or 1
     plan = sample.resolved(rows).plan
     names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))
     tokens = np.arange(min(rows, lessons.MAX_ROWS))
     places = np.array([[float(axis.multiples[i] * axis.unit) for i in axis.index(tokens)] for axis in plan.axes]).T
     grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
-    phrase = str(values["sequence"] or SAMPLE)
+    phrase = str(values["sequence"] or EXAMPLE)
     why = (
         f"sequence {phrase}: text has one position in all streams; in an image t stays, h and w count its rows and "
         "columns from there; the text after it goes on after the largest position"
     )
     items: list[Item] = [grid] if values["streams"] else [why, grid]
-    return [Step("the positions of each token", items), _turning(plan, names, places.tolist()), *found]
+    return [Step("the positions of each token", items), _stream_step(plan, names, places.tolist()), *found]
 
 
-def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
+def _stream_step(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
     """Return the stream that rotates each pair, and the angles of one token whose streams differ."""
     token = max(range(len(places)), key=lambda i: len(set(places[i])))
     lines: list[Item] = []

@@ -21,7 +21,7 @@ from pecli.spec.hooks import Effect, SmallTable, Step, short
 from pecli.spec.plans import Band, Fixed, Waves
 from pecli.spec.recipe import Recipe
 
-LONGEST = 1 << 31
+MAX_LENGTH = 1 << 31
 PLAIN_HEADS = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
 MAX_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
 
@@ -74,7 +74,7 @@ def retnet(
         Param(
             "Length of the decay (default: the table's own).",
             ge=1,
-            lt=LONGEST,
+            lt=MAX_LENGTH,
             of_table="length",
             when=("decay", ("distance", "dense")),
         ),

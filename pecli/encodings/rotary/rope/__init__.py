@@ -13,8 +13,8 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope.scalings import (
+    SCALING_OPTIONS,
     SCALINGS,
-    TAKEN,
     UNRECOGNISED,
     PlainSeries,
     Scaling,
@@ -163,7 +163,7 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
         return {}
     own = scaling_of(keys["scaling"])
     if own.extends:
-        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in TAKEN}
+        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in SCALING_OPTIONS}
         others = [scaling for scaling in SCALINGS.values() if scaling.parameters and scaling.extends]
     else:  # which pairs turn is the model's, and was so in training: only the factor is added after it
         plain = {key: text for key, text in keys.items() if key != "factor"}
@@ -197,9 +197,9 @@ def _rescaled(
     return given, Decimal(parse_number("factor", named))
 
 
-DIVIDED = (2, 4, 8, 16, 32)
+LINEAR_FACTORS = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
-TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
+LENGTH_RATIOS = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
 """Ratios of a mistaken training length to the true one: a model's longer context, and the other way round."""
 
 other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
@@ -212,12 +212,12 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield from OTHER_BASES("base", keys["base"], ())
     name = keys.get("scaling", "none")
     if name == "none":
-        for factor in DIVIDED:
+        for factor in LINEAR_FACTORS:
             phrase = f"linear factor {factor} where none was expected"
             yield Change("scaling", f"scaling {phrase}", {"scaling": "linear", "factor": str(factor)})
         return
     scaling = scaling_of(name)
-    plain: dict[str, str | None] = {**{key: None for key in keys if key in TAKEN}, "scaling": "none"}
+    plain: dict[str, str | None] = {**{key: None for key in keys if key in SCALING_OPTIONS}, "scaling": "none"}
     yield Change("scaling", f"scaling {name} is missing: the frequencies are unscaled", plain)
     both = f"scaling {name} and the base are missing: base 10000, unscaled"
     yield Change("scaling", both, {**plain, "base": None})
@@ -235,10 +235,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "original-max" in keys:
         yield from (
             instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
-            for times in TIMES
+            for times in LENGTH_RATIOS
         )
     yield from _defaults(scaling, keys)
-    for factor in DIVIDED:
+    for factor in LINEAR_FACTORS:
         phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
         yield Change("scaling", phrase, step=Fraction(1, factor))
 

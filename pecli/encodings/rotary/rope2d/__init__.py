@@ -162,8 +162,8 @@ def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
     def coordinate(side: int, place: int) -> str:
         length = (height, width)[side]
         if word == "index":
-            stretched = "" if reference is None else f" x {reference[side]}/{length}"
-            return f"{place}{stretched}{f' + {first}' if first else ''}" if stretched or first else ""
+            resized = "" if reference is None else f" x {reference[side]}/{length}"
+            return f"{place}{resized}{f' + {first}' if first else ''}" if resized or first else ""
         if word == "corners":
             return f"2 x {place} / {max(1, length - 1)} - 1"
         by = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]

@@ -291,7 +291,7 @@ def _found() -> dict[str, Scaling]:
 SCALINGS = _found()
 """By name, in the order of their places."""
 
-TAKEN = {option for scaling in SCALINGS.values() for option in scaling.options}
+SCALING_OPTIONS = {option for scaling in SCALINGS.values() for option in scaling.options}
 """The parameters of them all, as keys of a recipe."""
 
 UNRECOGNISED = {
