@@ -23,7 +23,7 @@ class Folded(NamedTuple):
     """Rope parameters by kind of layer ("all" for one table; None: no positions).
 
     ``truncate`` is the key that YaRN reads: of the outer dictionary, which for
-    nested parameters is not where the other keys of the type stand.
+    nested parameters is not the place of the type's other keys.
     """
 
     layers: dict[str, Parameters | None]
@@ -105,7 +105,7 @@ def complete_kinds(
 ) -> Folded:  # fmt: skip
     """Complete nested dictionaries, one for each kind of layer.
 
-    With `share`, a rotating share beside them reaches the first scaled type
+    With `share`, a top-level rotary share reaches the first scaled type
     and every kind after it: transformers fills it in while it computes one.
     """
     layers: dict[str, Parameters | None] = {}
@@ -203,7 +203,7 @@ def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
                 one["partial_rotary_factor"] = _of_layer(keys, "partial_rotary_factors", shares, i)
             params[kind] = one
         if scaling and FULL in params:
-            if "max_position_embeddings" not in keys:  # the class's own length comes too late to stand for the original
+            if "max_position_embeddings" not in keys:  # the class's own length comes too late to be the original
                 _complete(keys, "rope_scaling")
             params[FULL].update(scaling)
         for name in ("rope_theta", "partial_rotary_factors", "rope_scaling"):

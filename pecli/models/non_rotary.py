@@ -28,7 +28,7 @@ def measured(word: str, keys: Keys, notes: Notes) -> str:
 
 
 def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) -> list[int]:
-    """Return a size as `count` numbers: one number stands for all."""
+    """Return a size as `count` numbers, repeating a single one."""
     value = keys.get(name, default)
     items = value if isinstance(value, list) and len(value) == count else [value] * count
     found = [number(item) for item in items]
@@ -187,9 +187,9 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
         return _deberta_terms(keys, notes, text.partition(":")[2])
     if text == "@deberta-scale":
         return _deberta_scale(keys)
-    if text == "@buckets":  # -1 stands for none
+    if text == "@buckets":  # -1 means none
         notes.use("position_buckets", "logarithmic buckets of the distance")
-        return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
+        return str(max(0, keys.integer("position_buckets", -1, minimum=-1) or 0))
     if text == "@theta":
         return _theta(keys, notes)
     if text == "@head":
@@ -209,7 +209,7 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
 
 
 def _theta(keys: Keys, notes: Notes) -> str | None:
-    """Return the base of a vision tower: beside its other keys, or in its rope parameters."""
+    """Return the base of a vision tower, from its top-level keys or its rope parameters."""
     for name in ("rope_parameters.rope_theta", "rope_theta"):
         value = number(keys.lookup(name))
         if value is not None:
@@ -270,7 +270,7 @@ def _deberta_scale(keys: Keys) -> str | None:
 
 def _deberta_distance(keys: Keys, notes: Notes) -> str:
     """Return the longest distance: max_relative_positions, or where that is not set the longest position."""
-    distance = keys.integer("max_relative_positions", -1, least=-1)
+    distance = keys.integer("max_relative_positions", -1, minimum=-1)
     notes.use("max_relative_positions", "longest distance")
     if distance is None or distance < 1:
         distance = keys.needed("max_position_embeddings", 512)

@@ -24,7 +24,7 @@ ABOUT_POSITIONS = (
     "original_max_position_embeddings",
 )  # fmt: skip
 TYPED = ("original_max_position_embeddings",)  # read with some rope types
-MAX_REPEATED_KEYS = 5  # keys that stand twice are named up to here
+MAX_REPEATED_KEYS = 5  # duplicate keys named in warnings
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
     "no_rope_layers", "no_rope_layer_interval", "rope_interleave", "original_rope", "rotary", "offset_alibi",
@@ -173,7 +173,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
 
 
 def _layers(keys: Keys, model_type: str, family: ModelFamily | None, notes: Notes) -> dict[str, LayerReading]:
-    """Return the layers: rotary, or another encoding, or one with the other beside it."""
+    """Return the layers: rotary, another encoding, or both."""
     if family is None or _switched_off(keys, family, notes):
         found = other_layers(model_type, keys, notes)
         if found is None:

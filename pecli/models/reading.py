@@ -30,9 +30,9 @@ class RawConfig(NamedTuple):
     rope : mapping of str to object
         Rope parameters as the config's keys fold, before the framework's own choices.
     scaling : mapping of str to object
-        The dictionary that they stand in, as it is in the file.
+        The dictionary that contains them, as in the file.
     config : mapping of str to object
-        The keys beside that dictionary.
+        The keys outside that dictionary.
     style : str
         Its name: "rope_scaling", or since transformers 5 "rope_parameters".
     model, kind : str
@@ -78,7 +78,7 @@ class LayerReading:
     first : int
         Position of the first token (fairseq's conventions start above 0).
     also : mapping of str to mapping
-        Other encodings that the same keys describe: ``mrope`` beside ``rope``,
+        Other encodings that the same keys describe: ``mrope`` besides ``rope``,
         the rotary table of a model that has it switched off.
     notes : tuple of str
         What a reader should know.
@@ -87,11 +87,11 @@ class LayerReading:
         bias is divided with them; "gated": the content multiplies the bias; "part": the rest of a head has products of
         its own. "capped X" may follow. Nothing: as the encoding has it.
     chosen : str
-        What to say where nobody chose this kind of layer among several.
+        Note for a kind of layer that was chosen by default among several.
     double : bool
         Whether the model's class makes its angles in double precision.
     written : RawConfig
-        What stands in the file.
+        The keys as written in the file.
     """
 
     encoding: str
@@ -227,7 +227,7 @@ class ConfigReading:
         return self._as(found[0], encoding)
 
     def command(self, layer: LayerReading) -> str:
-        """Return a command that makes a table of a kind of layer: what no config gives stands in it as an example."""
+        """Return a command that makes a table of a kind of layer, with examples of values that no config gives."""
         from pecli.spec.catalogue import find
         from pecli.spec.recipe import Recipe
 

@@ -29,8 +29,8 @@ class Rope:
     read: set[str]
     written: Parameters
 
-    def number(self, name: str, required: bool = True, least: int | None = 0) -> Number | None:
-        """Return a number of the parameters; above `least` where one is given.
+    def number(self, name: str, required: bool = True, above: int | None = 0) -> Number | None:
+        """Return a number of the parameters; greater than `above`, if given.
 
         Raises
         ------
@@ -46,8 +46,8 @@ class Rope:
         found = number(value)
         if found is None:
             raise self.keys.bad(f"has {self.named(name)} {shown(value)}: it must be a number")
-        if least is not None and found <= least:
-            raise self.keys.bad(f"has {self.named(name)}={number_text(found)}: it must be above {least}")
+        if above is not None and found <= above:
+            raise self.keys.bad(f"has {self.named(name)}={number_text(found)}: it must be above {above}")
         return found
 
     def named(self, name: str) -> str:

@@ -1,7 +1,7 @@
 """Stacks: rules about how they read a config differently from transformers, and the readings that follow.
 
 A rule may have remedies, changes of the config with which both agree.  A stack that is known to have a scaling, and of
-which no rule is known, reads it as transformers does; of what it is not known to have, nothing is said.
+which no rule is known, reads it as transformers does; scalings it is not known to have are reported as not known.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Rule:
     scaling : str or tuple of str
         The scaling of the recipe that it concerns; () for any.
     key : str
-        The key on which it hangs.
+        The key that decides.
     text : str
         What the stack does, to follow its name.
     source : str
@@ -165,7 +165,7 @@ class Stack:
     rules : tuple of Rule
         How it departs from transformers.
     scalings : tuple of str
-        Scalings that it is known to have, or to drop; of others nothing is said.
+        Scalings that it is known to have, or to drop; others are reported as not known.
     encodings : tuple of str
         Encodings other than the rotary one that it is known to have.
     models : tuple of str
@@ -452,7 +452,7 @@ def _beyond(params: Params, own: Params) -> dict[str, str]:
 def renamed(data: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Return a config whose old rope types, refused by transformers, are translated by `words`.
 
-    The old word stays as ``type``, for rules that hang on it.
+    The old word stays as ``type``, for rules that depend on it.
     """
 
     def holder(value: Any) -> Any:

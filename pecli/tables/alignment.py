@@ -30,10 +30,10 @@ Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
 FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
-DOUBLED = ("half", "interleaved")  # layouts in which every column stands twice
-SAME_COLUMNS = 0.05  # mean difference, at most, of columns that are the same but for spoiled values
+DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
+SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
-MAX_BYTES = 16 << 20  # of a recipe's table whose length nobody said
+MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
 def table_like(source: NamedSource, other: Tabular) -> Table:
@@ -226,7 +226,7 @@ def doubled_layouts(table: Tabular) -> set[str]:
         return set()
     last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else rows  # going far ahead is dear
     places = sorted({*np.linspace(0, min(rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
-    with np.errstate(all="ignore"):  # any bits may stand in a file
+    with np.errstate(all="ignore"):  # a file may hold any bits
         sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
         x: NDArray[Any] = np.concatenate(sample).astype(np.float64)
         gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
@@ -266,7 +266,7 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
                 return OTHER_SHAPE, no_common_name, bool(left), float("inf")
             apart = FEWER_ROWS
         rows = min(LOOK_ROWS, made_view.rows, other_view.rows)
-        with np.errstate(all="ignore"):  # any bits may stand in a file
+        with np.errstate(all="ignore"):  # a file may hold any bits
             x: NDArray[Any] = floats(made_view.read(0, rows), made_view.dtype).astype(np.float64)
             y: NDArray[Any] = floats(other_view.read(0, rows), other_view.dtype).astype(np.float64)
             gap: NDArray[Any] = np.abs(x - y)
@@ -312,7 +312,7 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
     """Open one source; a recipe without a length gets `length` rows, unless it fixes its own or has fewer.
 
-    Of what is absurdly wide it gets fewer: nobody asked for a gigabyte.
+    Very wide tables get fewer rows, of at most `MAX_BYTES` altogether.
     """
     if not source.is_recipe or source.says_length:
         return source.open(**options)

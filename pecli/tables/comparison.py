@@ -1,6 +1,6 @@
 """Two tables compared value by value, at reading speed and in constant memory.
 
-Equality is that of values: both zeros are equal, NaN equals NaN in the same
+Equality is of values, not of bits: both zeros are equal, NaN equals NaN in the same
 place, infinity equals infinity.  A block of equal bytes costs no more than
 reading it.
 """
@@ -46,7 +46,7 @@ class ArrayComparison:
     ulp_dtype : str or None
         Type in whose units distances are counted; None where it has none.
     row_block : int
-        Rows for which one number stands in the profile.
+        Rows per number of the profile.
     figures : Figures
     lead : int
         How many axes number the first's rows.
@@ -115,7 +115,7 @@ class Comparison:
     complete : bool
         Whether nothing was left out of the comparison.
     explain : callable, optional
-        Finds why the values differ, when somebody asks.
+        Finds why the values differ, on demand.
     tolerance : Tolerance
         What counted as the same.
     """
@@ -218,7 +218,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     tolerance : Tolerance, optional
         What counts as the same; left out, only equal values do.
     progress : callable, optional
-        Is told of the bytes read, block by block.
+        Called with the number of bytes read, block by block.
     """
     found = Comparison(tolerance=tolerance or Tolerance())
     pairs, left_only, right_only = pair_views(a, b)
@@ -278,7 +278,7 @@ def _blocks(left: ArrayView, right: ArrayView, parts: list[RowOverlap]) -> Itera
     computed = isinstance(left.table, Table) or isinstance(right.table, Table)
     width = max(left.row_size * ITEM_BYTES[left.dtype], right.row_size * ITEM_BYTES[right.dtype], 1)
     step = max(1, (COMPUTED_BYTES // default_threads() if computed else READ_BYTES) // width)
-    step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
+    step = 1 << (step.bit_length() - 1)  # the engine's anchors are at powers of two
     for part in parts:
         for start in range(0, part.rows, step):
             yield RowOverlap(part.left + start, part.right + start, min(step, part.rows - start), part.cut)

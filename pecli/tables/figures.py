@@ -89,7 +89,7 @@ def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
 def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> NDArray[np.float64]:
     """Return, for each value, the norm of its pair in the first `width` columns, and the size of any other.
 
-    A turned pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
+    A rotated pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
     """
     found = np.abs(values)
     for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
@@ -102,7 +102,7 @@ def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> ND
 
 @dataclass(frozen=True)
 class Place:
-    """One value: where it stands, and what both sides have there."""
+    """One pair of corresponding values, with its index."""
 
     array: str
     index: tuple[int, ...]
@@ -158,7 +158,7 @@ class Figures:
     other_bits : int
         How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
     largest : float
-        Largest finite difference; where NaN or infinity stands, there is none.
+        Largest finite difference; NaN and infinity have none.
     total : float
         Sum of the finite absolute differences.
     max_ulp : int
@@ -379,7 +379,7 @@ def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
-    with np.errstate(all="ignore"):  # any bits may stand in a file
+    with np.errstate(all="ignore"):  # a file may hold any bits
         for low in range(0, overlap.rows, step):
             found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step])
     return found, size
@@ -420,7 +420,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     left, right = pairing.left.dtype, pairing.right.dtype
     x, y = floats(a, left), floats(b, right)
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
-    kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
+    kind = np.float32 if narrow else np.float64  # float32 holds the narrow types exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
     signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
     gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))

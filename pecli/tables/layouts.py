@@ -3,7 +3,7 @@
 n rows, K pairs.
 
 ======== ===================== ==========================================
-layout   arrays                who returns it
+layout   arrays                returned by
 ======== ===================== ==========================================
 split    cos, sin (n, K)       flash-attention, gpt-oss
 half     cos, sin (n, 2K)      Llama: two equal halves

@@ -1,6 +1,6 @@
-"""Files that are parts of one table, and rows of a table: the paths that a command may be told to read.
+"""Files that are parts of one table, and rows of a table: the paths that a command may be given.
 
-A folder or a pattern stands for the table whose parts its files are, as
+A folder or a pattern names the table whose parts its files are, as
 ``--shard`` writes them, or of a partitioned dataset.  ``path::name`` is one
 array of it, ``path::name[100:110]`` some of its rows.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pecli.formats.stored import StoredTable
 
-JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
+JOINED = ("position", "query")  # axes along which parts follow each other, besides those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
 
 

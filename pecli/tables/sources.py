@@ -31,15 +31,15 @@ class NamedSource:
     recipe : Recipe or None
         The encoding and its parameters, where it is a recipe or a config.
     keys : dict of str
-        The table's own keys that stand in the recipe's text (len, dtype, ..).
+        The table's own keys in the recipe's text (len, dtype, ..).
     note : str
-        Which kind of layer of a config was taken where nobody chose one; empty otherwise.
+        The kind of layer of a config that was taken by default; empty otherwise.
     model_length : int or None
         Positions that a config declares: the length where nothing else says one.
     model_layout : str or None
         Layout that the model's own module has.
     model_pairing : str or None
-        Which columns of a head the model turns together.
+        Which columns of a head the model rotates together.
     model_scores : str or None
         What multiplies the products of queries and keys in the model, in the words of `LayerReading.scores`.
     table : Tabular or None

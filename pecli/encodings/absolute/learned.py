@@ -134,7 +134,7 @@ def _sinusoid(points: dd.Points, dim: int) -> Floats:
     return out
 
 
-TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word
+TOKEN = (0.6, -0.2, 0.9, 0.4)  # example of a word's embedding
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:

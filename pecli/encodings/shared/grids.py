@@ -100,7 +100,7 @@ class Lattice:
     def axis(
         self, side: int, coordinates: range | tuple[int, ...] | None = None, unit: Fraction | None = None
     ) -> Coordinate:
-        """Return the coordinate along one side: the index itself, or what it stands for."""
+        """Return the coordinate along one side: the index itself, or the value given for it."""
         values = range(self.sides[side]) if coordinates is None else coordinates
         return Coordinate(values, self.index(side), Fraction(1) if unit is None else unit)
 
@@ -132,7 +132,7 @@ def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal
 
 
 LARGEST_LIST = 16384
-"""Numbers of points: they stand in the recipe."""
+"""Maximum count of point coordinates, since the recipe contains them all."""
 
 CoordinateWord = Literal["corners", "centres", "given"]
 Grid = Annotated[
@@ -295,7 +295,7 @@ class Columns:
     axes, count, parts : int
         Numbers of coordinates, of frequencies, of sin and cos.
     include : {"none", "first", "last"}
-        Where the coordinates stand: before or after all else; with "by-axis" and "in-turn", of their own axis.
+        Place of the coordinates: before or after all other columns; with "by-axis" and "in-turn", of their own axis.
     order : {"sin-cos", "by-axis", "in-turn", "by-frequency"}
         [sin of all axes | cos of all axes]; [sin x | cos x | sin y | cos y]; [sin x, cos x, sin 2x, ..
         | sin y, cos y ..]; or by frequency, and within it the sines of all axes before their cosines.

@@ -21,7 +21,7 @@ from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
 MAX_ROWS = 8  # rows and columns of a matrix
-LENGTH = 5  # rows and columns of a matrix where nobody said how many
+LENGTH = 5  # rows and columns of a matrix without a given length
 
 Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
 
@@ -183,18 +183,18 @@ def _short(value: float) -> str:
 
 
 PAIRS = 4  # that fit a board
-MAX_SEARCHED_ROWS = 1 << 16  # rows of a grid that are looked at
+MAX_SEARCHED_ROWS = 1 << 16  # rows of a grid searched for a change of each coordinate
 SIDES = ("column", "row", "frame")
 
 
-def pairs_of(plan: Waves, most: int | None = None) -> list[Pair]:
-    """Return the first `most` frequencies of each axis, with the columns that they fill."""
+def pairs_of(plan: Waves, per_axis: int | None = None) -> list[Pair]:
+    """Return the first `per_axis` frequencies of each axis, with the columns that they fill."""
     found: list[Pair] = []
     for band in plan.bands:
         sines = range(plan.width)[band.sin] if band.sin is not None else range(0)
         cosines = range(plan.width)[band.cos] if band.cos is not None else range(0)
         turn = 2 * math.pi if band.turns else 1.0
-        for i, w in enumerate(band.frequencies[:most]):
+        for i, w in enumerate(band.frequencies[:per_axis]):
             sin = sines[i] if i < len(sines) else None
             cos = cosines[i] if i < len(cosines) else None
             found.append(Pair(i, band.axis, float(w) * turn, sin, cos))
@@ -275,13 +275,14 @@ def _strides(plan: Waves) -> list[int]:
     return found
 
 
-def far_apart(plan: Waves, most: int = PAIRS) -> list[int]:
+def far_apart(plan: Waves, max_rows: int = PAIRS) -> list[int]:
     """Return rows whose coordinates differ in every axis: the first, one step along each, and the last."""
-    count = (plan.rows or most + plan.prefix) - plan.prefix
+    count = (plan.rows or max_rows + plan.prefix) - plan.prefix
     if len(plan.axes) < 2:
-        return list(range(plan.prefix, plan.prefix + min(most, count)))
+        return list(range(plan.prefix, plan.prefix + min(max_rows, count)))
     strides = sorted(set(_strides(plan)) - {count})
-    return sorted({plan.prefix + row for row in (0, *strides[: most - 2], sum(strides) % count, count - 1)})[: most + 1]
+    rows = (0, *strides[: max_rows - 2], sum(strides) % count, count - 1)
+    return sorted({plan.prefix + row for row in rows})[: max_rows + 1]
 
 
 def wave_lines(

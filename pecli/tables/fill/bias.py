@@ -254,7 +254,7 @@ class WindowRows:
         return [(int(inside[i]), int(inside[j - 1]) + 1) for i, j in zip(starts, ends, strict=True)]
 
     def _write_run(self, slices: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
-        """Write the rows of neighbouring patches from (y, x) on: a row's rest, whole rows, a row's beginning."""
+        """Write the rows of neighbouring patches from (y, x) on: the end of a row, whole rows, the start of a row."""
         width = self.window.width
         target = target.reshape(-1, self.window.height, width)
         row = 0

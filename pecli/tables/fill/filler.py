@@ -70,7 +70,7 @@ class Filler(ABC, Generic[P]):
     plan : Plan
         What is computed.
     recipe : Recipe
-        Whose plan it is: its name for messages, its family, and its parameters for who emulates a framework.
+        The plan's recipe: its name for messages, its family, and its parameters for framework emulation.
     extent : Extent
         At which positions.
     request : Request
@@ -221,7 +221,7 @@ class Places:
         return [view for array in out.values() for view in (("sin", array), ("cos", array))]
 
     def write_unrotated(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
-        """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
+        """Write the rows of columns without a frequency (rotary: unrotated pairs): zeros, or cos 1 and sin 0."""
         one = 0x3F80 if dtype == "bfloat16" else 1
         for part, view in self.views(Band((), columns, columns), out):
             view[...] = one if self.rotary and part == "cos" else 0

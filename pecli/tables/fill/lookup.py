@@ -45,7 +45,7 @@ class SharedColumns:
     array : str
         Name of the array.
     columns : slice
-        Where they stand along its axis 1.
+        Their place along its axis 1.
     rows : ndarray
         (levels, k, ...), contiguous.
     """
@@ -275,7 +275,7 @@ class Sums:
         return below, np.flatnonzero(below != above)
 
     def _rows(self, number: int, rows: Integers, *, whole: bool) -> list[NDArray[np.complex128]]:
-        """Return the rows of one coordinate: rounded, or as coarse half, rest and rounded."""
+        """Return the rows of one coordinate: rounded, or as coarse part, remainder and rounded."""
         axis = self.axes[number]
         index = axis.index(rows)
         width = len(self.cross.factors[0])

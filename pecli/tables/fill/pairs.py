@@ -19,7 +19,7 @@ from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
 MAX_HELD_VALUES = 1 << 22  # values of all vectors that are held at once
-MAX_HEADS_PER_GROUP = 1024  # heads of them at most: who looks at two of a million waits for no more
+MAX_HEADS_PER_GROUP = 1024  # more would delay a reader of a few heads of a million
 
 P = TypeVar("P", bound=Plan)
 OfPlaces = Callable[[int, int, range], NDArray[Any]]

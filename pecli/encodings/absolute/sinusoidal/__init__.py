@@ -183,7 +183,7 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     if "max-timescale" in keys:
         return {}
     return {
-        name: Rescaling(partial(_made, scaling, keys), scaling.least, scaling.by_base)
+        name: Rescaling(partial(_made, scaling, keys), scaling.min_factor, scaling.by_base)
         for name, scaling in SCALINGS.items()
         if scaling.series
     }

@@ -238,7 +238,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 def _distanced(
     function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
 ) -> NDArray[np.float64]:
-    """Return a penalty of another distance, which it holds itself: its row's smallest one is that of distance 1."""
+    """Return the bias with a function of the distance; the distance is read off: a row's smallest is distance 1."""
     if name != "bias":
         return values
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)

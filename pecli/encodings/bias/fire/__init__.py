@@ -1,4 +1,4 @@
-"""FIRE: a small network of the distance, relative to how far the query stands from the beginning.
+"""FIRE: a small network of the distance, relative to the query's distance from the beginning.
 
 H heads.  The distance is key minus query; i is the query's position.
 """
@@ -186,7 +186,7 @@ class Network:
         self, ratios: Ratios, queries: dd.Points, keys: dd.Points, step: int, bends: Floats, divisors: Floats
     ) -> tuple[Integers, Integers]:
         """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
-        place = (queries.multiples - keys.multiples[0]) // step  # where each query stands among the keys
+        place = (queries.multiples - keys.multiples[0]) // step  # index of each query among the keys
         farthest = int(max(np.abs(place).max(), np.abs(len(keys) - 1 - place).max()))
         kept = ratios.by_distance(keys.unit * abs(step), 0, farthest + 1)
         ends = np.searchsorted(kept, bends * divisors[:, None], side="right")  # (q, m), rising

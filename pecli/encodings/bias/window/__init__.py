@@ -215,7 +215,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     values = exercise.recipe.values
     arrays = replace(exercise, asked=None).whole()  # the query is the last patch, whatever positions were asked for
     height, width = values["grid"]
-    first = int(values["cls"])  # the class token stands before the patches
+    first = int(values["cls"])  # the class token precedes the patches
     index = arrays["index"]
     query = height * width - 1
     y, x = divmod(query, width)

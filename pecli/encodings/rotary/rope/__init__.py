@@ -171,7 +171,7 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     found = {"none": Rescaling(lambda _train, _test, _factor: (plain, None))}
     for scaling in others:
         made = partial(_rescaled, scaling, keys if scaling is own and own.extends else None, plain)
-        found[scaling.name] = Rescaling(made, scaling.least, scaling.by_base)
+        found[scaling.name] = Rescaling(made, scaling.min_factor, scaling.by_base)
     return found
 
 
@@ -288,7 +288,7 @@ class Emulation:
     late : bool
         Whether frequencies and positions are float32 with any arithmetic, and angles the first to be rounded.
     others : mapping of str to callable
-        What it makes of arrays beside cos and sin: of positions (n,), or of a first and a last row where an array has
+        Functions for arrays other than cos and sin: of positions (n,), or of a first and a last row where an array has
         rows of its own, gives rows as float32.
     """
 
@@ -352,7 +352,7 @@ def emulate(
     Raises
     ------
     UnknownName
-        For a scaling that nobody declared.
+        For an undeclared scaling.
     """
     if double and arithmetic == "float32":
         wide = np.array([float(w) for w in plan.frequencies])

@@ -1,7 +1,7 @@
 """Every scaling of rotary frequencies: each `Scaling` that a module of this folder defines.
 
-The formulas are those of the authors' code, which transformers 5.23 follows; where a paper prints another one,
-both are here.
+The formulas follow the authors' code, as transformers 5.23 does; where a paper prints another formula, both are
+included.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Least, Mistakes
+from pecli.spec.hooks import MinFactor, Mistakes
 
 Reader = Any
 """Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`."""
@@ -39,7 +39,7 @@ class RopeType:
     needs_head_dim : bool
         Whether transformers divides by a ``head_dim`` that the config must then give.
     original_outside : bool
-        Whether the original length may stand beside the dictionary, or be the config's own length.
+        Whether the original length may be a top-level key, or the config's own length.
     whole_pairs : bool
         Whether the share that rotates is one of pairs.
     """
@@ -148,14 +148,14 @@ class Scaling:
     types : tuple of RopeType
         The rope types of a config that it is read from.
     mistakes : callable
-        Of a recipe's keys, what people get instead of this scaling beside what is got instead of any.
-    least : callable, optional
+        Of a recipe's keys, mistakes particular to this scaling, in addition to those of any scaling.
+    min_factor : callable, optional
         The least factor that suffices; where there is none it is not known.
     series : callable, optional
         Of a base, the last exponent of base^(-e), a factor and the growth of the length, where a geometric series
         stays one: what multiplies its frequencies, and its base.
     by_base : bool
-        Whether it stands for a larger base.
+        Whether it is equivalent to a larger base.
     factor_names : tuple of str
         Parameters that name the factor.
     extends : bool
@@ -176,7 +176,7 @@ class Scaling:
     magnitude: Callable[..., Decimal] | None = None
     types: tuple[RopeType, ...] = ()
     mistakes: Mistakes = lambda keys: ()
-    least: Least | None = None
+    min_factor: MinFactor | None = None
     series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
     by_base: bool = False
     factor_names: tuple[str, ...] = ("factor",)
@@ -238,8 +238,8 @@ def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, An
 def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a function's signature the choice of a scaling, and after it the parameters of them all.
 
-    Each stands once, with the scalings that it belongs to; what one scaling must have another may do without,
-    so that every one may be left out.
+    Each appears once, with the scalings that it belongs to; all are optional, since a parameter that one scaling
+    requires is not required by another.
     """
     found: dict[str, inspect.Parameter] = {}
     takers: dict[str, list[str]] = {}

@@ -106,7 +106,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
         reader.read.update(("factor", "attention_factor"))
         magnitudes = {"short-mscale": reader.text("short_mscale"), "long-mscale": reader.text("long_mscale")}
         return {**found, "long-factor": short, **magnitudes}
-    given = reader.number("attention_factor", required=False, least=None)
+    given = reader.number("attention_factor", required=False, above=None)
     factor = reader.number("factor", required=False)
     if given is not None:
         if factor is not None:
