@@ -45,7 +45,7 @@ def after(*changes: Change) -> Change:
 
 
 def unscaled(params: Params, written: RawConfig) -> Params:
-    """Return the plain table of the same width and base."""
+    """Return the unscaled table of the same width and base."""
     return {name: params[name] for name in ("dim", "rotary-dim", "base") if name in params}
 
 
@@ -109,7 +109,7 @@ def magnitude_by_lengths(params: Params, written: RawConfig) -> Params:
 
 
 def magnitude_by_mscales(params: Params, written: RawConfig) -> Params:
-    """Return the same, with short_mscale and long_mscale where both are given."""
+    """Return `magnitude_by_lengths`, with short_mscale and long_mscale where both are given."""
     found = dict(magnitude_by_lengths(params, written))
     given = [number(written.rope.get(name)) for name in ("short_mscale", "long_mscale")]
     if all(value is not None for value in given):
@@ -153,12 +153,12 @@ def base_of_longest(params: Params, written: RawConfig) -> Params:
 
 
 def of(*models: str) -> Where:
-    """Return whether a config is of one of these model types."""
+    """Return the condition that a config is of one of these model types."""
     return lambda written: written.model in models
 
 
 def not_of(*models: str) -> Where:
-    """Return whether it is of none of them."""
+    """Return the condition that a config is of none of these model types."""
     return lambda written: written.model not in models
 
 

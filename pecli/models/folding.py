@@ -216,7 +216,7 @@ def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 def _of_layer(keys: Keys, name: str, values: Any, layer: int) -> Any:
-    """Return the value of a layer from a list of them, or the one for all."""
+    """Return the value for a layer from a list by layer, or the common value."""
     if not isinstance(values, list):
         return values
     if layer >= len(values):

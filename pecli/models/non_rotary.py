@@ -219,7 +219,7 @@ def _theta(keys: Keys, notes: Notes) -> str | None:
 
 
 def _term(term: str, keys: Keys, notes: Notes) -> Any:
-    """Return a number, or the value of the first key that is there."""
+    """Return a number, or the value of the first key that is present."""
     if not term.startswith("@"):
         return number(int(term))
     names, _, default = term[1:].partition(":")
@@ -331,7 +331,7 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -
 
 
 def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
-    """Return the layers that rotate nothing."""
+    """Return the layers without rotation."""
     rule = family.option("nope")
     if not rule:
         return []

@@ -232,7 +232,7 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
 
 
 def _misspelled(keys: Keys, notes: Notes) -> None:
-    """Name the keys that nothing reads and that nearly have the name of one that was looked for."""
+    """Record unread keys whose names are close to a key that was looked for."""
     for name in keys.data:
         meant = None if name in keys.used or name in notes.used else nearly(name, keys.missing)
         if meant is not None:
@@ -240,7 +240,7 @@ def _misspelled(keys: Keys, notes: Notes) -> None:
 
 
 def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, LayerReading]) -> None:
-    """Name the keys about positions that nothing read and that say something else than the table does."""
+    """Record unread keys about positions that the table may contradict."""
     widths = {one.params.get("dim") for one in layers.values()}
     for name, value in keys.data.items():
         about = name in WIDTHS or any(word in name for word in ABOUT_POSITIONS)

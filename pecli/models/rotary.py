@@ -65,7 +65,7 @@ class Rope:
         return f"{self.where}.{name}"
 
     def text(self, name: str) -> str:
-        """Return such a number as text."""
+        """Return a required number of the parameters as text."""
         value = self.number(name)
         assert value is not None
         return number_text(value)

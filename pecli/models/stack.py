@@ -192,7 +192,7 @@ class Stack:
     run: bool = True
 
     def knows(self, model: str) -> bool:
-        """Whether its code has such a model."""
+        """Whether the stack's code has such a model."""
         return not self.models or model in self.models
 
     def chosen(self, asked: str, name: str) -> str:

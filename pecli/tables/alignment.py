@@ -45,7 +45,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     assert source.recipe is not None
     take_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
-    tried: list[tuple[Misfit, Table]] = []
+    candidates: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
     for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
         try:
@@ -54,20 +54,20 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
             problem = problem or error
             continue
         assert isinstance(made, Table)
-        tried.append((_misfit(made, other), made))
-        if tried[-1][0] == EXACT:
+        candidates.append((_misfit(made, other), made))
+        if candidates[-1][0] == EXACT:
             break
-    if not tried:
+    if not candidates:
         assert problem is not None
         raise problem
-    misfit, best = min(tried, key=lambda item: item[0])
+    misfit, best = min(candidates, key=lambda item: item[0])
     if misfit[0] and not source.says_length:
         return _transposed(source, other.arrays[0].shape, best, kind)
     return best
 
 
 def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
-    """Return the table with as many rows as a file of this shape has columns, if it lies across; else the one made."""
+    """Return the table as long as a file of this shape has columns, if the file is transposed; else `made`."""
     if len(shape) != 2 or shape[0] != made.arrays[0].shape[-1]:
         return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
@@ -204,7 +204,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
 
 
 def _lone(other: Tabular) -> list[str]:
-    """Return which components a table's only array may be alone, cosines or sines: none where its name is theirs.
+    """Return the components, cosines or sines, that a table's only array may be: none if it is named so.
 
     An array that a file calls ``cos`` lacks its ``sin``; one that has no name, as in npy, may be meant alone.
     """

@@ -147,7 +147,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Whether they are the same, and how many values are not, in one line."""
+        """One line: whether the tables are the same, and the number of unequal values."""
         compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
         if self.equal:
             if not unequal:
@@ -237,7 +237,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
 def _compare_pair(
     left: ArrayView, right: ArrayView, tolerance: Tolerance, found: Comparison, progress: Progress
 ) -> ArrayComparison | None:
-    """Compare two views as far as they reach; None where their values have nothing in common."""
+    """Compare two views in their common part; None where they have no common values."""
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
@@ -285,7 +285,7 @@ def _blocks(left: ArrayView, right: ArrayView, parts: list[RowOverlap]) -> Itera
 
 
 def _further(left: ArrayView, right: ArrayView) -> str:
-    """Say which rows or heads one side alone has, where that is all in which shapes differ; empty where it is not."""
+    """Return which rows or heads only one side has, if shapes differ in nothing else; empty otherwise."""
     if len(left.shape) != len(right.shape) or left.lead != right.lead:
         return ""
     axes = [axis for axis, (a, b) in enumerate(zip(left.shape, right.shape, strict=True)) if a != b]

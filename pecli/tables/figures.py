@@ -20,7 +20,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def coarser(a: str, b: str) -> str | None:
-    """Return the one of two types in whose units a distance is counted; None where one has no such units."""
+    """Return the less precise of two types, whose units count the distance; None where one has no such units."""
     if a not in PRECISION or b not in PRECISION:
         return None
     return min(real_type(a), real_type(b), key=PRECISION.__getitem__)
@@ -135,7 +135,7 @@ class OddValues:
         return OddValues(self.left + later.left, self.right + later.right, self.both + later.both, first)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return counts by side; empty where there are none."""
+        """Return counts by side; empty without any."""
         if not (self.left or self.right or self.both):
             return {}
         found: dict[str, Any] = {"left": self.left, "right": self.right, "both": self.both}
@@ -204,7 +204,7 @@ class Figures:
         return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
 
     def reversed(self, array: str) -> Figures:
-        """Return the same with the sides exchanged, and places in an array of this name."""
+        """Return the figures with the sides exchanged, and places in an array of this name."""
 
         def other(place: Place | None) -> Place | None:
             return None if place is None else replace(place, array=array, left=place.right, right=place.left)
@@ -241,7 +241,7 @@ def _counts(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray
 
 
 def _largest(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return the larger of each pair; None for arrays of two shapes, whose columns are not the same."""
+    """Return the elementwise maximum; None for arrays of different shapes, whose columns do not correspond."""
     if a is None or b is None:
         return b if a is None else a
     return np.maximum(a, b) if a.shape == b.shape else None
@@ -455,7 +455,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
 
 
 def _other_bits(pairing: Pairing, a: NDArray[Any], b: NDArray[Any]) -> int:
-    """Return how many values are not the same bytes."""
+    """Return the number of values with different bytes."""
     shape = len(a), -1, a.itemsize // pairing.parts
     x, y = (np.ascontiguousarray(values).view(np.uint8).reshape(shape) for values in (a, b))
     return pairing.count((x != y).any(axis=2))

@@ -137,7 +137,7 @@ def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Tabular | 
 
 
 def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:
-    """Return rows `low` to `high` of the array of this name, or of all that have such rows."""
+    """Return rows `low` to `high` of the array of this name, or of all arrays with such rows."""
     joined = [array.name for array in table.arrays if array.lead and (name or _follows(array))]
     sizes = {array.shape[array.lead - 1] for array in table.arrays if array.name in joined}
     text = f"[{low}:{high}]"
@@ -249,7 +249,7 @@ def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, floa
 
 
 def is_dataset(path: str) -> bool:
-    """Whether the files of a folder say the recipe of the whole and hold a part of it each, as partitioned data do."""
+    """Whether the files of a folder carry the recipe of the whole and hold a part of it each, as partitions do."""
     from pecli.formats import open_table
 
     files = files_of(path)

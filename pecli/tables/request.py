@@ -233,7 +233,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Extent:
-    """The positions of the whole table, and which of them have rows: other than all in a shard or with few queries.
+    """Positions of the whole table, and the range with rows, smaller for a shard or with few queries.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ def _ones(array: Array) -> int:
 
 
 def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]], list[str], list[str]]:
-    """Match the arrays of two tables by name; a sole one needs none where it fits one alone, a stack is taken apart.
+    """Match the arrays of two tables by name, or a sole array by shape; a stack is split into its parts.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def regrouped(view: ArrayView, width: int) -> ArrayView:
 
 @dataclass(frozen=True, kw_only=True)
 class Regrouped(ArrayView):
-    """A view whose rows hold several of the array's own; the values are the same."""
+    """View whose rows each hold several rows of the array; the values are the same."""
 
     inner: tuple[int, ...] = ()
 

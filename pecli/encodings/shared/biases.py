@@ -28,7 +28,7 @@ def minus(values: Real) -> Real:
 
 
 def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[Fraction]:
-    """Return one exact number for each head; nothing where none is given."""
+    """Return one exact number for each head; empty for None."""
     if given is None:
         return []
     if len(given) not in (1, heads):

@@ -68,7 +68,7 @@ class Lattice:
 
     @property
     def rows(self) -> int:
-        """How many rows there are, prefix and suffix included."""
+        """Number of rows, prefix and suffix included."""
         return prod(self.sides) + self.prefix + self.suffix
 
     @property
@@ -175,7 +175,7 @@ WORD_HELP = "From -1 to 1 over the grid, its corners at the ends or centres of c
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where rows lie.
+    """Coordinates of the rows.
 
     Attributes
     ----------
@@ -309,7 +309,7 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return self.axes * (self.count * self.parts + (self.include != "none"))
 
     def of(self, axis: int, part: int) -> slice:

@@ -126,7 +126,7 @@ class Exercise:
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
-    """Return a matrix (q, k) with its queries and keys; of many keys the first, and a mark that there are more."""
+    """Return a matrix (q, k) with its queries and keys; of many keys the first, and an ellipsis."""
     more = ["…"] if values.shape[1] > MAX_ROWS else []
     head = ["query \\ key", *map(text_of, at[:MAX_ROWS]), *more]
     rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values, strict=False)]
@@ -240,7 +240,7 @@ def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> S
 
 
 def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int], str] | None = None) -> Step:
-    """Return where rows of a grid lie, and which coordinates these places have."""
+    """Return the step with the grid index and the coordinates of some rows."""
     rows = np.array([int(p) - plan.prefix for p in at], np.int64)
     places = list(zip(*(axis.index(rows).tolist() for axis in plan.axes), strict=True))
     names = axis_names(plan)

@@ -126,7 +126,7 @@ def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], 
 def projection(
     name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False
 ) -> tuple[tuple[Fixed, ...], Callable[[], object]]:
-    """Return the trained matrix that projects vectors, (outputs, inputs), and its bias; nothing where no file is named.
+    """Return the trained projection matrix (outputs, inputs) and its bias; empty without a file.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Filler(ABC, Generic[P]):
         return tuple(Array(f.name, f.shape, f.dtype or self.dtype, f.axes, f.lead) for f in fixed)
 
     def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write rows of one of them."""
+        """Write rows of an array that does not depend on the positions."""
         (fixed,) = (f for f in self.plan.fixed if f.name == name)
         values = fixed.values(start, stop)
         if fixed.dtype is None:

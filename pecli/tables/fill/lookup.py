@@ -119,7 +119,7 @@ class Lookup:
                         self._fill_axis(number, index[part], block, threads)
 
     def _equal_runs(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
-        """Cut rows where they begin or cease to have the same coordinate on all axes, as text has in mrope."""
+        """Cut rows into runs with and without the same coordinate on all axes, as text has in mrope."""
         n = len(indices[0])
         if not self._every.frequencies:
             yield slice(0, n), False

@@ -100,7 +100,7 @@ class PairFiller(Filler[P]):
 
     @property
     def span(self) -> int:
-        """How many distances there are."""
+        """Number of distances."""
         return self.part.count + self.positions.count - 1
 
     @once

@@ -29,7 +29,7 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def places(self) -> Places:
-        """Return where everything goes."""
+        """Return the places of bands in the arrays."""
         return Places(self.plan, self.recipe.encoding.family is Family.ROTARY, self.request.layout)
 
     def _main(self) -> tuple[Array, ...]:

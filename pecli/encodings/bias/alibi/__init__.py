@@ -319,7 +319,7 @@ def _slope_lines(exact: Sequence[Fraction]) -> list[str]:
 
 
 def power_of_two(slope: Fraction) -> Fraction | None:
-    """Return the exponent x with slope = 2^x, a fraction of small numbers; None if there is none."""
+    """Return the exponent x with slope = 2^x, a fraction of small numbers; None if none fits."""
     if slope <= 0:
         return None
     exponent = math.log2(float(slope))

@@ -266,7 +266,7 @@ class Ratios:
 
 
 def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
-    """Return the common step of queries and keys, as multiples of their unit; None where there is none."""
+    """Return the common step of queries and keys, as a multiple of their unit; None for uneven positions."""
     steps = {int(p.multiples[1] - p.multiples[0]) for p in (queries, keys) if len(p) > 1}
     if len(steps) > 1 or 0 in steps:
         return None

@@ -257,8 +257,8 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         f"distances 0 to {exact - 1} have a bucket each; from {exact} on they share, up to {reach}:",
         f"bucket = {exact} + floor({side - exact} x ln(d / {exact}) / ln({reach} / {exact})), at most {side - 1}",
     ]
-    tried = sorted({1, exact - 1, exact, exact + 1, 2 * exact, reach // 2, reach - 1, reach} - {0})
-    lines = [_bucket(d, exact, reach, side, before[d]) for d in tried if d > 0]
+    sample_distances = sorted({1, exact - 1, exact, exact + 1, 2 * exact, reach // 2, reach - 1, reach} - {0})
+    lines = [_bucket(d, exact, reach, side, before[d]) for d in sample_distances if d > 0]
     after = plan.index(dd.Points(np.arange(1, 4, dtype=np.int64))).tolist()
     if both:
         lines.append(f"keys 1, 2, 3 after the query: {side} more, buckets {', '.join(map(str, after))}")

@@ -212,10 +212,10 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     values = exercise.recipe.values
     buckets, reach = values["buckets"], values["max_distance"]
     middle, half = buckets // 2, buckets or reach
-    tried = (
+    sample_distances = (
         {0, 1, reach, reach + 1} if not buckets else {0, 1, middle, middle + 1, 2 * middle, reach - 1, reach + middle}
     )
-    at = exercise.at(sorted(tried))
+    at = exercise.at(sorted(sample_distances))
     arrays = exercise.arrays(at)
     shift = half if values["shifted"] or not buckets else 0
     lines: list[Item] = []

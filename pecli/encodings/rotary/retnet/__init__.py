@@ -141,7 +141,7 @@ class Fading:
         return dd.multiply(found, self._shares(start, stop)) if self.normalize else found
 
     def _heads(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Yield each head and which of its places lie between two flat ones."""
+        """Yield each head with the range of its positions between two flat indices."""
         while start < stop:
             head, low = divmod(start, self.length)
             high = min(self.length, low + stop - start)

@@ -363,7 +363,7 @@ def emulate(
 
 
 def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return the same where no framework's steps to the frequencies are known: the exact ones, rounded to float32."""
+    """Return the arithmetic of a framework whose frequency steps are unknown: the exact ones, rounded to float32."""
     return _emulation(nearest(plan.frequencies), plan, arithmetic)
 
 
@@ -386,7 +386,7 @@ DEFAULT = (1, 3)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations; of a scaled series also where its frequencies come from."""
+    """Work out rotations; for a scaled series also the derivation of its frequencies."""
     values = exercise.recipe.values
     if values["frequencies"] is not None:
         return exercise.of_family()

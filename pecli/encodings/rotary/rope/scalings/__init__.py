@@ -236,7 +236,7 @@ def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a function's signature the choice of a scaling, and after it the parameters of them all.
+    """Add the choice of a scaling, and the parameters of all scalings, to a function's signature.
 
     Each appears once, with the scalings that it belongs to; all are optional, since a parameter that one scaling
     requires is not required by another.
@@ -292,7 +292,7 @@ SCALINGS = _found()
 """By name, in the order of their places."""
 
 SCALING_OPTIONS = {option for scaling in SCALINGS.values() for option in scaling.options}
-"""The parameters of them all, as keys of a recipe."""
+"""The parameters of all scalings, as keys of a recipe."""
 
 UNRECOGNISED = {
     f"scaling={scaling.name}": scaling.unrecognised for scaling in SCALINGS.values() if scaling.unrecognised

@@ -163,7 +163,7 @@ def _grown_float32(series: PlainSeries, times: float) -> Float32:
 
 
 def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
-    """Return the larger base of a factor, and frequencies of it, with the numbers put in."""
+    """Return the enlarged base for a factor and some of its frequencies, worked out with numbers."""
     d, base = series.width, short(float(series.base))
     larger = float(series.base) * factor ** (d / (d - 2))
     found = [f"base' = {base} x {short(factor)}^({d}/{d - 2}) = {short(larger)}"]
