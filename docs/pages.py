@@ -31,7 +31,7 @@ KINDS = {
     "waves": "Chosen columns over positions (`--channels 0,1,8,9` chooses others).",
     "similarity": "The cosine of every two rows.",
     "rotation": "The first positions of a few pairs as arrows.",
-    "turned": "One query and one key: what they turn by changes, the angle between them does not.",
+    "query-key": "One query and one key: each rotates with its position, the angle between them stays.",
     "bias": "What is added to the logits of the first and of the last head.",
     "slopes": "Slopes by head where there are any, and the bias of each head by distance.",
 }

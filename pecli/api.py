@@ -283,7 +283,7 @@ def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
     ----------
     subject : recipe, path, table, config or values
     *pictures : str
-        heatmap, waves, similarity, rotation, turned, bias, slopes.
+        heatmap, waves, similarity, rotation, query-key, bias, slopes.
     channels : sequence of int
         Columns that waves are drawn of.
     """

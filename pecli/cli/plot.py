@@ -44,15 +44,13 @@ def command(options: PlotOptions) -> int:
     from pecli.cli.inspect import open_table_of
     from pecli.cli.options import refuse_table
     from pecli.errors import BadParameter
-    from pecli.plots.charts import check_words
     from pecli.plots.images import check_picture, is_page
     from pecli.plots.page import page_of
-    from pecli.plots.tables import charts_of_table
+    from pecli.plots.tables import charts_of_table, picture_words
     from pecli.tables.sources import read_source
 
-    words = options.picture.split("+") if options.picture else []
     check_picture(options.output, page=True)
-    check_words(words, PICTURES)
+    words = picture_words(options.picture.split("+") if options.picture else [])
     page = is_page(options.output)
     if page:
         refuse("is for pictures: a page shows the values and their pairs", options, "picture", "channels")

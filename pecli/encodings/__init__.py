@@ -1,5 +1,5 @@
 """Encodings, each declared once in a module or folder of its name.
 
-A folder here holds encodings alone, so that a name is found without importing the others; what several share lies in
-``shared``.
+Each subfolder holds encodings only, so that a name is found without importing the others; parts that several share are
+in ``shared``.
 """

@@ -180,11 +180,11 @@ def _needed(reach: WaveReach, scaling: Rescaling, slowed: Slowed) -> tuple[float
 
     A pair without a whole turn in training must slow down by the growth of the length.
     """
-    if scaling.least is None or (scaling.by_base and slowed.binding and reach.smallest_base is None):
+    if scaling.min_factor is None or (scaling.by_base and slowed.binding and reach.smallest_base is None):
         return None, None
     if reach.smallest_factor is None:
         return None, None
     if not slowed.binding:
         return 1.0, None
-    need = scaling.least(slowed)
+    need = scaling.min_factor(slowed)
     return need, reach.smallest_base if scaling.by_base and need is not None else None

@@ -1,4 +1,4 @@
-"""Changes that rules of several stacks make to a recipe's parameters, and conditions that they hang on.
+"""Changes that rules of several stacks make to a recipe's parameters, and the conditions of these rules.
 
 A change takes the parameters so far and the raw config, and returns
 new parameters.
@@ -31,7 +31,7 @@ def lacking(*names: str) -> Change:
 
 
 def giving(**more: str) -> Change:
-    """Return the change that gives these parameters, whatever the config says."""
+    """Return the change that sets these parameters, whatever the config has."""
     own = {name.replace("_", "-"): value for name, value in more.items()}
     return lambda params, written: {**params, **own}
 
@@ -45,7 +45,7 @@ def after(*changes: Change) -> Change:
 
 
 def unscaled(params: Params, written: RawConfig) -> Params:
-    """Return the plain table of the same width and base."""
+    """Return the unscaled table of the same width and base."""
     return {name: params[name] for name in ("dim", "rotary-dim", "base") if name in params}
 
 
@@ -92,7 +92,7 @@ def ratio_of_both(params: Params, written: RawConfig) -> Params:
 
 
 def inner_original(params: Params, written: RawConfig) -> Params:
-    """Return the original length that stands among the other parameters."""
+    """Return the parameters with the original length given inside the rope parameters."""
     value = number(written.scaling.get(ORIGINAL))
     return params if value is None else {**params, "original-max": number_text(value)}
 
@@ -109,7 +109,7 @@ def magnitude_by_lengths(params: Params, written: RawConfig) -> Params:
 
 
 def magnitude_by_mscales(params: Params, written: RawConfig) -> Params:
-    """Return the same, with short_mscale and long_mscale where both are given."""
+    """Return `magnitude_by_lengths`, with short_mscale and long_mscale where both are given."""
     found = dict(magnitude_by_lengths(params, written))
     given = [number(written.rope.get(name)) for name in ("short_mscale", "long_mscale")]
     if all(value is not None for value in given):
@@ -143,7 +143,7 @@ built_in = giving(low_freq_factor="1", high_freq_factor="4", original_max="8192"
 # ----- dynamic
 
 
-def stretched_once(params: Params, written: RawConfig) -> Params:
+def base_of_longest(params: Params, written: RawConfig) -> Params:
     """Return the dynamic base of the longest table, max_position_embeddings times the factor, at every length."""
     factor = number(written.rope.get("factor"))
     return params if factor is None else {**params, "seq-len": str(int(int(params["max-position"]) * factor))}
@@ -153,12 +153,12 @@ def stretched_once(params: Params, written: RawConfig) -> Params:
 
 
 def of(*models: str) -> Where:
-    """Return whether a config is of one of these model types."""
+    """Return the condition that a config is of one of these model types."""
     return lambda written: written.model in models
 
 
 def not_of(*models: str) -> Where:
-    """Return whether it is of none of them."""
+    """Return the condition that a config is of none of these model types."""
     return lambda written: written.model not in models
 
 
@@ -178,27 +178,27 @@ def unscaled_when_short(params: Params, written: RawConfig) -> Params:
 
 
 def given(*names: str) -> Where:
-    """Return whether any of these parameters stands there with a value."""
+    """Return the condition that any of these rope parameters is given and not null."""
     return lambda written: any(written.rope.get(name) is not None for name in names)
 
 
-def share_beside(written: RawConfig) -> bool:
-    """Whether partial_rotary_factor stands at the top level, beside the other parameters."""
+def top_level_share(written: RawConfig) -> bool:
+    """Whether partial_rotary_factor is a top-level key, outside the rope parameters."""
     return written.config.get("partial_rotary_factor") is not None
 
 
 def null(*names: str) -> Where:
-    """Return whether any of these parameters stands there as null."""
+    """Return the condition that any of these rope parameters is null."""
     return lambda written: any(name in written.scaling and written.scaling[name] is None for name in names)
 
 
 def no_original(written: RawConfig) -> bool:
-    """Whether the original length stands nowhere in the file."""
+    """Whether the file has no original length."""
     return written.scaling.get(ORIGINAL) is None and written.config.get(ORIGINAL) is None
 
 
 def no_inner_original(written: RawConfig) -> bool:
-    """Whether the original length does not stand among the other parameters."""
+    """Whether the rope parameters have no original length."""
     return written.scaling.get(ORIGINAL) is None
 
 
@@ -213,7 +213,7 @@ def sections(written: RawConfig) -> bool:
 
 
 def type_of(scaling: Mapping[str, Any]) -> str:
-    """Return the rope type as it stands in the file."""
+    """Return the rope type as written in the file."""
     return str(scaling.get("rope_type", scaling.get("type", "default")))
 
 
@@ -232,7 +232,7 @@ def foreign_mrope(written: RawConfig) -> bool:
 
 
 def old_keys(base: str) -> Change:
-    """Return the plain table of what stands outside rope_parameters; `base` where rope_theta is absent."""
+    """Return the change to the plain table of the top-level keys; `base` where rope_theta is absent."""
 
     def change(params: Params, written: RawConfig) -> Params:
         theta = number(written.config.get("rope_theta"))
@@ -247,10 +247,10 @@ def old_keys(base: str) -> Change:
 
 
 def new_keys(written: RawConfig) -> bool:
-    """Whether the config says it in rope_parameters, as transformers 5 writes it."""
+    """Whether the config has rope_parameters, as transformers 5 writes them."""
     return written.style == "rope_parameters" and bool(written.scaling)
 
 
 def old_share(written: RawConfig) -> bool:
     """Whether a config as transformers 4 writes it gives partial_rotary_factor."""
-    return share_beside(written) and not new_keys(written)
+    return top_level_share(written) and not new_keys(written)

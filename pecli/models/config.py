@@ -1,4 +1,4 @@
-"""A config's keys, remembering which were read, and what became of each: used, ignored, warned of."""
+"""A config's keys, remembering which were read, and the outcome of each: used, ignored, warned of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
-    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets keys that stand twice.
+    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets duplicate keys.
 
     Raises
     ------
@@ -118,21 +118,21 @@ class Keys:
         value = self.get(outer)
         return value if not dot else value.get(inner) if isinstance(value, dict) else None
 
-    def integer(self, name: str, default: int | None = None, least: int = 1) -> int | None:
+    def integer(self, name: str, default: int | None = None, minimum: int = 1) -> int | None:
         """Return a whole number; null counts as absent.
 
         Raises
         ------
         BadFile
-            If the key has another value, or one below `least`.
+            If the key has another value, or one below `minimum`.
         """
         value = self.get(name, default)
         if value is None or name not in self:
             return default
         if isinstance(value, Decimal) and value == value.to_integral_value():
             value = int(value)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be a whole number of at least {least}")
+        if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
+            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be a whole number of at least {minimum}")
         if value >= LARGEST:
             raise self.bad(f"has {self.named(name)} {shown(value)}: it must be below 2^53")
         return value
@@ -171,7 +171,7 @@ class Notes:
         self.used.setdefault(name, meaning)
 
     def ignore(self, name: str, reason: str, explained: bool = False) -> None:
-        """Record a key that is present and has no effect; `explained` if nobody need be warned of it besides."""
+        """Record a key that is present and has no effect; `explained` if no further warning is needed."""
         self.ignored.setdefault(name, reason)
         if explained:
             self.explained.add(name)
@@ -189,7 +189,7 @@ class Notes:
             self.warnings.append(text)
 
     def misspell(self, where: str, name: str, meant: str, default: Any) -> None:
-        """Record a key that nothing reads and whose name is nearly that of one that was looked for."""
+        """Record an unread key whose name is close to a key that was looked for."""
         value = None if isinstance(default, bool) else number(default)
         taken = "the default is used"
         if value is not None:
@@ -200,7 +200,7 @@ class Notes:
         self.warn(text)
 
     def fault(self, text: str) -> None:
-        """Record where the framework departs from what the key says."""
+        """Record where the framework departs from the key's meaning."""
         if text not in self.faults:
             self.faults.append(text)
 

@@ -84,7 +84,7 @@ def pairs_of(text: str) -> dict[str, str]:
 
 
 def load_json(text: str) -> Any:
-    """Return what JSON text says, with exact decimals."""
+    """Return the value of JSON text, with exact decimals."""
     return json.loads(text, parse_float=Decimal)
 
 
@@ -168,7 +168,7 @@ def head_of(keys: Keys, family: ModelFamily, notes: Notes, kind: str = "all") ->
 
 
 def _special(keys: Keys, spec: str, kind: str, notes: Notes) -> int:
-    """Return the width of a kind of layer that has a key of its own, or overrides by layer."""
+    """Return the head width of a kind of layer with a separate key, or with overrides by layer."""
     name, default = spec.split("=")
     overrides, listed = keys.get("per_layer_config"), keys.get("layer_types")
     if isinstance(overrides, dict) and isinstance(listed, list) and kind in listed:
@@ -187,7 +187,7 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
 
 
 def _null(keys: Keys, family: ModelFamily, notes: Notes, spec: str) -> Head:
-    """Return what an explicit null means."""
+    """Return the head meant by an explicit null."""
     if spec.startswith("2*"):
         return Head(_derived(keys, family, notes))
     if spec[0].isdigit() and "?" not in spec:

@@ -23,7 +23,7 @@ class Folded(NamedTuple):
     """Rope parameters by kind of layer ("all" for one table; None: no positions).
 
     ``truncate`` is the key that YaRN reads: of the outer dictionary, which for
-    nested parameters is not where the other keys of the type stand.
+    nested parameters is not the place of the type's other keys.
     """
 
     layers: dict[str, Parameters | None]
@@ -52,20 +52,20 @@ def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
     return family.labels
 
 
-def theta_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
-    """Return the base beside the dictionary, or the class's default."""
+def top_level_theta(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
+    """Return the base outside the dictionary, or the class's default."""
     name = family.option("theta-key", "rope_theta")
     if name not in keys:
         return keys.get(name, family.theta)
     if inner is not None:
-        _outvoted(keys, notes, name, inner, key, "base")
+        _overridden(keys, notes, name, inner, key, "base")
         return None
     notes.use(name, "base of the frequencies")
     return keys.get(name)
 
 
-def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
-    """Return the rotating share beside the dictionary, or the class's default; None for none."""
+def top_level_share(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key: str) -> Any:
+    """Return the rotary share outside the dictionary, or the class's default; None for none."""
     name = family.option("partial-key", "partial_rotary_factor")
     if family.forced:
         if name in keys:
@@ -79,14 +79,14 @@ def share_beside(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, key:
     if name not in keys:
         return family.partial
     if inner is not None:
-        _outvoted(keys, notes, name, inner, key, "share")
+        _overridden(keys, notes, name, inner, key, "share")
     else:
         notes.use(name, "share of the head that rotates")
     return keys.get(name)
 
 
-def _outvoted(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
-    """Say that a key beside the dictionary has no effect, as the dictionary has one of its own."""
+def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
+    """Report that a key outside the dictionary has no effect, since the dictionary has its own."""
     notes.ignore(name, f"{key} has a {what} of its own, which wins", explained=True)
     if keys.get(name) != inner:
         notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a {what} of its own, {shown(inner)}")
@@ -105,7 +105,7 @@ def complete_kinds(
 ) -> Folded:  # fmt: skip
     """Complete nested dictionaries, one for each kind of layer.
 
-    With `share`, a rotating share beside them reaches the first scaled type
+    With `share`, a top-level rotary share reaches the first scaled type
     and every kind after it: transformers fills it in while it computes one.
     """
     layers: dict[str, Parameters | None] = {}
@@ -121,7 +121,7 @@ def complete_kinds(
             raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
         set_type(keys, family, inner)
         if "rope_theta" not in inner:
-            inner["rope_theta"] = theta_beside(keys, family, notes, None, key)
+            inner["rope_theta"] = top_level_theta(keys, family, notes, None, key)
         scaled = scaled or inner["rope_type"] != "default"
         if share and scaled and "partial_rotary_factor" in keys:
             inner.setdefault("partial_rotary_factor", keys.get("partial_rotary_factor"))
@@ -132,7 +132,7 @@ def complete_kinds(
 
 
 def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, notes: Notes) -> None:
-    """Report a truncation that stands where YaRN does not look for it."""
+    """Report a truncation in a place where YaRN does not look for it."""
     if "truncate" not in params and inner["truncate"] is False:
         notes.fault(
             f"transformers ignores {key}.{kind}.truncate: it reads the key beside the kinds of layers, so the ramp is "
@@ -150,7 +150,7 @@ REQUIRED = {
     "longrope": ("short_factor", "long_factor", "original_max_position_embeddings"),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
 }
-"""Keys of a rope type that transformers wants of every class, in the dictionary or beside it."""
+"""Keys of a rope type that transformers requires of every class, inside the dictionary or at the top level."""
 
 
 def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
@@ -203,7 +203,7 @@ def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
                 one["partial_rotary_factor"] = _of_layer(keys, "partial_rotary_factors", shares, i)
             params[kind] = one
         if scaling and FULL in params:
-            if "max_position_embeddings" not in keys:  # the class's own length comes too late to stand for the original
+            if "max_position_embeddings" not in keys:  # the class's own length comes too late to be the original
                 _complete(keys, "rope_scaling")
             params[FULL].update(scaling)
         for name in ("rope_theta", "partial_rotary_factors", "rope_scaling"):
@@ -216,7 +216,7 @@ def _by_layer(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 def _of_layer(keys: Keys, name: str, values: Any, layer: int) -> Any:
-    """Return the value of a layer from a list of them, or the one for all."""
+    """Return the value for a layer from a list by layer, or the common value."""
     if not isinstance(values, list):
         return values
     if layer >= len(values):
@@ -273,10 +273,10 @@ def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         base = base * ratio
         notes.use(times, "multiplies the base")
     params: Parameters = {"rope_type": "default", "rope_theta": base}
-    share = share_beside(keys, family, notes, None, "")
+    share = top_level_share(keys, family, notes, None, "")
     if share is not None:
         params["partial_rotary_factor"] = share
-    divisor = family.option("stretch")
+    divisor = family.option("position-divisor")
     if divisor and number(keys.get(divisor)) not in (None, 1):
         params.update(rope_type="linear", factor=keys.get(divisor))
         notes.use(divisor, "divides the positions")
@@ -334,7 +334,7 @@ SINGLE: dict[str, Fold] = {
 
 
 def flat(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
-    """One dictionary for every layer; keys beside it fill in what it lacks."""
+    """Return one dictionary for every layer, completed by top-level keys."""
     params, key = _legacy(keys, family, notes)
     known = (*family.labels, *family.option("kinds").split("+"))
     nested = [name for name, value in params.items() if isinstance(value, dict) or name in known]
@@ -366,9 +366,9 @@ def _refuse_kinds(keys: Keys, family: ModelFamily, notes: Notes, nested: list[st
 
 def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key: str) -> Parameters:
     """Complete one flat dictionary."""
-    theta = theta_beside(keys, family, notes, params.get("rope_theta"), key)
+    theta = top_level_theta(keys, family, notes, params.get("rope_theta"), key)
     params.setdefault("rope_theta", theta)
-    share = share_beside(keys, family, notes, params.get("partial_rotary_factor"), key)
+    share = top_level_share(keys, family, notes, params.get("partial_rotary_factor"), key)
     if share is not None or (family.option("partial-key") and family.option("partial-key") in keys):
         params.setdefault("partial_rotary_factor", share)
     params.setdefault("rope_type", params.get("type", "default"))
@@ -393,7 +393,7 @@ def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key:
 
 
 def _legacy(keys: Keys, family: ModelFamily, notes: Notes) -> tuple[Parameters, str]:
-    """Return rope_scaling where it says anything, else rope_parameters, else the class's own."""
+    """Return a rope_scaling that is not empty, else rope_parameters, else the class's own."""
     new, old = dictionary(keys, "rope_parameters"), dictionary(keys, "rope_scaling")
     if family.option("ignores") == "rope_scaling":
         old = None
@@ -478,7 +478,7 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
-    """Parameters by kind of layer as they stand; no old keys (Gemma 4, Laguna, MiMo)."""
+    """Return the parameters by kind of layer unchanged, without the old keys (Gemma 4, Laguna, MiMo)."""
     scaling = dictionary(keys, "rope_scaling")
     if scaling and not any(isinstance(value, dict) for value in scaling.values()):
         raise keys.bad(f"has one rope_scaling for all layers, but {family.name} takes one set for each kind of layer")
@@ -501,7 +501,7 @@ def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
 
 
 FOLDS: dict[str, Fold] = {"flat": flat, "pair": pair, "kept": kept}
-"""The folds of many classes; those of single ones are in SINGLE."""
+"""Folds shared by many classes; the others are in SINGLE."""
 
 
 def fold(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:

@@ -16,7 +16,7 @@ from pecli.numbers.decimals import number_text
 
 
 def measured(word: str, keys: Keys, notes: Notes) -> str:
-    """Return what a word between braces stands for: NAME, or NAME:SIZE with the class's default.
+    """Return the value of a word between braces: NAME, or NAME:SIZE with the class's default.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def measured(word: str, keys: Keys, notes: Notes) -> str:
 
 
 def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) -> list[int]:
-    """Return a size as `count` numbers: one number stands for all."""
+    """Return a size as `count` numbers, repeating a single one."""
     value = keys.get(name, default)
     items = value if isinstance(value, list) and len(value) == count else [value] * count
     found = [number(item) for item in items]
@@ -40,7 +40,7 @@ def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) ->
 
 
 def _along(keys: Keys, notes: Notes, image: str, size: int) -> list[int]:
-    """Return how many patches stand along an image, rows and columns."""
+    """Return the number of patches along an image's rows and columns."""
     sizes = zip(_sizes(keys, notes, image, size or 224), _sizes(keys, notes, "patch_size", 16), strict=True)
     return [max(1, side // patch) for side, patch in sizes]
 
@@ -77,7 +77,7 @@ MEASURES: dict[str, Callable[[Keys, Notes, int], str]] = {
 }
 
 
-ENDLESS = 10**40
+MAX_NUMBER = 10**40
 LINES = 4  # of one model type, at most
 OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each", "scores")
 POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length", "n_ctx")
@@ -164,7 +164,7 @@ def _words(note: str) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return a length; one that says "without end" (10^30, of a tokenizer) is none."""
+    """Return a length; None for an unlimited one (10^30, of a tokenizer)."""
     value = None if text is None else int(Decimal(text))
     return value if value is not None and 0 <= value < LARGEST else None
 
@@ -179,7 +179,7 @@ def holds(condition: str, keys: Keys, notes: Notes) -> bool:
 
 
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
-    """Return the text of an expression of config keys; None for one that says "absent"."""
+    """Return the text of an expression of config keys; None where it is absent."""
     text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
     if text == "@deberta":
         return _deberta_distance(keys, notes)
@@ -187,9 +187,9 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
         return _deberta_terms(keys, notes, text.partition(":")[2])
     if text == "@deberta-scale":
         return _deberta_scale(keys)
-    if text == "@buckets":  # -1 stands for none
+    if text == "@buckets":  # -1 means none
         notes.use("position_buckets", "logarithmic buckets of the distance")
-        return str(max(0, keys.integer("position_buckets", -1, least=-1) or 0))
+        return str(max(0, keys.integer("position_buckets", -1, minimum=-1) or 0))
     if text == "@theta":
         return _theta(keys, notes)
     if text == "@head":
@@ -209,7 +209,7 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
 
 
 def _theta(keys: Keys, notes: Notes) -> str | None:
-    """Return the base of a vision tower: beside its other keys, or in its rope parameters."""
+    """Return the base of a vision tower, from its top-level keys or its rope parameters."""
     for name in ("rope_parameters.rope_theta", "rope_theta"):
         value = number(keys.lookup(name))
         if value is not None:
@@ -219,7 +219,7 @@ def _theta(keys: Keys, notes: Notes) -> str | None:
 
 
 def _term(term: str, keys: Keys, notes: Notes) -> Any:
-    """Return a number, or the value of the first key that is there."""
+    """Return a number, or the value of the first key that is present."""
     if not term.startswith("@"):
         return number(int(term))
     names, _, default = term[1:].partition(":")
@@ -230,7 +230,7 @@ def _term(term: str, keys: Keys, notes: Notes) -> Any:
         found = number(value)
         if found is None:
             raise keys.bad(f"has {name} {shown(value)}: it must be a number")
-        if not -ENDLESS <= found <= ENDLESS:
+        if not -MAX_NUMBER <= found <= MAX_NUMBER:
             raise keys.bad(f"has {name} {shown(value)}: it must lie below 1e40 in size")
         notes.use(name, "read for the table")
         return found
@@ -249,7 +249,7 @@ def _deberta_kinds(keys: Keys) -> list[str] | None:
 
 
 def _deberta_terms(keys: Keys, notes: Notes, usual: str) -> str | None:
-    """Return which terms of positions a DeBERTa's scores have; None where the config says nothing of them."""
+    """Return the position terms in a DeBERTa's scores; None where the config does not give them."""
     kinds, on = _deberta_kinds(keys), keys.get("relative_attention")
     for name, value in (("pos_att_type", kinds), ("relative_attention", on)):
         if value is not None:
@@ -270,7 +270,7 @@ def _deberta_scale(keys: Keys) -> str | None:
 
 def _deberta_distance(keys: Keys, notes: Notes) -> str:
     """Return the longest distance: max_relative_positions, or where that is not set the longest position."""
-    distance = keys.integer("max_relative_positions", -1, least=-1)
+    distance = keys.integer("max_relative_positions", -1, minimum=-1)
     notes.use("max_relative_positions", "longest distance")
     if distance is None or distance < 1:
         distance = keys.needed("max_position_embeddings", 512)
@@ -278,13 +278,13 @@ def _deberta_distance(keys: Keys, notes: Notes) -> str:
     return str(distance)
 
 
-DEEPEST = 1 << 16
+MAX_LAYERS = 1 << 16
 
 
 def with_extras(
     layers: dict[str, LayerReading], keys: Keys, family: ModelFamily, notes: Notes
 ) -> dict[str, LayerReading]:
-    """Return the layers with what else the keys describe."""
+    """Return the layers completed from further keys: streams, layers without positions, a base that grows."""
     if family.option("mrope"):
         layers = {name: _multimodal(one, name, keys, family) for name, one in layers.items()}
     without = _without_positions(keys, family)
@@ -331,7 +331,7 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -
 
 
 def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
-    """Return the layers that rotate nothing."""
+    """Return the layers without rotation."""
     rule = family.option("nope")
     if not rule:
         return []
@@ -339,8 +339,8 @@ def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
     if unless and keys.get(unless) is None:
         return []
     depth = keys.integer("num_hidden_layers", family.depth) or 0
-    if depth > DEEPEST:
-        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {DEEPEST}")
+    if depth > MAX_LAYERS:
+        raise keys.bad(f"has {keys.named('num_hidden_layers')} {depth}: it must be at most {MAX_LAYERS}")
     if name in ("no_rope_layers", "layer_rope_theta"):
         flags = keys.get(name)
         if isinstance(flags, list) and flags:
@@ -358,7 +358,7 @@ def _without_positions(keys: Keys, family: ModelFamily) -> list[int]:
 
 
 def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
-    """Report where a class does not read what its config says."""
+    """Report keys of the config that its class does not read."""
     inner = keys.data.get("attn_config")
     if family.name == "dbrx" and isinstance(inner, dict):
         theta = number(inner.get("rope_theta"))

@@ -24,7 +24,7 @@ ABOUT_POSITIONS = (
     "original_max_position_embeddings",
 )  # fmt: skip
 TYPED = ("original_max_position_embeddings",)  # read with some rope types
-SEVERAL = 5  # keys that stand twice are named up to here
+MAX_REPEATED_KEYS = 5  # duplicate keys named in warnings
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
     "no_rope_layers", "no_rope_layer_interval", "rope_interleave", "original_rope", "rotary", "offset_alibi",
@@ -36,7 +36,7 @@ SIGNS_OF_A_DECODER = ("rms_norm_eps", "num_key_value_heads", "intermediate_size"
 def read_config(
     path: str | Path | Mapping[str, Any], *, layer_type: str | None = None, stack: str = "transformers"
 ) -> ConfigReading:
-    """Return what a model's config.json says about positions.
+    """Return the positional encodings that a model's config.json describes.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def read_config(
         data = load_config(path, repeated)
     twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
     reading = read_for(data, path, name)
-    reading = replace(reading, warnings=(*twice[:SEVERAL], *reading.warnings))
+    reading = replace(reading, warnings=(*twice[:MAX_REPEATED_KEYS], *reading.warnings))
     if name != STACKS[0]:
         reading = as_stack(reading, stack)
     for text in reading.misspelled:
@@ -75,7 +75,7 @@ def read_config(
 
 
 def read_for(data: Mapping[str, Any], path: str | Path, name: str) -> ConfigReading:
-    """Return what transformers reads; of a rope type that it refuses, what it means to this stack.
+    """Return the reading of transformers; a rope type that it refuses is first translated for this stack.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def read_data(data: Mapping[str, Any], path: str | Path, where: str = "", kind: 
 def _composite(
     data: Mapping[str, Any], path: str | Path, where: str, model_type: str, parts: Mapping[str, str]
 ) -> ConfigReading:
-    """Return the reading of the first part, with the others beside it."""
+    """Return the reading of the first part, with the readings of the other parts in `parts`."""
     main, *further = parts
     word = parts[main]
     inside = data.get(main)
@@ -173,7 +173,7 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
 
 
 def _layers(keys: Keys, model_type: str, family: ModelFamily | None, notes: Notes) -> dict[str, LayerReading]:
-    """Return the layers: rotary, or another encoding, or one with the other beside it."""
+    """Return the layers: rotary, another encoding, or both."""
     if family is None or _switched_off(keys, family, notes):
         found = other_layers(model_type, keys, notes)
         if found is None:
@@ -200,7 +200,7 @@ def _with_rotary(found: dict[str, LayerReading], keys: Keys, family: ModelFamily
 
 
 def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
-    """Whether a setting says that the model is not rotary."""
+    """Whether a setting makes the model non-rotary."""
     only = family.option("only")
     if only:
         notes.use(only.partition(":")[0], "whether the model is rotary")
@@ -210,7 +210,7 @@ def _switched_off(keys: Keys, family: ModelFamily, notes: Notes) -> bool:
 
 
 def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: str, notes: Notes) -> ModelFamily:
-    """Return a stand-in for a model type that no data file knows, if its keys look rotary.
+    """Return a substitute family for a model type missing from the data files, if its keys look rotary.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
 
 
 def _misspelled(keys: Keys, notes: Notes) -> None:
-    """Name the keys that nothing reads and that nearly have the name of one that was looked for."""
+    """Record unread keys whose names are close to a key that was looked for."""
     for name in keys.data:
         meant = None if name in keys.used or name in notes.used else nearly(name, keys.missing)
         if meant is not None:
@@ -240,7 +240,7 @@ def _misspelled(keys: Keys, notes: Notes) -> None:
 
 
 def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, LayerReading]) -> None:
-    """Name the keys about positions that nothing read and that say something else than the table does."""
+    """Record unread keys about positions that the table may contradict."""
     widths = {one.params.get("dim") for one in layers.values()}
     for name, value in keys.data.items():
         about = name in WIDTHS or any(word in name for word in ABOUT_POSITIONS)
@@ -262,7 +262,7 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
 
 @dataclass(frozen=True)
 class Configured:
-    """A recipe that came from a config, and what else the config said.
+    """Recipe made from a config, with the reading of the config.
 
     Attributes
     ----------

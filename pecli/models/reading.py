@@ -1,4 +1,4 @@
-"""What a config says: the dataclasses that reading one returns."""
+"""Readings of a config: the dataclasses that `read_config` returns."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ VERSION = "5.23"
 Params = Mapping[str, str]
 
 GRIDS = ("16x16", "4x16x16")
-"""What stands in a command for the grid of an image or a video, which no config gives."""
+"""Placeholders in a command for the grid of an image or a video, which no config gives."""
 
 
 ORIGINAL = "original_max_position_embeddings"
 
 
 class RawConfig(NamedTuple):
-    """What stands in the file of one kind of layer: what another stack would read.
+    """Raw keys of one kind of layer: the input of another stack.
 
     Parameters
     ----------
     rope : mapping of str to object
         Rope parameters as the config's keys fold, before the framework's own choices.
     scaling : mapping of str to object
-        The dictionary that they stand in, as it is in the file.
+        The dictionary that contains them, as in the file.
     config : mapping of str to object
-        The keys beside that dictionary.
+        The keys outside that dictionary.
     style : str
         Its name: "rope_scaling", or since transformers 5 "rope_parameters".
     model, kind : str
@@ -78,7 +78,7 @@ class LayerReading:
     first : int
         Position of the first token (fairseq's conventions start above 0).
     also : mapping of str to mapping
-        Other encodings that the same keys describe: ``mrope`` beside ``rope``,
+        Other encodings that the same keys describe: ``mrope`` besides ``rope``,
         the rotary table of a model that has it switched off.
     notes : tuple of str
         What a reader should know.
@@ -87,11 +87,11 @@ class LayerReading:
         bias is divided with them; "gated": the content multiplies the bias; "part": the rest of a head has products of
         its own. "capped X" may follow. Nothing: as the encoding has it.
     chosen : str
-        What to say where nobody chose this kind of layer among several.
+        Note for a kind of layer that was chosen by default among several.
     double : bool
         Whether the model's class makes its angles in double precision.
     written : RawConfig
-        What stands in the file.
+        The keys as written in the file.
     """
 
     encoding: str
@@ -109,7 +109,7 @@ class LayerReading:
 
     @property
     def identity(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """What tells its table from others: the encoding, and the parameters whatever their order."""
+        """Identity of the layer's table: the encoding, and the parameters whatever their order."""
         return self.encoding, tuple(sorted(self.params.items()))
 
     def of(self, encoding: str) -> LayerReading | None:
@@ -122,7 +122,7 @@ class LayerReading:
 
 
 class Key(NamedTuple):
-    """A key of a config, with what became of it."""
+    """A key of a config, with its use or the reason it was ignored."""
 
     name: str
     text: str
@@ -130,7 +130,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConfigReading:
-    """Everything a config says about positions.
+    """All findings about positions in a config.
 
     Parameters
     ----------
@@ -217,17 +217,17 @@ class ConfigReading:
             others = " or ".join(name for name in layers if name != self.default)
             note = f"the {self.default}'s positions are taken: --layer-type {others} for the other's"
             return self._as(replace(layers[self.default], chosen=note), encoding)
-        speaking = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
+        positional = {name: layer for name, layer in layers.items() if layer.encoding != "none"} or layers
         if encoding is not None and not fitting:
-            return self._as(next(iter(speaking.values())), encoding)
-        found = list({one.identity: one for one in speaking.values()}.values())
+            return self._as(next(iter(positional.values())), encoding)
+        found = list({one.identity: one for one in positional.values()}.values())
         if len(found) > 1:
-            names = ", ".join(speaking)
+            names = ", ".join(positional)
             raise BadFile(self.path, f"has layers with different tables: choose one with --layer-type ({names})")
         return self._as(found[0], encoding)
 
     def command(self, layer: LayerReading) -> str:
-        """Return a command that makes a table of a kind of layer: what no config gives stands in it as an example."""
+        """Return a command that makes a table of a kind of layer, with examples of values that no config gives."""
         from pecli.spec.catalogue import find
         from pecli.spec.recipe import Recipe
 

@@ -29,8 +29,8 @@ class Rope:
     read: set[str]
     written: Parameters
 
-    def number(self, name: str, required: bool = True, least: int | None = 0) -> Number | None:
-        """Return a number of the parameters; above `least` where one is given.
+    def number(self, name: str, required: bool = True, above: int | None = 0) -> Number | None:
+        """Return a number of the parameters; greater than `above`, if given.
 
         Raises
         ------
@@ -46,12 +46,12 @@ class Rope:
         found = number(value)
         if found is None:
             raise self.keys.bad(f"has {self.named(name)} {shown(value)}: it must be a number")
-        if least is not None and found <= least:
-            raise self.keys.bad(f"has {self.named(name)}={number_text(found)}: it must be above {least}")
+        if above is not None and found <= above:
+            raise self.keys.bad(f"has {self.named(name)}={number_text(found)}: it must be above {above}")
         return found
 
     def named(self, name: str) -> str:
-        """Return a parameter's key as it stands in the file: among the others, or beside them at the top."""
+        """Return a parameter's key as written in the file: among the other parameters, or at the top level."""
         written: Any = self.keys.data
         for part in self.where.split("."):
             written = written.get(part) if isinstance(written, dict) else None
@@ -65,7 +65,7 @@ class Rope:
         return f"{self.where}.{name}"
 
     def text(self, name: str) -> str:
-        """Return such a number as text."""
+        """Return a required number of the parameters as text."""
         value = self.number(name)
         assert value is not None
         return number_text(value)
@@ -115,7 +115,7 @@ class Rope:
         return self.folded.truncate
 
     def trait(self, name: str) -> str:
-        """Return what is special to the model's class under this name; empty for nothing."""
+        """Return the class's option of this name; empty for none."""
         return self.family.option(name)
 
     def place(self, name: str) -> str:
@@ -197,7 +197,7 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
 
 
 def _scores(rope: Rope, width: int) -> str:
-    """Return what multiplies the products of queries and keys, in the words of `LayerReading.scores`."""
+    """Return the factor of query-key products, in the words of `LayerReading.scores`."""
     family, keys = rope.family, rope.keys
     scores = "part" if "qk_rope_head_dim" in family.head or family.option("split") else _score_scale(rope, width)
     name, _, default = family.option("cap").partition(":")
@@ -236,7 +236,7 @@ def _share(rope: Rope, share: Any) -> Number:
 
 
 def _own_width(rope: Rope, rotary: str, head: int) -> int:
-    """Return the rotating width of a family that names it in a key of its own."""
+    """Return the rotary width of a family with a separate key for it."""
     name, default = rotary.split(":")
     rope.notes.use(name, "columns of a head that rotate")
     width = rope.keys.needed(name, int(default))
@@ -265,7 +265,7 @@ def _known(rope: Rope) -> RopeType:
 
 
 def _check_head(rope: Rope, head: Head) -> None:
-    """Refuse what transformers refuses: an odd head of the class's own field that turns whole."""
+    """Refuse an odd head width where transformers does: an odd width of the class's own field, fully rotated."""
     share = number(rope.params.get("partial_rotary_factor", 1)) or 1
     whole = share <= 1 and int(head.width * float(share)) == head.width
     known = rope.keys.get("head_dim") is not None or (head.set and rope.family.head != "-")
@@ -275,7 +275,7 @@ def _check_head(rope: Rope, head: Head) -> None:
 
 
 def _unread(rope: Rope, of_others: set[str]) -> None:
-    """Say of each parameter that the config writes what became of it, but of those that reach other layers alone."""
+    """Report the outcome of each parameter in the config, except parameters for other layers alone."""
     written = rope.written
     common = COMMON | MULTIMODAL if rope.family.option("mrope") else COMMON
     without = []
@@ -301,7 +301,7 @@ def _unread(rope: Rope, of_others: set[str]) -> None:
 
 
 def _remarks(rope: Rope, d: int) -> Iterator[str]:
-    """Yield what a reader of the table should know."""
+    """Yield remarks on the table for its reader."""
     if d % 2:
         yield f"{d} columns rotate as {(d + 1) // 2} pairs, one column more than the share says"
     if rope.params.get("llama_4_scaling_beta"):

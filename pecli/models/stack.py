@@ -1,7 +1,7 @@
 """Stacks: rules about how they read a config differently from transformers, and the readings that follow.
 
 A rule may have remedies, changes of the config with which both agree.  A stack that is known to have a scaling, and of
-which no rule is known, reads it as transformers does; of what it is not known to have, nothing is said.
+which no rule is known, reads it as transformers does; scalings it is not known to have are reported as not known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Config = dict[str, Any]
 
 @dataclass(frozen=True)
 class Remedy:
-    """One change of a config; `text` says it as an instruction."""
+    """One change of a config; `text` is the instruction for it."""
 
     text: str
     change: Callable[[Config, Config], None]
@@ -46,7 +46,7 @@ class Remedy:
 
 
 def leave(*names: str) -> Remedy:
-    """Return the remedy of leaving keys away, inside the rope parameters and beside them."""
+    """Return the remedy of removing keys, inside and outside the rope parameters."""
 
     def change(part: Config, holder: Config) -> None:
         for name in names:
@@ -101,14 +101,14 @@ OLD_STYLE = Remedy("write rope_theta and rope_scaling, the keys of transformers 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One departure of a stack from what transformers makes of a config.
+    """One difference between a stack's and transformers' reading of a config.
 
     Parameters
     ----------
     scaling : str or tuple of str
         The scaling of the recipe that it concerns; () for any.
     key : str
-        The key on which it hangs.
+        The key that decides.
     text : str
         What the stack does, to follow its name.
     source : str
@@ -141,7 +141,7 @@ class Rule:
     checked: str = ""
 
     def concerns(self, params: Params, written: RawConfig, version: str) -> bool:
-        """Whether it says anything of such a recipe, in this version."""
+        """Whether the rule applies to such a recipe, in this version."""
         scalings = (self.scaling,) if isinstance(self.scaling, str) else self.scaling
         if scalings and params.get("scaling", "none") not in scalings:
             return False
@@ -165,7 +165,7 @@ class Stack:
     rules : tuple of Rule
         How it departs from transformers.
     scalings : tuple of str
-        Scalings that it is known to have, or to drop; of others nothing is said.
+        Scalings that it is known to have, or to drop; others are reported as not known.
     encodings : tuple of str
         Encodings other than the rotary one that it is known to have.
     models : tuple of str
@@ -192,11 +192,11 @@ class Stack:
     run: bool = True
 
     def knows(self, model: str) -> bool:
-        """Whether its code has such a model."""
+        """Whether the stack's code has such a model."""
         return not self.models or model in self.models
 
     def chosen(self, asked: str, name: str) -> str:
-        """Return the version that is meant by what follows the @ of ``--stack``; "" means the newest.
+        """Return the version named after the @ of ``--stack``; "" means the newest.
 
         Raises
         ------
@@ -266,7 +266,7 @@ def whole_factor(source: str) -> Rule:
 
 
 def inner_original(source: str, scaling: Scalings, where: Where | None = None) -> Rule:
-    """Return the preference of the inner original length; transformers prefers the one beside the dictionary."""
+    """Return the rule that the inner original length is preferred; transformers prefers the top-level one."""
     text = "takes the original length inside the scaling before the one at the top level"
     return Rule(
         key=ORIGINAL, text=text, source=source, scaling=scaling, change=changes.inner_original, where=where,
@@ -389,7 +389,7 @@ def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
 
 
 def _undocumented(layer: LayerReading, stack: Stack) -> Rule | None:
-    """Return what is to be said where a stack is not known to have such a table."""
+    """Return a rule for an unknown outcome where a stack is not known to have such a table."""
     if layer.encoding == "none":
         return None
     if layer.encoding != "rope":
@@ -445,14 +445,14 @@ def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
 
 
 def _beyond(params: Params, own: Params) -> dict[str, str]:
-    """Return what another encoding of the same keys has beside a layer's own parameters."""
+    """Return the parameters of another encoding of the same keys that the layer's own lack."""
     return {name: text for name, text in params.items() if name not in own}
 
 
 def renamed(data: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """Return a config whose old rope types, which transformers refuses, are called by what they mean to a stack.
+    """Return a config whose old rope types, refused by transformers, are translated by `words`.
 
-    The old word stays as ``type``, for rules that hang on it.
+    The old word stays as ``type``, for rules that depend on it.
     """
 
     def holder(value: Any) -> Any:

@@ -354,8 +354,17 @@ def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
     return [Circles(f"One query and one key turned by {name}, pair 0", circles, "n - m is the same", arcs, notes)]
 
 
-OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "turned")
+OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "query-key")
 OF_BIAS = ("bias", "slopes")
+OLDER = {"turned": "query-key"}
+"""Older spellings of pictures, which existing scripts may use; no help mentions them."""
+
+
+def picture_words(words: Sequence[str]) -> list[str]:
+    """Return the kinds of picture that these words name, in today's spelling; raise UnknownName for another word."""
+    kinds = [OLDER.get(word, word) for word in words]
+    check_words(kinds, PICTURES)
+    return kinds
 
 
 def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channels: Sequence[int] = ()) -> list[Chart]:
@@ -368,12 +377,11 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     BadParameter
         For a picture or a channel that the table has not.
     """
-    check_words(words, PICTURES)
-    sample = take(table)
+    words, sample = picture_words(words), take(table)
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": _heat, "waves": partial(waves, channels=channels), "similarity": _similarity,
-        "rotation": rotation, "turned": rotated_vectors, "bias": bias, "slopes": slopes,
+        "rotation": rotation, "query-key": rotated_vectors, "bias": bias, "slopes": slopes,
     }  # fmt: skip
     if channels and "waves" not in (words or suited):
         raise BadParameter(

@@ -144,8 +144,8 @@ USUAL_BASES = (
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """Properties of a table that inspect --expect checks."""
 
-PICTURES = ("heatmap", "waves", "similarity", "rotation", "turned", "bias", "slopes")
-"""Pictures of a table that inspect draws."""
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "query-key", "bias", "slopes")
+"""Kinds of picture of a table."""
 
 REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
 """Pictures that extrapolate draws of its reports; the last three compare scalings."""

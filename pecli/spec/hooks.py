@@ -173,7 +173,7 @@ class Slowed:
     growth: float
 
 
-Least = Callable[[Slowed], float | None]
+MinFactor = Callable[[Slowed], float | None]
 """The least factor with which a scaling leaves no pair a phase that training did not show; None where none does."""
 
 
@@ -185,14 +185,14 @@ class Rescaling:
     ----------
     made : callable
         Gives the parameters, from lengths.
-    least : callable, optional
+    min_factor : callable, optional
         Gives the least factor that suffices; None where it is not known.
     by_base : bool
         Whether it is equivalent to a larger base.
     """
 
     made: Made
-    least: Least | None = None
+    min_factor: MinFactor | None = None
     by_base: bool = False
 
 

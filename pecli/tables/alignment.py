@@ -30,10 +30,10 @@ Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
 FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits
 LOOK_ROWS = 16  # rows that decide between layouts of equal shape
-DOUBLED = ("half", "interleaved")  # layouts in which every column stands twice
-SAME_COLUMNS = 0.05  # mean difference, at most, of columns that are the same but for spoiled values
+DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
+SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
-MAX_BYTES = 16 << 20  # of a recipe's table whose length nobody said
+MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
 def table_like(source: NamedSource, other: Tabular) -> Table:
@@ -45,7 +45,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     assert source.recipe is not None
     take_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
-    tried: list[tuple[Misfit, Table]] = []
+    candidates: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
     for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
         try:
@@ -54,20 +54,20 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
             problem = problem or error
             continue
         assert isinstance(made, Table)
-        tried.append((_misfit(made, other), made))
-        if tried[-1][0] == EXACT:
+        candidates.append((_misfit(made, other), made))
+        if candidates[-1][0] == EXACT:
             break
-    if not tried:
+    if not candidates:
         assert problem is not None
         raise problem
-    misfit, best = min(tried, key=lambda item: item[0])
+    misfit, best = min(candidates, key=lambda item: item[0])
     if misfit[0] and not source.says_length:
         return _transposed(source, other.arrays[0].shape, best, kind)
     return best
 
 
 def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
-    """Return the table with as many rows as a file of this shape has columns, if it lies across; else the one made."""
+    """Return the table as long as a file of this shape has columns, if the file is transposed; else `made`."""
     if len(shape) != 2 or shape[0] != made.arrays[0].shape[-1]:
         return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
@@ -79,7 +79,7 @@ def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, option
 
 
 def take_type(table: Tabular, dtype: str) -> bool:
-    """Read decimals of a text file that says no type as values of `dtype`, if they are; say whether that was done."""
+    """Read decimals of a text file without a type as values of `dtype`, if they are; return whether they are."""
     take = getattr(table, "take_type", None)
     return bool(take and dtype in ("float16", "float32") and take(dtype))
 
@@ -178,7 +178,7 @@ def _listed(table: Tabular, rows: int) -> Positions | None:
 
 
 def _forms(source: NamedSource, other: Tabular) -> list[Form]:
-    """Return the layouts or forms to try, those first that the shapes allow, and the array to choose of each."""
+    """Return the layouts or forms to try, first the ones that the shapes allow, each with the array to choose."""
     assert source.recipe is not None
     family, given = source.recipe.encoding.family, source.given
     if family is Family.ROTARY:
@@ -204,7 +204,7 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
 
 
 def _lone(other: Tabular) -> list[str]:
-    """Return which components a table's only array may be alone, cosines or sines: none where its name is theirs.
+    """Return the components, cosines or sines, that a table's only array may be: none if it is named so.
 
     An array that a file calls ``cos`` lacks its ``sin``; one that has no name, as in npy, may be meant alone.
     """
@@ -216,7 +216,7 @@ def _lone(other: Tabular) -> list[str]:
 
 
 def doubled_layouts(table: Tabular) -> set[str]:
-    """Return in which layouts every column of a table stands twice, as its own columns show; empty for none.
+    """Return the layouts in which every column occurs twice, as the columns themselves show; empty for none.
 
     Both are returned where all columns are the same, as at position 0.
     """
@@ -226,7 +226,7 @@ def doubled_layouts(table: Tabular) -> set[str]:
         return set()
     last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else rows  # going far ahead is dear
     places = sorted({*np.linspace(0, min(rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
-    with np.errstate(all="ignore"):  # any bits may stand in a file
+    with np.errstate(all="ignore"):  # a file may hold any bits
         sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
         x: NDArray[Any] = np.concatenate(sample).astype(np.float64)
         gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
@@ -266,7 +266,7 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
                 return OTHER_SHAPE, no_common_name, bool(left), float("inf")
             apart = FEWER_ROWS
         rows = min(LOOK_ROWS, made_view.rows, other_view.rows)
-        with np.errstate(all="ignore"):  # any bits may stand in a file
+        with np.errstate(all="ignore"):  # a file may hold any bits
             x: NDArray[Any] = floats(made_view.read(0, rows), made_view.dtype).astype(np.float64)
             y: NDArray[Any] = floats(other_view.read(0, rows), other_view.dtype).astype(np.float64)
             gap: NDArray[Any] = np.abs(x - y)
@@ -310,9 +310,9 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
 
 
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
-    """Open one source; a recipe that says no length gets `length` rows, unless it fixes its own or has fewer.
+    """Open one source; a recipe without a length gets `length` rows, unless it fixes its own or has fewer.
 
-    Of what is absurdly wide it gets fewer: nobody asked for a gigabyte.
+    Very wide tables get fewer rows, of at most `MAX_BYTES` altogether.
     """
     if not source.is_recipe or source.says_length:
         return source.open(**options)

@@ -1,6 +1,6 @@
 """Two tables compared value by value, at reading speed and in constant memory.
 
-Equality is that of values: both zeros are equal, NaN equals NaN in the same
+Equality is of values, not of bits: both zeros are equal, NaN equals NaN in the same
 place, infinity equals infinity.  A block of equal bytes costs no more than
 reading it.
 """
@@ -46,7 +46,7 @@ class ArrayComparison:
     ulp_dtype : str or None
         Type in whose units distances are counted; None where it has none.
     row_block : int
-        Rows for which one number stands in the profile.
+        Rows per number of the profile.
     figures : Figures
     lead : int
         How many axes number the first's rows.
@@ -78,7 +78,7 @@ class ArrayComparison:
 
     @property
     def reversed(self) -> ArrayComparison:
-        """The second beside the first."""
+        """The comparison with left and right exchanged."""
         return ArrayComparison(
             self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
             self.ulp_dtype, self.row_block, self.figures.reversed(self.other_name), self.name, self.lead,
@@ -104,7 +104,7 @@ class ArrayComparison:
 
 @dataclass(repr=False)
 class Comparison:
-    """What was found between two tables.
+    """Result of the comparison of two tables.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class Comparison:
     complete : bool
         Whether nothing was left out of the comparison.
     explain : callable, optional
-        Finds why the values differ, when somebody asks.
+        Finds why the values differ, on demand.
     tolerance : Tolerance
         What counted as the same.
     """
@@ -133,7 +133,7 @@ class Comparison:
 
     @property
     def reversed(self) -> Comparison:
-        """The second beside the first, without what explains it."""
+        """The comparison with left and right exchanged, without its explanation."""
         arrays = [array.reversed for array in self.arrays]
         return Comparison(arrays, self.remarks, self.complete, tolerance=self.tolerance)
 
@@ -147,7 +147,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Whether they are the same, and how many values are not, in one line."""
+        """One line: whether the tables are the same, and the number of unequal values."""
         compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
         if self.equal:
             if not unequal:
@@ -183,13 +183,13 @@ class Comparison:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """Why the tables differ, the most telling first, and what else is to be said of them."""
+        """Causes of the differences, the most informative first, then the other remarks."""
         causes = self.explain(self) if self.explain and not self.equal else []
         shaped = {finding.kind for finding in causes} & {"rows", "pairs", "transposed"}  # these say the shapes as well
         return [*causes, *(one for one in self.remarks if one.kind != "shape" or not shaped)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
-        """Add what the names, shapes and types show; `complete` if it leaves no value out."""
+        """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""
         self.remarks.append(Finding(kind, text))
         self.complete = self.complete and complete
 
@@ -218,7 +218,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     tolerance : Tolerance, optional
         What counts as the same; left out, only equal values do.
     progress : callable, optional
-        Is told of the bytes read, block by block.
+        Called with the number of bytes read, block by block.
     """
     found = Comparison(tolerance=tolerance or Tolerance())
     pairs, left_only, right_only = pair_views(a, b)
@@ -237,7 +237,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
 def _compare_pair(
     left: ArrayView, right: ArrayView, tolerance: Tolerance, found: Comparison, progress: Progress
 ) -> ArrayComparison | None:
-    """Compare two views as far as they reach; None where their values have nothing in common."""
+    """Compare two views in their common part; None where they have no common values."""
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
@@ -253,10 +253,10 @@ def _compare_pair(
     if parts is None:
         found.remark("shape", f"{name}: these shapes have nothing in common to compare")
         return None
-    return compare_lanes(left, right, list(parts), tolerance, progress)
+    return compare_views(left, right, list(parts), tolerance, progress)
 
 
-def compare_lanes(
+def compare_views(
     left: ArrayView, right: ArrayView, parts: list[RowOverlap], tolerance: Tolerance, progress: Progress = None
 ) -> ArrayComparison:
     """Compare the rows that two views have in common, on all cores."""
@@ -278,14 +278,14 @@ def _blocks(left: ArrayView, right: ArrayView, parts: list[RowOverlap]) -> Itera
     computed = isinstance(left.table, Table) or isinstance(right.table, Table)
     width = max(left.row_size * ITEM_BYTES[left.dtype], right.row_size * ITEM_BYTES[right.dtype], 1)
     step = max(1, (COMPUTED_BYTES // default_threads() if computed else READ_BYTES) // width)
-    step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
+    step = 1 << (step.bit_length() - 1)  # the engine's anchors are at powers of two
     for part in parts:
         for start in range(0, part.rows, step):
             yield RowOverlap(part.left + start, part.right + start, min(step, part.rows - start), part.cut)
 
 
 def _further(left: ArrayView, right: ArrayView) -> str:
-    """Say which rows or heads one side alone has, where that is all in which shapes differ; empty where it is not."""
+    """Return which rows or heads only one side has, if shapes differ in nothing else; empty otherwise."""
     if len(left.shape) != len(right.shape) or left.lead != right.lead:
         return ""
     axes = [axis for axis, (a, b) in enumerate(zip(left.shape, right.shape, strict=True)) if a != b]

@@ -1,4 +1,4 @@
-"""What a comparison counts in each block of rows: how many values differ, by how much, in units in the last place."""
+"""Counts of a comparison in each block of rows: unequal values, sizes of differences, units in the last place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
 def coarser(a: str, b: str) -> str | None:
-    """Return the one of two types in whose units a distance is counted; None where one has no such units."""
+    """Return the less precise of two types, whose units count the distance; None where one has no such units."""
     if a not in PRECISION or b not in PRECISION:
         return None
     return min(real_type(a), real_type(b), key=PRECISION.__getitem__)
@@ -89,7 +89,7 @@ def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
 def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> NDArray[np.float64]:
     """Return, for each value, the norm of its pair in the first `width` columns, and the size of any other.
 
-    A turned pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
+    A rotated pair is x c - y s and x s + y c, whose terms cancel: its error is that of its length.
     """
     found = np.abs(values)
     for columns in (slice(0, width, 2), slice(1, width, 2)) if interleaved else ():
@@ -102,7 +102,7 @@ def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> ND
 
 @dataclass(frozen=True)
 class Place:
-    """One value: where it stands, and what both sides have there."""
+    """One pair of corresponding values, with its index."""
 
     array: str
     index: tuple[int, ...]
@@ -111,7 +111,7 @@ class Place:
     difference: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the JSON object of the value."""
         return {"array": self.array, "index": self.index, "values": [self.left, self.right], "abs": self.difference}
 
 
@@ -135,7 +135,7 @@ class OddValues:
         return OddValues(self.left + later.left, self.right + later.right, self.both + later.both, first)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return counts by side; empty where there are none."""
+        """Return counts by side; empty without any."""
         if not (self.left or self.right or self.both):
             return {}
         found: dict[str, Any] = {"left": self.left, "right": self.right, "both": self.both}
@@ -144,7 +144,7 @@ class OddValues:
 
 @dataclass(frozen=True)
 class Figures:
-    """How far values are apart that stand for each other.
+    """Statistics of the differences between corresponding values.
 
     ``a + b`` are the figures of two blocks of which `b` comes later;
     ``Figures()`` are those of no values.
@@ -158,7 +158,7 @@ class Figures:
     other_bits : int
         How many are equal in other bits: zeros of two signs, NaN of two kinds; counted where nothing differs.
     largest : float
-        Largest finite difference; where NaN or infinity stands, there is none.
+        Largest finite difference; NaN and infinity have none.
     total : float
         Sum of the finite absolute differences.
     max_ulp : int
@@ -204,7 +204,7 @@ class Figures:
         return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
 
     def reversed(self, array: str) -> Figures:
-        """Return the same with the sides exchanged, and places in an array of this name."""
+        """Return the figures with the sides exchanged, and places in an array of this name."""
 
         def other(place: Place | None) -> Place | None:
             return None if place is None else replace(place, array=array, left=place.right, right=place.left)
@@ -241,7 +241,7 @@ def _counts(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray
 
 
 def _largest(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return the larger of each pair; None for arrays of two shapes, whose columns are not the same."""
+    """Return the elementwise maximum; None for arrays of different shapes, whose columns do not correspond."""
     if a is None or b is None:
         return b if a is None else a
     return np.maximum(a, b) if a.shape == b.shape else None
@@ -262,12 +262,12 @@ _JOINED: dict[str, Any] = {
     "columns": _largest,
     "profile": _largest,
 }
-"""How each figure of two blocks becomes that of both; those that are not named are added."""
+"""How each figure of two blocks is combined; the figures not named are added."""
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as the same: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
+    """Criterion for equal values: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
 
     `decimals` are those with which one side was printed, if it was: its values are brought back to them.
     """
@@ -279,7 +279,7 @@ class Tolerance:
 
     @classmethod
     def printed(cls, decimals: int) -> Tolerance:
-        """Return what values that were printed with so many decimals may be off by: half a unit of the last one.
+        """Return the tolerance of values printed with `decimals` decimals: half a unit of the last one.
 
         2^-50 of a value is what its rounding to decimals and the difference may be off by in float64.
         """
@@ -307,7 +307,7 @@ _buffers = local()
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two views whose rows stand for each other, how much of a row both have, and what counts as the same."""
+    """Two views with corresponding rows, the part of a row in both, and the tolerance."""
 
     left: ArrayView
     right: ArrayView
@@ -316,7 +316,7 @@ class Pairing:
 
     @cached_property
     def layout_change(self) -> tuple[int, bool] | None:
-        """How many columns of a vector are pairs that were turned, and whether neighbours: what one of the files says.
+        """Number of rotated columns of a vector, and whether pairs are neighbours: one file's metadata.
 
         A unit in the last place is then that of a pair's norm.
         """
@@ -335,17 +335,17 @@ class Pairing:
         return 2 if self.left.dtype.startswith("complex") else 1
 
     def count(self, wrong: NDArray[np.bool_]) -> int:
-        """Return how many values have a part that is wrong, of those of a piece (r, columns)."""
+        """Return the number of values with a wrong part in a piece (r, columns)."""
         return int(np.count_nonzero(wrong if self.parts == 1 else wrong[:, ::2] | wrong[:, 1::2]))
 
     @property
     def row_shape(self) -> tuple[int, ...]:
-        """Shape of what both have of a row."""
+        """Shape of the part of a row in both views."""
         return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
 
     @property
     def row_block(self) -> int:
-        """Rows for which one number stands in the profile."""
+        """Rows per number of the profile."""
         return max(1, -(-self.left.rows // PROFILE_BLOCKS))
 
     def row(self, row: int) -> tuple[int, ...]:
@@ -379,7 +379,7 @@ def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
-    with np.errstate(all="ignore"):  # any bits may stand in a file
+    with np.errstate(all="ignore"):  # a file may hold any bits
         for low in range(0, overlap.rows, step):
             found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step])
     return found, size
@@ -420,7 +420,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     left, right = pairing.left.dtype, pairing.right.dtype
     x, y = floats(a, left), floats(b, right)
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
-    kind = np.float32 if narrow else np.float64  # the narrow types stand in float32 exactly
+    kind = np.float32 if narrow else np.float64  # float32 holds the narrow types exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
     signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
     gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
@@ -455,7 +455,7 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
 
 
 def _other_bits(pairing: Pairing, a: NDArray[Any], b: NDArray[Any]) -> int:
-    """Return how many values are not the same bytes."""
+    """Return the number of values with different bytes."""
     shape = len(a), -1, a.itemsize // pairing.parts
     x, y = (np.ascontiguousarray(values).view(np.uint8).reshape(shape) for values in (a, b))
     return pairing.count((x != y).any(axis=2))
@@ -468,7 +468,7 @@ def _whole_gaps(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _odd_values(pairing: Pairing, row: int, p: NDArray[np.bool_], q: NDArray[np.bool_]) -> OddValues:
-    """Count what both sides have, or one of them alone."""
+    """Count the NaN or infinite values on the left, on the right and on both sides."""
     alone = p ^ q
     first = pairing.row(row + int(alone.any(axis=1).argmax())) if alone.any() else None
     return OddValues(int((p & ~q).sum()), int((q & ~p).sum()), int((p & q).sum()), first)
@@ -506,7 +506,7 @@ def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> i
 def _beyond(
     pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], units: NDArray[Any] | None
 ) -> dict[str, Any]:
-    """Count what differs, at all and by more than the tolerance."""
+    """Count unequal values and values beyond the tolerance."""
     wrong, tolerance = gap > 0, pairing.tolerance
     unequal = pairing.count(wrong)
     if unequal and not tolerance.exact:

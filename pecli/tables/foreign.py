@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SOLE = "array"
-"""What an array without a name is called."""
+"""Name of an array that has none."""
 
 
 def table_of(values: Any) -> InMemory:

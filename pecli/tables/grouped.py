@@ -35,7 +35,7 @@ class ConcatTable(Tabular):
         self.recipe, self.metadata, self.numbered = None, metadata or {}, numbered
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows, those of one table together; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        """Write rows, grouped by table; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for table in {id(self.parts[name][0]): self.parts[name][0] for name in out}.values():
             table.fill(start, stop, {self.parts[name][1]: o for name, o in out.items() if self.parts[name][0] is table})
 

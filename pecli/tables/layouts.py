@@ -3,7 +3,7 @@
 n rows, K pairs.
 
 ======== ===================== ==========================================
-layout   arrays                who returns it
+layout   arrays                returned by
 ======== ===================== ==========================================
 split    cos, sin (n, K)       flash-attention, gpt-oss
 half     cos, sin (n, 2K)      Llama: two equal halves
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
-MEANT = {
+LAYOUT_SYNONYMS = {
     "neox": "half", "gpt-neox": "half", "llama": "half", "hf": "half", "rotate-half": "half", "cohere": "interleaved",
     "gptj": "sin-cos", "gpt-j": "sin-cos", "vllm": "concat", "torchtune": "pairs", "cis": "complex", "freqs": "angles",
 }  # fmt: skip
-"""What is meant by the names of those who return a layout."""
+"""Layouts by the names of the libraries and functions that use them."""
 
 
 def check_layout(option: str, word: str) -> None:
     """Raise UnknownName for a word that is no layout."""
     if word not in LAYOUTS:
-        raise UnknownName(option, word, LAYOUTS, MEANT.get(word.lower()))
+        raise UnknownName(option, word, LAYOUTS, LAYOUT_SYNONYMS.get(word.lower()))
 
 
 def layout_arrays(layout: str, n: int, width: int, dtype: str) -> tuple[Array, ...]:
@@ -76,7 +76,7 @@ def cosines_and_sines(names: Sequence[str]) -> list[str]:
 
 
 def layout_views(layout: str, width: int, out: Mapping[str, NDArray[Any]]) -> list[tuple[Part, NDArray[Any]]]:
-    """Return which part stands where: views (rows, width) into the arrays of a layout."""
+    """Return the parts of a layout with their places: views (rows, width) into the arrays of a layout."""
     found: list[tuple[Part, NDArray[Any]]] = []
     for name, array in out.items():
         if layout in ("split", "half", "interleaved"):

@@ -1,6 +1,6 @@
-"""Files that are parts of one table, and rows of a table: the paths that a command may be told to read.
+"""Files that are parts of one table, and rows of a table: the paths that a command may be given.
 
-A folder or a pattern stands for the table whose parts its files are, as
+A folder or a pattern names the table whose parts its files are, as
 ``--shard`` writes them, or of a partitioned dataset.  ``path::name`` is one
 array of it, ``path::name[100:110]`` some of its rows.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pecli.formats.stored import StoredTable
 
-JOINED = ("position", "query")  # axes along which parts follow each other, beside those without a name
+JOINED = ("position", "query")  # axes along which parts follow each other, besides those without a name
 _SLICE = re.compile(r"(.*)\[(-?\d*):(-?\d*)\]", re.DOTALL)
 
 
@@ -137,7 +137,7 @@ def components_of(paths: Sequence[str], tables: Sequence[Tabular]) -> Tabular | 
 
 
 def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:
-    """Return rows `low` to `high` of the array of this name, or of all that have such rows."""
+    """Return rows `low` to `high` of the array of this name, or of all arrays with such rows."""
     joined = [array.name for array in table.arrays if array.lead and (name or _follows(array))]
     sizes = {array.shape[array.lead - 1] for array in table.arrays if array.name in joined}
     text = f"[{low}:{high}]"
@@ -187,12 +187,12 @@ def _refuse_strangers(path: str, tables: Sequence[StoredTable]) -> None:
     usual = Counter(kinds).most_common(1)[0][0]
     for table, kind in zip(tables, kinds, strict=True):
         if kind != usual:
-            theirs, others = ", ".join(kind), ", ".join(usual)
-            raise BadFile(path, f"holds {table.path}, which does not belong: it has {theirs}, and the others {others}")
+            actual, others = ", ".join(kind), ", ".join(usual)
+            raise BadFile(path, f"holds {table.path}, which does not belong: it has {actual}, and the others {others}")
 
 
 def _kind(table: StoredTable) -> tuple[str, ...]:
-    """Return what the parts of one table have in common: names, types and shapes but for the number of rows."""
+    """Return the properties that all parts of one table share: names, types and shapes but for the number of rows."""
     found = []
     for array in table.arrays:
         shape = list(map(str, array.shape))
@@ -237,7 +237,7 @@ def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, lis
 
 
 def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, float, float]]) -> None:
-    """Raise where parts that say the recipe of the whole, as those of a partitioned dataset do, are not the whole."""
+    """Raise where parts that carry the recipe of the whole, such as a partitioned dataset's, are not the whole."""
     for (table, begin, last), (other, first, _) in pairwise(parts):
         if begin == first:
             raise BadFile(path, f"holds whole tables and not parts of one, as {table.path}: name one of them")
@@ -249,7 +249,7 @@ def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, floa
 
 
 def is_dataset(path: str) -> bool:
-    """Whether the files of a folder say the recipe of the whole and hold a part of it each, as partitioned data do."""
+    """Whether the files of a folder carry the recipe of the whole and hold a part of it each, as partitions do."""
     from pecli.formats import open_table
 
     files = files_of(path)

@@ -70,7 +70,7 @@ class ArrayNaming:
 
     @classmethod
     def of(cls, name: str | None, lead: object, companion: str | None) -> ArrayNaming:
-        """Return the naming that these words make, None for what was not said.
+        """Return the naming from the given words; None is the default.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class ArrayNaming:
         return cls(names, count, companion)
 
     def keys(self) -> dict[str, str]:
-        """Return what a recipe's text holds of it."""
+        """Return the naming as keys of a recipe's text."""
         found = {"name": "+".join(self.names), "lead": str(self.lead or ""), "with": self.companion or ""}
         return {key: text for key, text in found.items() if text}
 
@@ -171,7 +171,7 @@ class Request:
         shard: str | None = None,
         arithmetic: str = "exact",
     ) -> Request:
-        """Return the request that these words make, None for what was not said.
+        """Return the request from the given words; None is the default.
 
         Raises
         ------
@@ -192,7 +192,7 @@ class Request:
         return cls(dtype, layout or "split", form or "dense", shard, arithmetic=arithmetic)
 
     def with_queries(self, encoding: Encoding, queries: object, align: str | None) -> Request:
-        """Return the same with another number of queries than keys, which only what relates two positions has."""
+        """Return the request with a different number of queries than keys, for relative encodings only."""
         if not encoding.family.pairs:
             raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
         if align is not None and align not in ALIGNMENTS:
@@ -203,7 +203,7 @@ class Request:
         return replace(self, queries=count, align=align or "last")
 
     def keys(self) -> dict[str, str]:
-        """Return what differs from the defaults, as a recipe's text holds it; the type always."""
+        """Return the keys of a recipe's text that differ from the defaults; the type always."""
         found = {"dtype": self.dtype}
         for name in ("layout", "form", "shard", "queries", "align", "arithmetic"):
             value = getattr(self, name)
@@ -233,7 +233,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Extent:
-    """The positions of the whole table, and which of them have rows: other than all in a shard or with few queries.
+    """Positions of the whole table, and the range with rows, smaller for a shard or with few queries.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def positions_of(
     recipe: Recipe, rows: int | None, length: object, start: object, step: object,
     positions: Positions | str | list[Any] | None,
 ) -> Positions:  # fmt: skip
-    """Return the positions asked for of a recipe with so many rows, as a grid has; None where a length decides."""
+    """Return the positions asked for; `rows` is the fixed number of rows of a grid, None where a length decides."""
     if positions is not None:
         given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
         if given:
@@ -280,7 +280,7 @@ def positions_of(
 
 
 def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
-    """Remove from a recipe's keys, and return, those of the table; an encoding's own parameter of that name stays.
+    """Remove the table's keys from a recipe's keys and return them; an encoding's parameter of that name stays.
 
     ``with``, which is no name in Python, is returned as ``companion``.
     """
@@ -290,7 +290,7 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
 
 
 def companion_name(name: str, other: str) -> str:
-    """Return what a companion array is called: it lies where the table's first does.
+    """Return the name of a companion array: it lies where the table's first does.
 
     Examples
     --------

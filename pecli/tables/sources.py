@@ -1,4 +1,4 @@
-"""What a command reads, before it is opened: a recipe or a config with what its text says, or a file."""
+"""Named sources of a command, before they are opened: a recipe or a config with what its text says, or a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECIPE = re.compile(r"[\w-]+:[\w-]+=")  # how a recipe begins
 
 @dataclass(frozen=True)
 class NamedSource:
-    """One thing that a command was told to read, before it is opened.
+    """One source named to a command, before it is opened.
 
     Attributes
     ----------
@@ -31,15 +31,15 @@ class NamedSource:
     recipe : Recipe or None
         The encoding and its parameters, where it is a recipe or a config.
     keys : dict of str
-        The table's own keys that stand in the recipe's text (len, dtype, ..).
+        The table's own keys in the recipe's text (len, dtype, ..).
     note : str
-        Which kind of layer of a config was taken where nobody chose one; empty otherwise.
+        The kind of layer of a config that was taken by default; empty otherwise.
     model_length : int or None
         Positions that a config declares: the length where nothing else says one.
     model_layout : str or None
         Layout that the model's own module has.
     model_pairing : str or None
-        Which columns of a head the model turns together.
+        Which columns of a head the model rotates together.
     model_scores : str or None
         What multiplies the products of queries and keys in the model, in the words of `LayerReading.scores`.
     table : Tabular or None
@@ -66,7 +66,7 @@ class NamedSource:
 
     @property
     def says_length(self) -> bool:
-        """Whether the text says how many rows there are."""
+        """Whether the text gives the number of rows."""
         return bool(self.given.keys() & {"len", "positions", "keys"})
 
     @property
@@ -75,7 +75,7 @@ class NamedSource:
         return dict(self.keys or {})
 
     def open(self, **options: Any) -> Tabular:
-        """Return the table; `options` are those of :meth:`Table.make` and win over the text's keys."""
+        """Return the table; `options`, as of :meth:`Table.make`, override the text's keys."""
         if self.table is not None:
             return self.table
         if self.recipe is None:
@@ -105,7 +105,7 @@ def exact_source(source: NamedSource) -> NamedSource:
 
 
 def read_source(text: str, **choice: str) -> NamedSource:
-    """Return what a source's text names; a file is not yet opened.
+    """Return the source that a text names; a file is not yet opened.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def open_source(text: str, **options: Any) -> Tabular:
 
 
 def make_table(recipe: Recipe, keys: dict[str, str], **options: Any) -> Table:
-    """Return the table of a recipe; what `options` give wins over the keys of its text."""
+    """Return the table of a recipe; `options` override the keys of its text."""
     merged: dict[str, Any] = {("length" if k == "len" else k): v for k, v in keys.items()}
     given = {k: v for k, v in options.items() if v is not None}
     if "positions" in given:
@@ -164,7 +164,7 @@ def _recipe_source(text: str) -> NamedSource:
 def config_source(
     text: str, config: str | Mapping[str, Any], encoding: str | None, keys: dict[str, str]
 ) -> NamedSource:
-    """Read a model's configuration, a file or what it holds; what stands beside it in the recipe wins.
+    """Read a model's configuration, a path or its contents; the recipe's own keys override it.
 
     ``layer-type`` and ``stack`` choose what is read of it.  Without a length
     the table has the positions that the model declares.

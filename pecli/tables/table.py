@@ -46,10 +46,10 @@ class Table(Tabular):
         self.source, self.extent, self.request = source, extent, request
         self.filler = filler_for(source, extent, request, Table.parse)
         self.arrays = own = self.filler.arrays
-        self._called: dict[str, str] = {}  # the filler's names of the arrays, where they have others
+        self._inner_names: dict[str, str] = {}  # the filler's names of the arrays, where they have others
         if request.naming != ArrayNaming():
             self.arrays = request.naming.arrays(own, source, request.dtype)
-            self._called = {array.name: theirs.name for array, theirs in zip(self.arrays, own, strict=False)}
+            self._inner_names = {array.name: inner.name for array, inner in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
         self.recipe: str | None = join_recipe(
             encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()}
@@ -65,7 +65,7 @@ class Table(Tabular):
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy what it is made of: its values are computed, and its filler holds locks and functions."""
+        """Return the arguments for pickling and copying: values are computed, and fillers hold locks and functions."""
         return _restored, (self.source, self.extent, self.request, self.keys(), self.recipe)
 
     @staticmethod
@@ -174,7 +174,7 @@ class Table(Tabular):
         return Table(self.source, self.extent, replace(self.request, naming=ArrayNaming()))
 
     def only(self, names: Sequence[str]) -> Table:
-        """Return the table with some of its arrays alone, which no recipe says.
+        """Return the table with only some of its arrays, which no recipe can express.
 
         Raises
         ------
@@ -200,20 +200,20 @@ class Table(Tabular):
 
     @property
     def label(self) -> str:
-        """What to call it in a line: the recipe in short, and the arithmetic where it is not the exact one."""
+        """Short name for one line: the recipe in short, and the arithmetic where it is not the exact one."""
         arithmetic = self.request.arithmetic
         return self.source.short + ("" if arithmetic == "exact" else f",arithmetic={arithmetic}")
 
     @property
     def title(self) -> str:
-        """The recipe with only what differs from the defaults; it parses back."""
+        """The recipe with only the keys that differ from the defaults; it parses back."""
         name, keys = split_recipe(self.source.short)
         short = join_recipe(name, {**keys, **self.positions.keys(), **self.request.keys()})
         return short if self.recipe else f"{short}, rows {self.extent.first} to {self.extent.last - 1}"
 
     @property
     def plan(self) -> Plan:
-        """What its encoding returned."""
+        """Plan of the encoding."""
         return self.source.plan
 
     @overload
@@ -257,18 +257,18 @@ class Table(Tabular):
         return self.filler.position(start, stop)
 
     def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return the positions of keys `start` to `stop`, where there are so many; of pairs alone."""
+        """Return the positions of keys `start` to `stop`; None beyond the last key, or without pairs."""
         if not self.source.encoding.family.pairs or stop > self.positions.count:
             return None
         return self.positions.numbers(start, stop)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
-        """Write rows into `out`, computed by so many threads; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        if self._called:
-            for name in out.keys() - self._called.keys():
+        """Write rows into `out`, computed by `threads` threads; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        if self._inner_names:
+            for name in out.keys() - self._inner_names.keys():
                 values = frequencies(self.source, self.request.arithmetic, self.array(name).dtype)
                 out[name][...] = values[start:stop]
-            out = {self._called[name]: values for name, values in out.items() if name in self._called}
+            out = {self._inner_names[name]: values for name, values in out.items() if name in self._inner_names}
         if out:
             self.filler.fill(start, stop, out, threads)
 
@@ -288,7 +288,7 @@ def _restored(source: Recipe, extent: Extent, request: Request, names: tuple[str
 
 
 def table(text: str, **options: Any) -> Table:
-    """Return the table that a recipe's text writes; `options` are those of :meth:`Table.make`."""
+    """Return the table of a recipe's text; `options` are as of :meth:`Table.make`."""
     return Table.parse(text, **options)
 
 

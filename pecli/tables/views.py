@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayView(Array):
-    """Rows `first` and following of one array of a table, seen as an array of its own.
+    """Consecutive rows of one array of a table, from row `first`, as an array.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ArrayView(Array):
         self.table.fill(self.first + start, self.first + stop, {self.array.name: out})
 
     def held(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return rows `start` to `stop` where they stand in memory, to be read only; None where they do not."""
+        """Return rows `start` to `stop` as the read-only array in memory; None where they are not in memory."""
         return self.table.held(self.array.name, self.first + start, self.first + stop)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
@@ -73,18 +73,18 @@ def unstacked(table: Tabular, array: Array, names: Sequence[str]) -> list[ArrayV
 
 
 def is_stack(array: Array, parts: int = 2) -> bool:
-    """Whether the first axis of an array, those of length 1 left out, may number whole arrays of equal shape."""
+    """Whether the first axis of an array, ignoring axes of length 1, may number whole arrays of equal shape."""
     ones = _ones(array)
     return len(array.shape) >= ones + 3 and array.shape[ones] == parts and array.lead >= ones + 2
 
 
 def _ones(array: Array) -> int:
-    """How many axes of length 1 stand before all others."""
+    """Return the number of leading axes of length 1."""
     return next((axis for axis, side in enumerate(array.shape) if side != 1), len(array.shape))
 
 
 def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]], list[str], list[str]]:
-    """Match the arrays of two tables by name; a sole one needs none where it fits one alone, a stack is taken apart.
+    """Match the arrays of two tables by name, or a sole array by shape; a stack is split into its parts.
 
     Returns
     -------
@@ -98,12 +98,12 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
         return [(left[0], right[0])], [], []
     others = {view.name: view for view in right}
     pairs = [(view, others[view.name]) for view in left if view.name in others] or _of_one_shape(left, right)
-    ours, theirs = ({pair[side].name for pair in pairs} for side in (0, 1))
-    return pairs, [x.name for x in left if x.name not in ours], [x.name for x in right if x.name not in theirs]
+    paired_a, paired_b = ({pair[side].name for pair in pairs} for side in (0, 1))
+    return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
 
 
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
-    """Return a sole array of one side beside the only one of the other side that has its shape."""
+    """Pair a sole array of one side with the only array of the other side that has its shape."""
     if min(len(left), len(right)) > 1:
         return []
     pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
@@ -121,7 +121,7 @@ def _views(table: Tabular, other: Tabular) -> list[ArrayView]:
 
 @dataclass(frozen=True)
 class RowOverlap:
-    """Rows of two views that stand for each other, and how much of each row both have."""
+    """Corresponding rows of two views, and the part of each row in both."""
 
     left: int
     right: int
@@ -191,7 +191,7 @@ def regrouped(view: ArrayView, width: int) -> ArrayView:
 
 @dataclass(frozen=True, kw_only=True)
 class Regrouped(ArrayView):
-    """A view whose rows hold several of the array's own; the values are the same."""
+    """View whose rows each hold several rows of the array; the values are the same."""
 
     inner: tuple[int, ...] = ()
 

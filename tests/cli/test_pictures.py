@@ -115,8 +115,8 @@ def test_rows_that_all_point_one_way_are_alike():
 
 
 def test_no_angle_is_claimed_of_rows_that_lie_differently_apart():
-    with pytest.raises(PecliError, match="picture=turned cannot be drawn"):
-        charts("rope2d:dim=8,grid=6x8", "turned")  # rows 6 and 8 lie in two lines
+    with pytest.raises(PecliError, match="picture=query-key cannot be drawn"):
+        charts("rope2d:dim=8,grid=6x8", "query-key")  # rows 6 and 8 lie in two lines
 
 
 def test_channels_that_cannot_be_drawn_are_refused(refuses):
@@ -133,7 +133,8 @@ def test_channels_that_cannot_be_drawn_are_refused(refuses):
 
 
 def test_a_query_and_a_key_keep_their_angle_at_one_distance():
-    (chart,) = charts("rope:dim=8,len=12,dtype=float64", "turned")
+    (chart,) = charts("rope:dim=8,len=12,dtype=float64", "query-key")
+    assert charts("rope:dim=8,len=12,dtype=float64", "turned") == [chart]  # the older spelling
     for (m, n), (name, arrows), (arc,) in zip(((1, 3), (2, 4), (6, 8)), chart.circles, chart.arcs, strict=True):
         assert name == f"m = {m}, n = {n}"
         before, after = [a.angle for a in arrows[:2]], [a.angle for a in arrows[2:]]

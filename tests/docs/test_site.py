@@ -45,7 +45,7 @@ def test_every_encoding_has_a_page_with_its_lesson_and_options(made):
 
 def test_the_gallery_shows_every_kind_of_picture_of_every_encoding(made, shown):
     kinds = {name: {k for k in PICTURES if f"{name}-{k}.svg" in dict(shown)} for name in CATALOGUE}
-    assert kinds["rope"] == {"heatmap", "waves", "similarity", "rotation", "turned"}
+    assert kinds["rope"] == {"heatmap", "waves", "similarity", "rotation", "query-key"}
     assert kinds["alibi"] == {"bias", "slopes"}
     assert [name for name, found in kinds.items() if not found] == ["none"]  # zeros are nothing to look at
     assert {path.name for path in made.glob("*.svg")} == {image for image, _ in shown}

@@ -7,7 +7,7 @@ import pytest
 
 from pecli import Table
 from pecli.encodings.rotary.rope import emulate
-from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALINGS, TAKEN
+from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, SCALING_OPTIONS, SCALINGS
 from pecli.errors import BadParameter
 from pecli.extrapolate.scalings import scaled_recipe, unscaled
 from pecli.judge.identify import identify
@@ -20,7 +20,7 @@ from tests.support.scalings import GIVEN, recipe_of
 @pytest.mark.parametrize("name", SCALINGS)
 def test_a_scaling_is_found_by_its_module_and_its_parameters_are_those_of_rope_and_mrope(name):
     assert SCALINGS[name].name == name
-    assert set(SCALINGS[name].options) <= TAKEN
+    assert set(SCALINGS[name].options) <= SCALING_OPTIONS
     several = recipe_of(name, "mrope", sections="8+4+4").encoding.parameters
     alone = recipe_of(name).encoding.parameters
     for option in SCALINGS[name].options:

@@ -117,7 +117,7 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         counts, unit = range(-(10**6 * last + 1), 2 * last, 2), unit / 2
     else:
         counts = range(last + 1)
-    first = len(counts) - last  # place of the count 1; that of a masked line is 0
+    first = len(counts) - last  # index of the count 1; a masked line has the count 0
     if inside == lattice.sides:
         return Coordinate(counts[first:], own, unit)
     other, limit = lattice.index(1 - side), inside[1 - side]

@@ -132,7 +132,7 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the turns that the drawn matrix B makes of a coordinate."""
+    """Work out the phases, a coordinate times 2 pi and a row of the matrix B."""
     plan, values = exercise.plan, exercise.values
     if not isinstance(plan, Waves) or not plan.bands:
         return exercise.of_family()

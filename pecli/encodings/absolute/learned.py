@@ -134,7 +134,7 @@ def _sinusoid(points: dd.Points, dim: int) -> Floats:
     return out
 
 
-TOKEN = (0.6, -0.2, 0.9, 0.4)  # stands for the embedding of a word
+TOKEN = (0.6, -0.2, 0.9, 0.4)  # example of a word's embedding
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
@@ -185,7 +185,7 @@ def table(length, dtype=np.float32):
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module whose start is the same normal values; None for another start."""
+    """Return a module with the same normal initial values; None for another initialisation."""
     from pecli.encodings.shared.code import KERAS_ROWS, TORCH_ROWS, knows, layers, module, number
 
     values = recipe.values

@@ -44,7 +44,7 @@ ORDER = (2, 1, 0)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Show that attention alone does not see the order of its tokens, and what breaks that."""
+    """Show that attention is permutation-equivariant, and that a causal mask breaks it."""
     tokens = np.array(TOKENS)
     swapped = tokens[list(ORDER)]
     words = [WORDS[i] for i in ORDER]
@@ -91,6 +91,6 @@ def _weights(tokens: Floats, *, causal: bool) -> Floats:
 
 
 def _attention(tokens: Floats, *, causal: bool = False) -> Floats:
-    """Return what each token sees of the others."""
+    """Return the attention output of each token."""
     found: Floats = _weights(tokens, causal=causal) @ tokens
     return found

@@ -92,15 +92,15 @@ def sincos2d(
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out row and column, each with frequencies of its own half."""
+    """Work out row and column, each with the frequencies of one half of the columns."""
     keys, sides = exercise.recipe.keys(), exercise.values["grid"]
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
     scales = per_side("grid-scale", exercise.values["grid_scale"], 2)
     size = exercise.values["base_size"]
 
     def coordinate(axis: int, place: int) -> str:
-        stretched = "" if size is None else f" x {size}/{sides[axis]}"
-        phrase = stretched + ("" if scales[axis] == 1 else f" / {scales[axis]}")
+        resized = "" if size is None else f" x {size}/{sides[axis]}"
+        phrase = resized + ("" if scales[axis] == 1 else f" / {scales[axis]}")
         return phrase and f"{place}{phrase}"
 
     return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)

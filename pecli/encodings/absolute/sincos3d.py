@@ -91,7 +91,7 @@ def widths_of(dim: int, split: str) -> tuple[tuple[int, int], ...]:
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out frame, row and column, each with frequencies of its own width."""
+    """Work out frame, row and column, each with the frequencies of its width."""
     keys, values = exercise.recipe.keys(), exercise.values
     less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
     widths = dict(widths_of(values["dim"], values["split"]))

@@ -1,4 +1,4 @@
-"""An absolute table that a function of the content turns up or down."""
+"""Absolute table gated by the content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 
 
 def reach(recipe: Recipe) -> Reach:
-    """Say what the table that is gated meets."""
+    """Return the length behaviour of the gated table, with the recipe of its base."""
     name, keys = split_recipe(str(recipe.values["position"]))
     measured = join_recipe(name, {"dim": str(recipe.values["dim"]), **keys})
     return Reach("content", f"rows of {name}, gated by the content", measured=measured)

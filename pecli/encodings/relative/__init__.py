@@ -1,1 +1,1 @@
-"""A vector for each distance, and which of them belongs to a query and a key."""
+"""Relative encodings: a vector for each distance, and the index of the vector for each query and key."""

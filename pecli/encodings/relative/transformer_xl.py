@@ -177,7 +177,7 @@ def transformer_xl(
 def _query_vectors(
     dim: int, heads: int | None, head_dim: int | None, std: float, seed: int, files: dict[str, str | None]
 ) -> tuple[list[tuple[Fixed, Callable[[], object]]], int]:
-    """Return u and v and what reads them, where there are heads, and how wide all heads are."""
+    """Return the vectors u and v with the functions that read their files, and the total width of the heads."""
     if heads is None:
         if head_dim is not None:
             raise BadParameter("head-dim", head_dim, "needs heads=: it is the width of u and v, one row for each head")

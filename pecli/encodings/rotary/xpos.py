@@ -92,7 +92,7 @@ def xpos(
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return what torchscale's XPOS computes: scales that are float32 powers of a buffer, angles of float32.
+    """Return torchscale's arithmetic of XPOS: scales that are float32 powers of a buffer, angles of float32.
 
     Its power in float32 is off by one unit in two values of a hundred; in bfloat16, of a model cast to it, in none.
     """

@@ -1,1 +1,1 @@
-"""What several encodings share."""
+"""Parts shared by several encodings."""

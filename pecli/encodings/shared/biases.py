@@ -28,7 +28,7 @@ def minus(values: Real) -> Real:
 
 
 def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[Fraction]:
-    """Return one exact number for each head; nothing where none is given."""
+    """Return one exact number for each head; empty for None."""
     if given is None:
         return []
     if len(given) not in (1, heads):
@@ -46,14 +46,14 @@ Arithmetic = Annotated[
 ]
 
 
-_NEAR = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
+_MAX_DISTANCE_TO_WHOLE = Decimal("1e-40")  # closer to a whole number than this a boundary is compared in whole numbers
 WHOLE = Domain(integral=True, remedy="buckets hold whole distances")
 
 
 class LogBuckets:
     """Buckets of sizes: one each up to `exact`, then of growing width.
 
-    With n = `count` and the ratio r = `end` / `exact`, a size a beyond `exact` stands
+    With n = `count` and the ratio r = `end` / `exact`, a size a beyond `exact` is
     v = n ln(a / exact) / ln r steps out.  T5 takes exact + floor(v), and exact itself is
     beyond; DeBERTa (`up`) takes exact + ceil(v), and exact itself is not beyond.
 
@@ -87,8 +87,8 @@ class LogBuckets:
 
     def starts(self, largest: int) -> tuple[int, ...]:
         """Return the first size of each bucket beyond the exact ones, as far as `largest`."""
-        most = self.count if self.last is None else self.last - self.exact + 1
-        return _starts(self.exact, self.end, self.count, None if self.last is None else most, largest, self.up)
+        max_starts = None if self.last is None else self.last - self.exact + 1
+        return _starts(self.exact, self.end, self.count, max_starts, largest, self.up)
 
     def _rounded(self, sizes: Integers) -> Integers:
         """Return the buckets that float32 gives: every operation of the frameworks' code rounded to it.
@@ -112,19 +112,19 @@ def _log32(values: Floats) -> Float32:
 
 
 @lru_cache(maxsize=64)
-def _starts(exact: int, end: int, count: int, most: int | None, largest: int, up: bool) -> tuple[int, ...]:
-    """Return the least size a with v >= k (with `up`: v > k) for k = 0, 1, ..: `most` of them, or up to `largest`."""
+def _starts(exact: int, end: int, count: int, max_starts: int | None, largest: int, up: bool) -> tuple[int, ...]:
+    """Return the least size a with v >= k (with `up`: v > k) for k = 0, 1, ..: `max_starts`, or up to `largest`."""
     if up and not count:
         return ()  # v is 0 everywhere
     ratio = power(_DIGITS.divide(Decimal(end), Decimal(exact)), Fraction(1, max(1, count)))
     found, k, place = [], 0, Decimal(exact)
-    while most is None or k < most:
+    while max_starts is None or k < max_starts:
         near = int(_DIGITS.to_integral_value(place))
-        if abs(_DIGITS.subtract(place, Decimal(near))) > _NEAR:
+        if abs(_DIGITS.subtract(place, Decimal(near))) > _MAX_DISTANCE_TO_WHOLE:
             start = int(place) + 1  # the place is no whole number: the next one is the first beyond
         else:
             start = near if _steps(near, exact, end, count, k) >= (1 if up else 0) else near + 1
-        if most is None and start > largest:
+        if max_starts is None and start > largest:
             break
         found.append(start)
         place = _DIGITS.multiply(place, ratio)

@@ -24,7 +24,7 @@ LOADING = {
 
 
 def knows(recipe: Recipe, names: Collection[str]) -> bool:
-    """Whether no parameter beside these, by the names of the function, differs from its default."""
+    """Whether all parameters other than `names` (as the function spells them) have their defaults."""
     parameters = recipe.encoding.parameters
     return all(name in names or value == parameters[name].default for name, value in recipe.values.items())
 

@@ -19,7 +19,7 @@ LARGEST_GRID = 1 << 53
 
 
 def sides(help: str, *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, ...] = (2,), **more: Any) -> Param:  # noqa: A002
-    """Return what is known of a parameter that gives the sides of a grid, such as 6x8."""
+    """Return the declaration of a parameter for the sides of a grid, such as 6x8."""
     return Param(help, ge=ge, le=le, separator="x", items=items, **more)
 
 
@@ -68,7 +68,7 @@ class Lattice:
 
     @property
     def rows(self) -> int:
-        """How many rows there are, prefix and suffix included."""
+        """Number of rows, prefix and suffix included."""
         return prod(self.sides) + self.prefix + self.suffix
 
     @property
@@ -100,12 +100,12 @@ class Lattice:
     def axis(
         self, side: int, coordinates: range | tuple[int, ...] | None = None, unit: Fraction | None = None
     ) -> Coordinate:
-        """Return the coordinate along one side: the index itself, or what it stands for."""
+        """Return the coordinate along one side: the index itself, or the value given for it."""
         values = range(self.sides[side]) if coordinates is None else coordinates
         return Coordinate(values, self.index(side), Fraction(1) if unit is None else unit)
 
     def plan(self) -> dict[str, Any]:
-        """Return what a plan on this grid says of its rows."""
+        """Return the arguments of a plan that describe the rows of this grid."""
         return {"prefix": self.prefix, "suffix": self.suffix, "rows": self.rows, "domain": self.domain}
 
 
@@ -117,7 +117,7 @@ def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) ->
 
 
 def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal, ...]:
-    """Return one number for each of `count` sides; a single one stands for all.
+    """Return one number for each of `count` sides, repeating a single one.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal
 
 
 LARGEST_LIST = 16384
-"""Numbers of points: they stand in the recipe."""
+"""Maximum count of point coordinates, since the recipe contains them all."""
 
 CoordinateWord = Literal["corners", "centres", "given"]
 Grid = Annotated[
@@ -175,7 +175,7 @@ WORD_HELP = "From -1 to 1 over the grid, its corners at the ends or centres of c
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where rows lie.
+    """Coordinates of the rows.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Coordinates:
     domain: Domain = field(default_factory=Domain)
 
     def plan(self) -> dict[str, Any]:
-        """Return what a plan says of its rows."""
+        """Return the arguments of a plan that describe its rows."""
         return {"axes": self.axes, "rows": self.rows, "domain": self.domain}
 
 
@@ -226,7 +226,7 @@ def on_grid(sides: tuple[int, ...], word: str, order: str) -> Coordinates:
 
 
 def place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str] | None:
-    """Return what a lesson says of a place along an axis of :func:`on_grid`; None where there is no grid."""
+    """Return the formula, as text, of a coordinate along an axis of :func:`on_grid`; None without a grid."""
     grid, word = values["grid"], values["coordinates"]
     if grid is None or word == "given":
         return None
@@ -295,7 +295,7 @@ class Columns:
     axes, count, parts : int
         Numbers of coordinates, of frequencies, of sin and cos.
     include : {"none", "first", "last"}
-        Where the coordinates stand: before or after all else; with "by-axis" and "in-turn", of their own axis.
+        Place of the coordinates: before or after all other columns; with "by-axis" and "in-turn", of their own axis.
     order : {"sin-cos", "by-axis", "in-turn", "by-frequency"}
         [sin of all axes | cos of all axes]; [sin x | cos x | sin y | cos y]; [sin x, cos x, sin 2x, ..
         | sin y, cos y ..]; or by frequency, and within it the sines of all axes before their cosines.
@@ -309,7 +309,7 @@ class Columns:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return self.axes * (self.count * self.parts + (self.include != "none"))
 
     def of(self, axis: int, part: int) -> slice:

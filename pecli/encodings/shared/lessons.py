@@ -21,7 +21,7 @@ from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
 MAX_ROWS = 8  # rows and columns of a matrix
-LENGTH = 5  # rows and columns of a matrix where nobody said how many
+LENGTH = 5  # rows and columns of a matrix without a given length
 
 Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
 
@@ -39,7 +39,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Exercise:
-    """What a lesson works out.
+    """Recipe, positions and functions that a lesson works from.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ class Exercise:
         return [float(v) for v in (values.hi if isinstance(values, DoubleDouble) else values)]
 
     def resolved(self, length: int) -> Exercise:
-        """Return the exercise on a whole table of so many rows."""
+        """Return the exercise on a whole table of `length` rows."""
         return replace(self, recipe=self.recipe.resolve(length=length, last=length - 1, whole=True))
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
-    """Return a matrix (q, k) with its queries and keys; of many keys the first, and a mark that there are more."""
+    """Return a matrix (q, k) with its queries and keys; of many keys the first, and an ellipsis."""
     more = ["…"] if values.shape[1] > MAX_ROWS else []
     head = ["query \\ key", *map(text_of, at[:MAX_ROWS]), *more]
     rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values, strict=False)]
@@ -183,18 +183,18 @@ def _short(value: float) -> str:
 
 
 PAIRS = 4  # that fit a board
-SEARCHED = 1 << 16  # rows of a grid that are looked at
+MAX_SEARCHED_ROWS = 1 << 16  # rows of a grid searched for a change of each coordinate
 SIDES = ("column", "row", "frame")
 
 
-def pairs_of(plan: Waves, most: int | None = None) -> list[Pair]:
-    """Return the first `most` frequencies of each axis, with the columns that they fill."""
+def pairs_of(plan: Waves, per_axis: int | None = None) -> list[Pair]:
+    """Return the first `per_axis` frequencies of each axis, with the columns that they fill."""
     found: list[Pair] = []
     for band in plan.bands:
         sines = range(plan.width)[band.sin] if band.sin is not None else range(0)
         cosines = range(plan.width)[band.cos] if band.cos is not None else range(0)
         turn = 2 * math.pi if band.turns else 1.0
-        for i, w in enumerate(band.frequencies[:most]):
+        for i, w in enumerate(band.frequencies[:per_axis]):
             sin = sines[i] if i < len(sines) else None
             cos = cosines[i] if i < len(cosines) else None
             found.append(Pair(i, band.axis, float(w) * turn, sin, cos))
@@ -211,7 +211,7 @@ def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
 
 
 def frequency_step(plan: Waves, pairs: Sequence[Pair], formula: Callable[[Pair], str] | None = None) -> Step:
-    """Return frequencies and how far apart their turns are; by a formula, where one is given."""
+    """Return the step with the frequency and the period of each pair, and the formula if one is given."""
     axes, names = len({band.axis for band in plan.bands}) > 1, axis_names(plan)
     unit = "unit" if plan.axes else "position"
     head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
@@ -240,7 +240,7 @@ def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> S
 
 
 def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int], str] | None = None) -> Step:
-    """Return where rows of a grid lie, and which coordinates these places have."""
+    """Return the step with the grid index and the coordinates of some rows."""
     rows = np.array([int(p) - plan.prefix for p in at], np.int64)
     places = list(zip(*(axis.index(rows).tolist() for axis in plan.axes), strict=True))
     names = axis_names(plan)
@@ -255,7 +255,7 @@ def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int
 
 
 def axis_names(plan: Waves) -> list[str]:
-    """Return what each axis of a grid runs along: the one that changes from row to row along columns."""
+    """Return the names of a grid's axes: the one that changes from row to row along columns."""
     if len(plan.axes) < 2:
         return ["place"]
     if len(plan.axes) > len(SIDES):
@@ -267,7 +267,7 @@ def axis_names(plan: Waves) -> list[str]:
 
 def _strides(plan: Waves) -> list[int]:
     """Return the first row of a grid at which each axis moves; the number of rows where it never does."""
-    rows = np.arange(min((plan.rows or 1) - plan.prefix, SEARCHED), dtype=np.int64)
+    rows = np.arange(min((plan.rows or 1) - plan.prefix, MAX_SEARCHED_ROWS), dtype=np.int64)
     found = []
     for axis in plan.axes:
         moved = np.flatnonzero(axis.index(rows) != axis.index(rows[:1]))
@@ -275,13 +275,14 @@ def _strides(plan: Waves) -> list[int]:
     return found
 
 
-def far_apart(plan: Waves, most: int = PAIRS) -> list[int]:
+def far_apart(plan: Waves, max_rows: int = PAIRS) -> list[int]:
     """Return rows whose coordinates differ in every axis: the first, one step along each, and the last."""
-    count = (plan.rows or most + plan.prefix) - plan.prefix
+    count = (plan.rows or max_rows + plan.prefix) - plan.prefix
     if len(plan.axes) < 2:
-        return list(range(plan.prefix, plan.prefix + min(most, count)))
+        return list(range(plan.prefix, plan.prefix + min(max_rows, count)))
     strides = sorted(set(_strides(plan)) - {count})
-    return sorted({plan.prefix + row for row in (0, *strides[: most - 2], sum(strides) % count, count - 1)})[: most + 1]
+    rows = (0, *strides[: max_rows - 2], sum(strides) % count, count - 1)
+    return sorted({plan.prefix + row for row in rows})[: max_rows + 1]
 
 
 def wave_lines(

@@ -1,4 +1,4 @@
-"""What lies past the training length, where encodings of one kind have the same answer: hooks `extend`."""
+"""Behaviour past the training length, where encodings of one kind have the same answer: hooks `extend`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DRAWN: When = ("weights", (None,))
 
 
 def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
-    """Return what is known of a parameter that gives the spread of drawn values."""
+    """Return the declaration of a parameter for the spread of random values."""
     return Param(help, ge=1e-30, le=1e30, when=when)
 
 
@@ -59,7 +59,7 @@ def draw(
 
 
 def of_rule(u: Floats, rule: Rule, spread: float) -> Floats:
-    """Return the values that uniform ones in (0, 1) stand for by a rule other than zeros."""
+    """Map uniform values in (0, 1) to the distribution of a rule other than zeros."""
     if rule == "uniform":
         return (2.0 * u - 1.0) * spread
     if rule == "truncated-normal":  # the part within two deviations: what redrawing until a value falls there gives
@@ -82,7 +82,7 @@ def fan_in(count: int) -> float:
 def by_head(
     path: str | None, names: tuple[str, ...], rows: int, heads: int | None, what: str, seed: int, rule: Rule, std: float
 ) -> tuple[int, Callable[[], Floats], Callable[[], object]]:
-    """Return the number of heads, what gives their values (rows, heads), and what reads and checks a file of them."""
+    """Return the number of heads, a function for the values (rows, heads), and one that reads and checks a file."""
     if path is None:
         count = heads or 0
         return count, cache(lambda: draw(seed, 0, 0, rows, count, rule, std)), nothing
@@ -98,7 +98,7 @@ def vectors(
     name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
     axes: tuple[str, str] = ("row", "channel"), role: Role = "vector",
 ) -> tuple[Fixed, Callable[[], object]]:  # fmt: skip
-    """Return an array of trained vectors, drawn or from a file, and what reads and checks the file."""
+    """Return an array of trained vectors, random or from a file, and a function that reads and checks the file."""
     if path is None:
 
         def drawn(start: int, stop: int) -> Floats:
@@ -114,7 +114,7 @@ def vectors(
 
 
 def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], None]:
-    """Return what reads and checks the files of several arrays."""
+    """Return a function that reads and checks the files of several arrays."""
 
     def prepare() -> None:
         for _, each in held:
@@ -126,7 +126,7 @@ def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], 
 def projection(
     name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False
 ) -> tuple[tuple[Fixed, ...], Callable[[], object]]:
-    """Return the trained matrix that projects vectors, (outputs, inputs), and its bias; nothing where no file is named.
+    """Return the trained projection matrix (outputs, inputs) and its bias; empty without a file.
 
     Parameters
     ----------

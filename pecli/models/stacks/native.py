@@ -29,7 +29,7 @@ def _scales_all(written: RawConfig) -> bool:
 
 
 def _by_logarithm(params: Params, written: RawConfig) -> Params:
-    """Return the magnitude 0.1 ln(L/O) + 1 of lists whose type says yarn."""
+    """Return the parameters with magnitude 0.1 ln(L/O) + 1, for frequency lists of type yarn."""
     if written.length is None:
         return params
     times = CONTEXT.divide(Decimal(written.length), Decimal(params["original-max"]))
@@ -421,7 +421,7 @@ _genai_yarn = partial(Rule, scaling="yarn", source=_GENAI)
 
 
 def _magnitude(params: Params, written: RawConfig) -> Params:
-    """Return both as a ratio, mscale alone as the magnitude itself, else 0.1 ln(factor) + 1."""
+    """Return mscale over mscale_all_dim, mscale alone as the magnitude itself, else 0.1 ln(factor) + 1."""
     alone, other = (number(written.rope.get(name)) for name in ("mscale", "mscale_all_dim"))
     if alone is not None and other is None:
         return {**changes.without(params, *changes.MAGNITUDE), "attention-factor": number_text(alone)}

@@ -28,7 +28,7 @@ def _four_times(params: Params, written: RawConfig) -> Params:
 
 
 def _trained(params: Params, written: RawConfig) -> Params:
-    """Return dynamic NTK for the served length over the trained one; plain where no key says what that was."""
+    """Return dynamic NTK for the served length over the trained one; plain where no key gives the trained length."""
     trained = number(written.rope.get("max_trained_positions"))
     if trained is None or written.length is None:
         return changes.unscaled(params, written)
@@ -102,7 +102,7 @@ STACKS["vllm"] = Stack(
         ),
         _vllm_dynamic(
             key="factor", text="computes one base for max_position_embeddings times the factor, at every length",
-            change=changes.stretched_once, until="0.22.1", checked="0.22.0",
+            change=changes.base_of_longest, until="0.22.1", checked="0.22.0",
         ),
         stack.whole_factor(f"{_VLLM}/linear_scaling_rope.py:70"),
         Rule(
@@ -166,12 +166,12 @@ STACKS["sglang"] = Stack(
         stack.null_factor(f"{_SGLANG}/yarn.py"),
         stack.honoured_share(
             "sglang/srt/models/llama.py:199",
-            where=changes.both(changes.of("llama", "mistral"), changes.share_beside),
+            where=changes.both(changes.of("llama", "mistral"), changes.top_level_share),
         ),
         Rule(
             scaling="dynamic", key="factor",
             text="computes one base for max_position_embeddings times the factor, at every length",
-            source=f"{_SGLANG}/rope_variant.py:881", change=changes.stretched_once,
+            source=f"{_SGLANG}/rope_variant.py:881", change=changes.base_of_longest,
             where=lambda written: not changes.given("alpha")(written),
         ),
         stack.whole_factor(f"{_SGLANG}/base.py:640"),
@@ -215,7 +215,7 @@ def _declared(params: Params, written: RawConfig) -> Params:
 
 
 def _original_at_top(written: RawConfig) -> bool:
-    """Whether the original length stands at the top level of a class that has no such field."""
+    """Whether the original length is a top-level key of a class that has no such field."""
     family = rotary_family(written.model)
     field = written.model in ("phimoe", "minicpm3") or (family is not None and family.option("original"))
     return changes.no_inner_original(written) and not changes.no_original(written) and not field
@@ -334,7 +334,7 @@ def _longer(written: RawConfig) -> bool:
 
 
 def _two_types(written: RawConfig) -> bool:
-    """Whether both keys stand in the file; where one is a word of older releases, the reader has added the other."""
+    """Whether the file has both type keys; for a word of older releases, the reader has added the other."""
     kind = written.scaling.get("type")
     return written.style == "rope_scaling" and kind not in (None, "su", "mrope") and "rope_type" in written.scaling
 
@@ -421,7 +421,7 @@ def _share_beside(params: Params, written: RawConfig) -> Params:
 
 
 def _plain(params: Params, written: RawConfig) -> Params:
-    """Return the plain table of rope_theta beside the kinds of layers; Gemma 3 has bases of its own."""
+    """Return the plain table of the top-level rope_theta; Gemma 3 has separate bases."""
     return (changes.unscaled if written.model == "gemma3_text" else changes.old_keys("10000"))(params, written)
 
 

@@ -1,4 +1,4 @@
-"""Trainers, and the reference code of those who made a model."""
+"""Trainers, and reference code of models' authors."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _reversed_ramp(params: Params, written: RawConfig) -> Params:
 
 
 def _magnitude(written: RawConfig, factor: Decimal) -> Decimal:
-    """Return the ratio of mscale and mscale_all_dim, or what the one gives that is given; a 0 counts for none."""
+    """Return the ratio of mscale and mscale_all_dim, or the magnitude of the only one given; 0 counts as absent."""
     found = [value for name in ("mscale", "mscale_all_dim") if (value := number(written.rope.get(name)))]
     if not found or factor <= 1:
         return Decimal(1)

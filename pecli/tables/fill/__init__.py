@@ -24,7 +24,7 @@ FILLERS: dict[type[Plan], str] = {
 
 
 def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -> Filler[Any]:
-    """Return what fills the rows of a recipe's plan.
+    """Return the filler for the rows of a recipe's plan.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
     plan, word = recipe.plan, FILLERS.get(type(recipe.plan))
     if word is None:
         raise TypeError(f"nothing fills a {type(plan).__name__} of {recipe.encoding.name}")
-    handed: list[Any] = []
+    inputs: list[Any] = []
     if request.arithmetic != "exact":
         if not isinstance(plan, Waves):
             raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
@@ -53,6 +53,6 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
     elif isinstance(plan, Conditional):
         from pecli.tables.fill.conditional import base_of, content_of
 
-        handed = [content_of(plan.content, extent.positions.count, parse), base_of(plan, extent.part, parse)]
-    made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *handed)
+        inputs = [content_of(plan.content, extent.positions.count, parse), base_of(plan, extent.part, parse)]
+    made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *inputs)
     return made

@@ -120,7 +120,7 @@ class BiasFiller(PairFiller[Bias]):
                 self._hide(first, last, out)
 
     def _fill_pairs(self, head: int | None, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write what is computed for every pair: of one head, or what is alike for all."""
+        """Write the values of every pair: of one head, or what is alike for all."""
         plan, keys = self.plan, self.key_points
         step = max(1, PAIRS // self.positions.count)
         for low in range(start, stop, step):
@@ -170,7 +170,7 @@ class BiasFiller(PairFiller[Bias]):
         return DistanceRows(self, self.plan.heads, self._by_distance, places)
 
     def _mirrored(self, low: int, high: int, heads: range) -> NDArray[Any]:
-        """Return the values at places of the vectors from those of the sizes of the distances."""
+        """Return the values of the vectors from `low` to `high`, looked up by absolute distance."""
         distances = self.distances(low, high).multiples
         sizes = np.abs(distances) // abs(self.steps.step)
         return self._masked(np.stack([self._halves.head(head)[sizes] for head in heads]), distances)
@@ -204,7 +204,7 @@ class BiasFiller(PairFiller[Bias]):
         return WindowRows(self.plan.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())
 
 
-KEPT = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
+MAX_REVERSED_BYTES = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
 
 
 class WindowRows:
@@ -254,7 +254,7 @@ class WindowRows:
         return [(int(inside[i]), int(inside[j - 1]) + 1) for i, j in zip(starts, ends, strict=True)]
 
     def _write_run(self, slices: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
-        """Write the rows of neighbouring patches from (y, x) on: a row's rest, whole rows, a row's beginning."""
+        """Write the rows of neighbouring patches from (y, x) on: the end of a row, whole rows, the start of a row."""
         width = self.window.width
         target = target.reshape(-1, self.window.height, width)
         row = 0
@@ -279,7 +279,7 @@ class WindowRows:
                 reversed_entries = np.ascontiguousarray(offsets[::-1, ::-1])
                 pieces = np.lib.stride_tricks.sliding_window_view(reversed_entries, (height, width))
                 held = pieces[::-1, ::-1]
-                while self._held and len(self._held) * reversed_entries.nbytes >= KEPT:
+                while self._held and len(self._held) * reversed_entries.nbytes >= MAX_REVERSED_BYTES:
                     del self._held[min(self._held)]  # writers go from head to head
                 self._held[head] = held
         return held

@@ -67,7 +67,7 @@ Parse = Callable[..., Tabular]
 
 
 def content_of(text: str, length: int, parse: Parse) -> StoredArray:
-    """Return the content that a file holds, or a recipe gives at so many positions.
+    """Return the content in a file, or of a recipe at `length` positions.
 
     Raises
     ------

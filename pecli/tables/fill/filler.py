@@ -70,7 +70,7 @@ class Filler(ABC, Generic[P]):
     plan : Plan
         What is computed.
     recipe : Recipe
-        Whose plan it is: its name for messages, its family, and its parameters for who emulates a framework.
+        The plan's recipe: its name for messages, its family, and its parameters for framework emulation.
     extent : Extent
         At which positions.
     request : Request
@@ -96,7 +96,7 @@ class Filler(ABC, Generic[P]):
 
     @abstractmethod
     def _arrays(self) -> tuple[Array, ...]:
-        """Return what the table holds."""
+        """Return the descriptions of the table's arrays."""
 
     @abstractmethod
     def fill(self, start: int, stop: int, out: Arrays, threads: int) -> None:
@@ -111,7 +111,7 @@ class Filler(ABC, Generic[P]):
         self.plan.prepare()
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
-        """Return what numbers rows `start` to `stop`, (stop - start,) int64 or float64; None where nothing does."""
+        """Return the positions of rows `start` to `stop`, (stop - start,) int64 or float64; None if none."""
         return self.part.numbers(start, stop)
 
     def _fixed_arrays(self, fixed: Sequence[Fixed]) -> tuple[Array, ...]:
@@ -119,7 +119,7 @@ class Filler(ABC, Generic[P]):
         return tuple(Array(f.name, f.shape, f.dtype or self.dtype, f.axes, f.lead) for f in fixed)
 
     def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write rows of one of them."""
+        """Write rows of an array that does not depend on the positions."""
         (fixed,) = (f for f in self.plan.fixed if f.name == name)
         values = fixed.values(start, stop)
         if fixed.dtype is None:
@@ -220,8 +220,8 @@ class Places:
             return [view for array in out.values() for view in (("sin", array.imag), ("cos", array.real))]
         return [view for array in out.values() for view in (("sin", array), ("cos", array))]
 
-    def still(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
-        """Write rows of columns (rotary: pairs) that nothing turns: zeros, or cos 1 and sin 0."""
+    def write_unrotated(self, out: Arrays, dtype: str, columns: slice = slice(None)) -> None:
+        """Write the rows of columns without a frequency (rotary: unrotated pairs): zeros, or cos 1 and sin 0."""
         one = 0x3F80 if dtype == "bfloat16" else 1
         for part, view in self.views(Band((), columns, columns), out):
             view[...] = one if self.rotary and part == "cos" else 0
@@ -238,7 +238,7 @@ class Places:
 
 
 def runs(flags: NDArray[np.bool_]) -> list[slice]:
-    """Return where flags are set, as contiguous slices, or strided ones where those would be many."""
+    """Return the slices of set flags: contiguous, or strided where contiguous ones would be many."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
     found = [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
     if len(found) <= MAX_RUNS:

@@ -29,10 +29,10 @@ Multiples = range | tuple[int, ...]
 LEVELS_BYTES = 8 << 20
 """A coordinate whose rows take less than this is computed once for all of its values."""
 
-LONG = 64
-"""Fewer rows with the same coordinate on all axes are not worth a call of their own."""
+MIN_RUN_ROWS = 64
+"""Minimum number of rows with the same coordinate on all axes that are filled in a separate call."""
 
-COPIED = 1 << 18
+COPY_BYTES = 1 << 18
 """Bytes gathered at a time: they stay in a core's cache until they are stored."""
 
 
@@ -45,7 +45,7 @@ class SharedColumns:
     array : str
         Name of the array.
     columns : slice
-        Where they stand along its axis 1.
+        Their place along its axis 1.
     rows : ndarray
         (levels, k, ...), contiguous.
     """
@@ -56,7 +56,7 @@ class SharedColumns:
 
     def spread(self, index: Integers, out: NDArray[Any]) -> None:
         """Copy the shared rows to the rows that share them."""
-        step = max(1, COPIED // max(1, self.rows[:1].nbytes))
+        step = max(1, COPY_BYTES // max(1, self.rows[:1].nbytes))
         view = out[:, self.columns]
         for at in range(0, len(index), step):
             view[at : at + step] = self.rows.take(index[at : at + step], axis=0)
@@ -95,7 +95,7 @@ class Lookup:
     levels: dict[int, list[SharedColumns]] = field(default_factory=dict)
 
     def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
-        """Fill rows; those before and after the grid stand still."""
+        """Fill rows; the rows before and after the grid get zeros, or cos 1 and sin 0."""
         waves = self.waves
         rows = positions - waves.prefix
         pieces = [slice(0, len(rows))]
@@ -103,7 +103,7 @@ class Lookup:
             assert waves.rows is not None
             inside = (rows >= 0) & (rows < waves.rows - waves.prefix - waves.suffix)
             for piece in runs(~inside):
-                self.places.still({name: a[piece] for name, a in out.items()}, self.dtype)
+                self.places.write_unrotated({name: a[piece] for name, a in out.items()}, self.dtype)
             pieces = runs(inside)
         for piece in pieces:
             indices = [axis.index(rows[piece]) for axis in waves.axes]
@@ -119,7 +119,7 @@ class Lookup:
                         self._fill_axis(number, index[part], block, threads)
 
     def _equal_runs(self, indices: list[Integers]) -> Iterator[tuple[slice, bool]]:
-        """Cut rows where they begin or cease to have the same coordinate on all axes, as text has in mrope."""
+        """Cut rows into runs with and without the same coordinate on all axes, as text has in mrope."""
         n = len(indices[0])
         if not self._every.frequencies:
             yield slice(0, n), False
@@ -127,7 +127,7 @@ class Lookup:
         same = np.logical_and.reduce([index == indices[0] for index in indices[1:]])
         edges = np.flatnonzero(np.diff(np.concatenate(([False], same, [False])).astype(np.int8))).reshape(-1, 2)
         start = 0
-        for low, high in edges[edges[:, 1] - edges[:, 0] >= LONG].tolist():
+        for low, high in edges[edges[:, 1] - edges[:, 0] >= MIN_RUN_ROWS].tolist():
             if start < low:
                 yield slice(start, low), False
             yield slice(low, high), True
@@ -137,7 +137,7 @@ class Lookup:
 
     @cached_property
     def _every(self) -> Band:
-        """Return all bands as one, where all axes count alike and every pair turns; else one without frequencies."""
+        """Return all bands as one, where all axes count alike and every pair rotates; else one without frequencies."""
         axes, width = self.waves.axes, self.waves.width
         alike = len(axes) > 1 and len({(a.multiples, a.unit) for a in axes}) == 1 and self.places.rotary
         if not alike or not self.covered or len({(band.turns, band.magnitude) for band in self.waves.bands}) > 1:
@@ -150,7 +150,7 @@ class Lookup:
         return replace(first, frequencies=tuple(found[column] for column in range(width)), sin=every, cos=every, axis=0)
 
     def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
-        """Fill what depends on one coordinate."""
+        """Fill the columns of one coordinate."""
         if not len(index):
             return
         axis = self.waves.axes[number]
@@ -216,11 +216,11 @@ def at(multiples: Multiples, index: Integers) -> range | Integers:
 BLOCK = 1 << 14
 """Phases worked on at once."""
 
-PLANE = 2.0**-50.5
+PRODUCT_ERROR = 2.0**-50.5
 """Error of a product of rows of modulus 1, for each of them: a row errs by 2^-52.5, a product by sqrt(5) 2^-53."""
 
-WIDE = 2.0**-75
-"""The same where rows are carried as main + rest: a row errs by 2^-80, a product by 2^-76.2."""
+SPLIT_PRODUCT_ERROR = 2.0**-75
+"""The same where rows are carried as high and low parts: a row errs by 2^-80, a product by 2^-76.2."""
 
 
 @dataclass
@@ -262,20 +262,20 @@ class Sums:
         z = pieces[0]
         for piece in pieces[1:]:
             z *= piece
-        return round_within(z.view(np.float64), len(pieces) * PLANE, self.dtype)
+        return round_within(z.view(np.float64), len(pieces) * PRODUCT_ERROR, self.dtype)
 
     def _wide(self, rows: Integers) -> tuple[NDArray[Any], Integers]:
-        """Return the same for float64, from main and rest."""
+        """Return the same for float64, from the high and low parts."""
         pieces = [Split(*self._rows(number, rows, whole=False)) for number in range(len(self.axes))]
         main, rest = combine(pieces[0], pieces[1])
         for piece in pieces[2:]:
             main, rest = combine(doubled(main, rest).split(), piece)
-        large, small, margin = main.view(np.float64), rest.view(np.float64), len(pieces) * WIDE
+        large, small, margin = main.view(np.float64), rest.view(np.float64), len(pieces) * SPLIT_PRODUCT_ERROR
         below, above = large + (small - margin), large + (small + margin)
         return below, np.flatnonzero(below != above)
 
     def _rows(self, number: int, rows: Integers, *, whole: bool) -> list[NDArray[np.complex128]]:
-        """Return the rows of one coordinate: rounded, or as coarse half, rest and rounded."""
+        """Return the rows of one coordinate: rounded, or as coarse part, remainder and rounded."""
         axis = self.axes[number]
         index = axis.index(rows)
         width = len(self.cross.factors[0])

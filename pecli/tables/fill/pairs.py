@@ -1,4 +1,4 @@
-"""What tables over queries and keys have in common: which they are, and rows that are slices of one vector."""
+"""Tables over queries and keys: filler base class, and rows that are slices of one vector."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pecli.tables.fill.filler import Filler, as_array, once, points_of
 from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
-GROUP = 1 << 22  # values of all vectors that are held at once
-TOGETHER = 1024  # heads of them at most: who looks at two of a million waits for no more
+MAX_HELD_VALUES = 1 << 22  # values of all vectors that are held at once
+MAX_HEADS_PER_GROUP = 1024  # more would delay a reader of a few heads of a million
 
 P = TypeVar("P", bound=Plan)
 OfPlaces = Callable[[int, int, range], NDArray[Any]]
@@ -41,18 +41,18 @@ class Vectors:
 
     def __init__(self, heads: int, length: int, compute: OfPlaces) -> None:
         self.heads, self.length, self._compute = heads, length, compute
-        self._together = max(1, min(heads, TOGETHER, GROUP // max(1, length)))
+        self._heads_per_group = max(1, min(heads, MAX_HEADS_PER_GROUP, MAX_HELD_VALUES // max(1, length)))
         self._group = lru_cache(maxsize=2)(self._computed)  # writers are at one group or the next
         self._lock = threading.Lock()
 
     def head(self, head: int) -> NDArray[Any]:
         """Return the vector of a head, (length,); computed once for all threads."""
         with self._lock:
-            values: NDArray[Any] = self._group(head // self._together)[head % self._together]
+            values: NDArray[Any] = self._group(head // self._heads_per_group)[head % self._heads_per_group]
         return values
 
     def _computed(self, group: int) -> NDArray[Any]:
-        heads = range(group * self._together, min(self.heads, (group + 1) * self._together))
+        heads = range(group * self._heads_per_group, min(self.heads, (group + 1) * self._heads_per_group))
         step = max(1, PIECE // len(heads))
         pieces = [self._compute(low, min(self.length, low + step), heads) for low in range(0, self.length, step)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
@@ -100,7 +100,7 @@ class PairFiller(Filler[P]):
 
     @property
     def span(self) -> int:
-        """How many distances there are."""
+        """Number of distances."""
         return self.part.count + self.positions.count - 1
 
     @once

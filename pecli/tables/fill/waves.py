@@ -29,7 +29,7 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def places(self) -> Places:
-        """Return where everything goes."""
+        """Return the places of bands in the arrays."""
         return Places(self.plan, self.recipe.encoding.family is Family.ROTARY, self.request.layout)
 
     def _main(self) -> tuple[Array, ...]:
@@ -78,7 +78,7 @@ class WaveFiller(Filler[Waves]):
         """Write rows of sines and cosines."""
         if self.plan.axes:
             positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
-            self._still(out)
+            self._write_uncovered(out)
             if self.plan.cross is not None:
                 self._sums.fill(positions, out["pe"])
             else:
@@ -94,7 +94,7 @@ class WaveFiller(Filler[Waves]):
         """Fill rows whose coordinate is the position itself."""
         whole = isinstance(segment.rows, slice)
         target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
-        self._still(target)
+        self._write_uncovered(target)
         for band in self.plan.bands:
             views = self.places.views(band, target)
             fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
@@ -131,10 +131,10 @@ class WaveFiller(Filler[Waves]):
             return [out]
         return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
 
-    def _still(self, out: Arrays) -> None:
-        """Make the columns that nothing fills stand still."""
+    def _write_uncovered(self, out: Arrays) -> None:
+        """Write zeros, or cos 1 and sin 0, into the columns that no band, ramp or crossed phase covers."""
         for columns in self._uncovered:
-            self.places.still(out, self.dtype, columns)
+            self.places.write_unrotated(out, self.dtype, columns)
 
     @once
     def _uncovered(self) -> list[slice]:
@@ -151,7 +151,7 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def _sums(self) -> Sums:
-        """Return what fills phases that are sums over coordinates."""
+        """Return the filler of phases that are sums over coordinates."""
         from pecli.tables.fill.lookup import Sums
 
         assert self.plan.cross is not None
@@ -159,14 +159,14 @@ class WaveFiller(Filler[Waves]):
 
     @once
     def _lookup(self) -> Lookup:
-        """Return what fills rows whose coordinates are looked up."""
+        """Return the filler of rows whose coordinates are looked up."""
         from pecli.tables.fill.lookup import Lookup
 
         return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies, not self._uncovered)
 
 
 class EmulatedFiller(WaveFiller):
-    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, as the encoding's hook says."""
+    """Cos and sin, or angles, from float32 (or bfloat16) frequencies and positions, by the `emulate` hook."""
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, arithmetic = self.plan, self.request.arithmetic

@@ -93,7 +93,7 @@ def _change(a: int, b: int, dim: int) -> list[str | float]:
 
 
 def _all_changes(exercise: lessons.Exercise, largest: int, gray: bool) -> list[Item]:
-    """Return what the table's own neighbours differ in."""
+    """Return the number of bits in which neighbouring positions of the table differ."""
     count = min(largest + 1, 256)
     values = exercise.arrays([Fraction(p) for p in range(count)])["pe"]
     changes = (np.diff(values, axis=0) != 0).sum(axis=1)

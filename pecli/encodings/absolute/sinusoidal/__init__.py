@@ -183,7 +183,7 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     if "max-timescale" in keys:
         return {}
     return {
-        name: Rescaling(partial(_made, scaling, keys), scaling.least, scaling.by_base)
+        name: Rescaling(partial(_made, scaling, keys), scaling.min_factor, scaling.by_base)
         for name, scaling in SCALINGS.items()
         if scaling.series
     }
@@ -229,7 +229,7 @@ COLUMNS = {
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the table; None for what has more than an order, a base and a spacing."""
+    """Return a module that makes the table; None for odd widths and parameters other than order, base and shift."""
     from pecli.encodings.shared.code import ADD_ROWS, knows, module, number
 
     values = recipe.values
@@ -301,15 +301,15 @@ def _cells(recipe: Recipe, pairs: Sequence[lessons.Pair], at: Sequence[Fraction]
 def _shift(exercise: lessons.Exercise, pairs: Sequence[lessons.Pair], at: Sequence[Fraction]) -> Step:
     """Show M_k with PE(p + k) = M_k PE(p): the same at every position."""
     p, k = (at[0], at[1] - at[0]) if len(at) > 1 else (at[0], Fraction(1))
-    tried = [p + j for j in range(CHECKED_POSITIONS)]
-    before = exercise.arrays(tried)["pe"]
-    after = exercise.arrays([t + k for t in tried])["pe"]
+    sampled = [p + j for j in range(CHECKED_POSITIONS)]
+    before = exercise.arrays(sampled)["pe"]
+    after = exercise.arrays([t + k for t in sampled])["pe"]
     items: list[str | Equation | SmallTable] = [
         "each pair is turned by k w_i radians, so one matrix takes every row to the row k further:",
         "M_k = [ cos(k w_i)  sin(k w_i); -sin(k w_i)  cos(k w_i) ] on (sin, cos)",
     ]
     worst = 0.0
-    name, last = text_of(k), len(tried) // 2
+    name, last = text_of(k), len(sampled) // 2
     for i, pair in enumerate(pairs):
         c, s = math.cos(float(k) * pair.frequency), math.sin(float(k) * pair.frequency)
         columns = np.array([pair.sin, pair.cos], np.int64)
@@ -318,12 +318,12 @@ def _shift(exercise: lessons.Exercise, pairs: Sequence[lessons.Pair], at: Sequen
         for row in (0, last) if i == 0 else (0,):
             terms: list[Matrix | str] = [
                 Matrix(f"M_{name}, w_{pair.index}", matrix.tolist()),
-                Matrix(f"PE({text_of(tried[row])})", before[row, columns][:, None].tolist()),
+                Matrix(f"PE({text_of(sampled[row])})", before[row, columns][:, None].tolist()),
                 "=",
-                Matrix(f"PE({text_of(tried[row] + k)})", after[row, columns][:, None].tolist()),
+                Matrix(f"PE({text_of(sampled[row] + k)})", after[row, columns][:, None].tolist()),
             ]
             items.append(Equation(terms))
-    where = f"{text_of(tried[0])} to {text_of(tried[-1])}"
+    where = f"{text_of(sampled[0])} to {text_of(sampled[-1])}"
     items.append(f"checked at positions {where}: the largest difference is {off_by(worst)}")
     return Step(f"the relative property, PE(p + k) = M_k PE(p), here with k = {name}", items)
 

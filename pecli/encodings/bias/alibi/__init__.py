@@ -199,7 +199,7 @@ CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
 
 
 def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
-    """Return other functions of the distance, by what they are called."""
+    """Return mistaken functions of the distance by their descriptions."""
     found: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
         "the distance is squared": np.square,
         "the square root of the distance is taken": np.sqrt,
@@ -238,7 +238,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 def _distanced(
     function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
 ) -> NDArray[np.float64]:
-    """Return a penalty of another distance, which it holds itself: its row's smallest one is that of distance 1."""
+    """Return the bias with a function of the distance; the distance is read off: a row's smallest is distance 1."""
     if name != "bias":
         return values
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
@@ -319,7 +319,7 @@ def _slope_lines(exact: Sequence[Fraction]) -> list[str]:
 
 
 def power_of_two(slope: Fraction) -> Fraction | None:
-    """Return the exponent x with slope = 2^x, a fraction of small numbers; None if there is none."""
+    """Return the exponent x with slope = 2^x, a fraction of small numbers; None if none fits."""
     if slope <= 0:
         return None
     exponent = math.log2(float(slope))

@@ -1,4 +1,4 @@
-"""FIRE: a small network of the distance, relative to how far the query stands from the beginning.
+"""FIRE: a small network of the distance, relative to the query's distance from the beginning.
 
 H heads.  The distance is key minus query; i is the query's position.
 """
@@ -109,7 +109,7 @@ def _arrays(network: Callable[[], Network], heads: int, hidden: int) -> tuple[Fi
     )
 
 
-SHORTEST, LONGEST = 1 << 14, 1 << 22
+MIN_TABLE_LENGTH, MAX_TABLE_LENGTH = 1 << 14, 1 << 22
 """Distances of a table of logarithms that is kept: at least, so that few are made; at most, 32 MiB."""
 
 
@@ -186,7 +186,7 @@ class Network:
         self, ratios: Ratios, queries: dd.Points, keys: dd.Points, step: int, bends: Floats, divisors: Floats
     ) -> tuple[Integers, Integers]:
         """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
-        place = (queries.multiples - keys.multiples[0]) // step  # where each query stands among the keys
+        place = (queries.multiples - keys.multiples[0]) // step  # index of each query among the keys
         farthest = int(max(np.abs(place).max(), np.abs(len(keys) - 1 - place).max()))
         kept = ratios.by_distance(keys.unit * abs(step), 0, farthest + 1)
         ends = np.searchsorted(kept, bends * divisors[:, None], side="right")  # (q, m), rising
@@ -239,11 +239,11 @@ class Ratios:
         return np.lib.stride_tricks.sliding_window_view(np.concatenate([before, after]), len(keys))[::-1]
 
     def by_distance(self, unit: Fraction, low: int, high: int) -> Floats:
-        """Return the numerators of distances `low` to `high` - 1 of this unit; none where those are below 1."""
+        """Return the numerators of distances `low` to `high` - 1 in this unit, without negative distances."""
         low, high = max(low, 0), max(high, 0)
-        if high > LONGEST:
+        if high > MAX_TABLE_LENGTH:
             return self._logarithm(np.arange(low, high), unit)
-        found: Floats = self._table(unit, max(SHORTEST, 1 << high.bit_length()))[low:high]
+        found: Floats = self._table(unit, max(MIN_TABLE_LENGTH, 1 << high.bit_length()))[low:high]
         return found
 
     def divisors(self, queries: dd.Points) -> Floats:
@@ -266,7 +266,7 @@ class Ratios:
 
 
 def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
-    """Return the common step of queries and keys, as multiples of their unit; None where there is none."""
+    """Return the common step of queries and keys, as a multiple of their unit; None for uneven positions."""
     steps = {int(p.multiples[1] - p.multiples[0]) for p in (queries, keys) if len(p) > 1}
     if len(steps) > 1 or 0 in steps:
         return None
@@ -305,7 +305,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 
 def _network(exercise: lessons.Exercise, at: list[Fraction]) -> list[Step]:
-    """Return what the network makes of x in head 0: a line between the bends of its units."""
+    """Return the network's output for x in head 0: the line between two bends of its units."""
     arrays = exercise.arrays(at)
     if "bias" not in arrays:
         return []

@@ -129,7 +129,7 @@ def t5(
 def bucket_rule(
     buckets: int, max_distance: int, bidirectional: bool, arithmetic: str
 ) -> Callable[[dd.Points], Integers]:
-    """Return what gives the bucket of each distance.
+    """Return the function from distances to buckets.
 
     Raises
     ------
@@ -167,7 +167,7 @@ MAX_LOG_ERROR = 1e-9  # how far a float64 logarithm may be from a whole number
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield buckets for which the logarithm of the distance and that of the largest one have unlike bases."""
+    """Yield mistaken bucket rules: other logarithms, other rounding, clipping."""
     for above, below, times in LOGARITHMS:
         text = (
             f"{above} of the distance is divided by {below} of max-distance, where one logarithm was expected of both"
@@ -182,7 +182,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 def _buckets(
     keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int
 ) -> NDArray[np.float64]:
-    """Return the array ``index`` with so many times the steps that there should be; without a logarithm for None."""
+    """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead."""
     if name != "index" or values.ndim != 2:
         return values
     both, side = keys["bidirectional"] == "true", int(keys["buckets"])
@@ -257,8 +257,8 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         f"distances 0 to {exact - 1} have a bucket each; from {exact} on they share, up to {reach}:",
         f"bucket = {exact} + floor({side - exact} x ln(d / {exact}) / ln({reach} / {exact})), at most {side - 1}",
     ]
-    tried = sorted({1, exact - 1, exact, exact + 1, 2 * exact, reach // 2, reach - 1, reach} - {0})
-    lines = [_bucket(d, exact, reach, side, before[d]) for d in tried if d > 0]
+    sample_distances = sorted({1, exact - 1, exact, exact + 1, 2 * exact, reach // 2, reach - 1, reach} - {0})
+    lines = [_bucket(d, exact, reach, side, before[d]) for d in sample_distances if d > 0]
     after = plan.index(dd.Points(np.arange(1, 4, dtype=np.int64))).tolist()
     if both:
         lines.append(f"keys 1, 2, 3 after the query: {side} more, buckets {', '.join(map(str, after))}")

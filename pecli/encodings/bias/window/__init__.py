@@ -215,7 +215,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     values = exercise.recipe.values
     arrays = replace(exercise, asked=None).whole()  # the query is the last patch, whatever positions were asked for
     height, width = values["grid"]
-    first = int(values["cls"])  # the class token stands before the patches
+    first = int(values["cls"])  # the class token precedes the patches
     index = arrays["index"]
     query = height * width - 1
     y, x = divmod(query, width)
@@ -237,7 +237,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield other numbers of an offset's two sides, each with what the row's and the column's are multiplied by."""
+    """Yield mistaken index formulas, each with other factors of the row and the column offset."""
     if keys["version"] != "1" or keys["cls"] == "true":
         return
     height, width = map(int, keys["grid"].split("x"))

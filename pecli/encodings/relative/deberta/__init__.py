@@ -38,7 +38,7 @@ def reach(recipe: Recipe) -> Reach:
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
 """A query meets the positions as keys are projected, a key as queries are."""
 TERMS = ("c2p", "p2c")
-"""What pos_att_type of a config calls them."""
+"""Names of the two terms in a config's pos_att_type."""
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -191,7 +191,7 @@ def deberta(
 def bucket_rule(
     buckets: int, max_distance: int, clamp: bool, shift: bool, arithmetic: str = "exact"
 ) -> Callable[[dd.Points], Integers]:
-    """Return what gives the index of each distance, key minus query."""
+    """Return the function from distances, key minus query, to indices."""
     middle, half = buckets // 2, buckets or max_distance
     log_buckets = LogBuckets(max(1, middle), max_distance - 1, middle - 1, None, arithmetic, up=True)
 
@@ -212,10 +212,10 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     values = exercise.recipe.values
     buckets, reach = values["buckets"], values["max_distance"]
     middle, half = buckets // 2, buckets or reach
-    tried = (
+    sample_distances = (
         {0, 1, reach, reach + 1} if not buckets else {0, 1, middle, middle + 1, 2 * middle, reach - 1, reach + middle}
     )
-    at = exercise.at(sorted(tried))
+    at = exercise.at(sorted(sample_distances))
     arrays = exercise.arrays(at)
     shift = half if values["shifted"] or not buckets else 0
     lines: list[Item] = []

@@ -128,7 +128,7 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out which vector a query and a key meet, and what it adds to their score."""
+    """Work out the row of each clipped distance, and the term that its vector adds to the score."""
     at = exercise.places(exercise.length or 6)
     arrays = exercise.arrays(at)
     vector, index = arrays["vector"], arrays["index"]

@@ -25,7 +25,7 @@ from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 Places = list[tuple[int, slice, slice]]
-"""Stream, columns, and which frequencies stand there."""
+"""Stream, columns, and slice of the frequencies in these columns."""
 LONGEST_SEQUENCE = 1 << 24
 T, H, W = 0, 1, 2
 
@@ -93,7 +93,7 @@ def mrope(
 
 
 def _places(sections: tuple[int, ...], order: Order, pairs: int) -> Places:
-    """Return where each stream's pairs stand; of the order "streams" by columns of the doubled vector."""
+    """Return the columns and frequencies of each stream; for the order "streams", columns of the doubled vector."""
     given = "+".join(map(str, sections))
     if sum(sections) != pairs:
         raise BadParameter("sections", given, f"adds up to {sum(sections)}: it must be {pairs}, the pairs that rotate")
@@ -169,7 +169,7 @@ class Run:
 
 
 def _run(item: str, sequence: str) -> Run:
-    """Return what one item of a sequence says."""
+    """Return the run of text tokens or of a grid that one item of a sequence names."""
     try:
         sides = tuple(parse_integer("sequence", side) for side in item.split("x"))
     except BadParameter:
@@ -197,7 +197,7 @@ def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integ
 
 
 def _signature() -> inspect.Signature:
-    """Return rope's parameters, and those of the streams after the width."""
+    """Return rope's parameters with mrope's own inserted after the width."""
     taken = list(inspect.signature(rope, eval_str=True).parameters.values())
     own = [p for p in inspect.signature(mrope, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
     return inspect.Signature([taken[0], *own, *taken[1:]], return_annotation=Waves)
@@ -235,7 +235,7 @@ mrope = encoding(
     unrecognised_with=UNRECOGNISED,
 )(mrope)
 
-SAMPLE = "1+1x2x3+1"
+EXAMPLE = "1+1x2x3+1"
 """A token of text, an image of two rows and three columns, a token of text."""
 NAMES = ("t", "h", "w")
 
@@ -250,24 +250,24 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     if values["sequence"] is None and values["streams"] is None:
         if len(values["sections"]) != len(NAMES):
             return found
-        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": SAMPLE}))
+        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": EXAMPLE}))
     rows = sample.recipe.rows or 1
     plan = sample.resolved(rows).plan
     names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))
     tokens = np.arange(min(rows, lessons.MAX_ROWS))
     places = np.array([[float(axis.multiples[i] * axis.unit) for i in axis.index(tokens)] for axis in plan.axes]).T
     grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
-    phrase = str(values["sequence"] or SAMPLE)
+    phrase = str(values["sequence"] or EXAMPLE)
     why = (
         f"sequence {phrase}: text has one position in all streams; in an image t stays, h and w count its rows and "
         "columns from there; the text after it goes on after the largest position"
     )
     items: list[Item] = [grid] if values["streams"] else [why, grid]
-    return [Step("the positions of each token", items), _turning(plan, names, places.tolist()), *found]
+    return [Step("the positions of each token", items), _stream_step(plan, names, places.tolist()), *found]
 
 
-def _turning(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
-    """Return which stream each pair turns with, and the angles of one token whose streams differ."""
+def _stream_step(plan: Waves, names: tuple[str, ...], places: list[list[float]]) -> Step:
+    """Return the stream that rotates each pair, and the angles of one token whose streams differ."""
     token = max(range(len(places)), key=lambda i: len(set(places[i])))
     lines: list[Item] = []
     for pair in sorted(lessons.pairs_of(plan), key=lambda pair: pair.cos or 0)[: lessons.MAX_ROWS]:

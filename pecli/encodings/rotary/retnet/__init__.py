@@ -21,7 +21,7 @@ from pecli.spec.hooks import Effect, SmallTable, Step, short
 from pecli.spec.plans import Band, Fixed, Waves
 from pecli.spec.recipe import Recipe
 
-LONGEST = 1 << 31
+MAX_LENGTH = 1 << 31
 PLAIN_HEADS = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
 MAX_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
 
@@ -74,7 +74,7 @@ def retnet(
         Param(
             "Length of the decay (default: the table's own).",
             ge=1,
-            lt=LONGEST,
+            lt=MAX_LENGTH,
             of_table="length",
             when=("decay", ("distance", "dense")),
         ),
@@ -141,7 +141,7 @@ class Fading:
         return dd.multiply(found, self._shares(start, stop)) if self.normalize else found
 
     def _heads(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Yield each head and which of its places lie between two flat ones."""
+        """Yield each head with the range of its positions between two flat indices."""
         while start < stop:
             head, low = divmod(start, self.length)
             high = min(self.length, low + stop - start)
@@ -179,7 +179,7 @@ def _log_gamma(head: int) -> Decimal:
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return what torchscale's RetNetRelPos computes in float32: exponents in equal steps, the decay by its logarithm.
+    """Return torchscale's arithmetic of RetNetRelPos: exponents in equal steps, the decay by its logarithm.
 
     Its linspace takes these steps eight or sixteen at a time, so that some of a hundred exponents are off by a unit,
     others on another machine.  In bfloat16 the decay is no function of the distance, and the sums of rows that

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope.scalings import (
+    SCALING_OPTIONS,
     SCALINGS,
-    TAKEN,
     UNRECOGNISED,
     PlainSeries,
     Scaling,
@@ -158,12 +158,12 @@ def rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, scal
 
 
 def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
-    """Return the scalings of a rope with these keys; a recipe that has one already keeps what it says of it."""
+    """Return the scalings that suit a rope with these keys; its own scaling keeps the parameters given."""
     if "frequencies" in keys:
         return {}
     own = scaling_of(keys["scaling"])
     if own.extends:
-        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in TAKEN}
+        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in SCALING_OPTIONS}
         others = [scaling for scaling in SCALINGS.values() if scaling.parameters and scaling.extends]
     else:  # which pairs turn is the model's, and was so in training: only the factor is added after it
         plain = {key: text for key, text in keys.items() if key != "factor"}
@@ -171,7 +171,7 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     found = {"none": Rescaling(lambda _train, _test, _factor: (plain, None))}
     for scaling in others:
         made = partial(_rescaled, scaling, keys if scaling is own and own.extends else None, plain)
-        found[scaling.name] = Rescaling(made, scaling.least, scaling.by_base)
+        found[scaling.name] = Rescaling(made, scaling.min_factor, scaling.by_base)
     return found
 
 
@@ -179,7 +179,7 @@ def _rescaled(
     scaling: Scaling, own: Mapping[str, str] | None, plain: Mapping[str, str], train: int, test: int,
     factor: Decimal | None,
 ) -> tuple[Mapping[str, object], Decimal]:  # fmt: skip
-    """Return the parameters of a scaling, with what they leave out from the lengths."""
+    """Return the parameters of a scaling, completed from the two lengths, and the factor."""
     times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
     given: dict[str, object] = {**(plain if own is None else own), "scaling": scaling.name}
     if "factor" in scaling.options and (own is None or factor is not None):
@@ -197,27 +197,27 @@ def _rescaled(
     return given, Decimal(parse_number("factor", named))
 
 
-DIVIDED = (2, 4, 8, 16, 32)
+LINEAR_FACTORS = (2, 4, 8, 16, 32)
 """Factors of position interpolation that people add to a model."""
-TIMES = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
-"""What the training length is mistaken for, in its own: a model's longer context, and the other way round."""
+LENGTH_RATIOS = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
+"""Ratios of a mistaken training length to the true one: a model's longer context, and the other way round."""
 
 other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield what a rope with these keys is mistaken for."""
+    """Yield common mistakes in a rope with these keys."""
     if "base" in keys:
         yield from _exponents(keys)
         yield from OTHER_BASES("base", keys["base"], ())
     name = keys.get("scaling", "none")
     if name == "none":
-        for factor in DIVIDED:
+        for factor in LINEAR_FACTORS:
             phrase = f"linear factor {factor} where none was expected"
             yield Change("scaling", f"scaling {phrase}", {"scaling": "linear", "factor": str(factor)})
         return
     scaling = scaling_of(name)
-    plain: dict[str, str | None] = {**{key: None for key in keys if key in TAKEN}, "scaling": "none"}
+    plain: dict[str, str | None] = {**{key: None for key in keys if key in SCALING_OPTIONS}, "scaling": "none"}
     yield Change("scaling", f"scaling {name} is missing: the frequencies are unscaled", plain)
     both = f"scaling {name} and the base are missing: base 10000, unscaled"
     yield Change("scaling", both, {**plain, "base": None})
@@ -235,10 +235,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "original-max" in keys:
         yield from (
             instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
-            for times in TIMES
+            for times in LENGTH_RATIOS
         )
     yield from _defaults(scaling, keys)
-    for factor in DIVIDED:
+    for factor in LINEAR_FACTORS:
         phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
         yield Change("scaling", phrase, step=Fraction(1, factor))
 
@@ -272,7 +272,7 @@ BLOCK = 1 << 18  # angles computed at once: their float64 copies stay in the cac
 
 @dataclass(frozen=True)
 class Emulation:
-    """Frequencies and magnitude as a framework holds them, and what it makes of them.
+    """Frequencies and magnitude in a framework's arithmetic, with the values computed from them.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class Emulation:
     late : bool
         Whether frequencies and positions are float32 with any arithmetic, and angles the first to be rounded.
     others : mapping of str to callable
-        What it makes of arrays beside cos and sin: of positions (n,), or of a first and a last row where an array has
+        Functions for arrays other than cos and sin: of positions (n,), or of a first and a last row where an array has
         rows of its own, gives rows as float32.
     """
 
@@ -335,7 +335,7 @@ class Emulation:
 def emulate(
     plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32", *, double: bool = False
 ) -> Emulation:
-    """Return what a framework computes for a table of ``rope``, and of ``mrope`` where all streams are the position.
+    """Return a framework's arithmetic for a table of ``rope``, or of ``mrope`` where all streams are the position.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def emulate(
     Raises
     ------
     UnknownName
-        For a scaling that nobody declared.
+        For an undeclared scaling.
     """
     if double and arithmetic == "float32":
         wide = np.array([float(w) for w in plan.frequencies])
@@ -363,7 +363,7 @@ def emulate(
 
 
 def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return the same where no framework's steps to the frequencies are known: the exact ones, rounded to float32."""
+    """Return the arithmetic of a framework whose frequency steps are unknown: the exact ones, rounded to float32."""
     return _emulation(nearest(plan.frequencies), plan, arithmetic)
 
 
@@ -386,7 +386,7 @@ DEFAULT = (1, 3)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations; of a scaled series also where its frequencies come from."""
+    """Work out rotations; for a scaled series also the derivation of its frequencies."""
     values = exercise.recipe.values
     if values["frequencies"] is not None:
         return exercise.of_family()
@@ -435,7 +435,7 @@ ROTATED = {
         "ops.concatenate([made, x[..., 2 * m :]], -1)",
     ),
 }  # fmt: skip
-"""What a framework writes for STACK, JOIN and CAT."""
+"""Code of each framework for the placeholders STACK, JOIN and CAT."""
 LAYERS = layers(
     "Rotary", "Turns queries or keys (batch, heads, length, dim).", "length, interleaved=False", "x, offset=0",
     torch=(
@@ -462,7 +462,7 @@ def _tail(framework: str) -> str:
 
 
 def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the table and turns with it: by the formula, or from a scaling's own frequencies.
+    """Return a module that makes the table and rotates vectors: by the formula, or from a scaling's frequencies.
 
     None where frequencies wait for a length.
     """

@@ -155,15 +155,15 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
 
 
 def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
-    """Return what a lesson says of the coordinate of a row (0) or column (1)."""
+    """Return the formula, as text, of the coordinate of a row (0) or column (1)."""
     word, first, reference = values["coordinates"], values["first"], values["reference"]
     height, width = values["grid"][-2:]
 
     def coordinate(side: int, place: int) -> str:
         length = (height, width)[side]
         if word == "index":
-            stretched = "" if reference is None else f" x {reference[side]}/{length}"
-            return f"{place}{stretched}{f' + {first}' if first else ''}" if stretched or first else ""
+            resized = "" if reference is None else f" x {reference[side]}/{length}"
+            return f"{place}{resized}{f' + {first}' if first else ''}" if resized or first else ""
         if word == "corners":
             return f"2 x {place} / {max(1, length - 1)} - 1"
         by = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]
@@ -173,7 +173,7 @@ def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
 
 
 def _side_series(series: str, base: Decimal, count: int, side: int, resolution: Decimal) -> tuple[Frequency, ...]:
-    """Return the frequencies of one side; of the pixel series in turns."""
+    """Return the frequencies of one side; for the pixel series in rotations per unit."""
     if series == "half":
         return geometric(base, Fraction(1, count), count)
     if series == "even-odd":

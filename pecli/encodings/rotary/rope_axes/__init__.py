@@ -91,9 +91,9 @@ def rope_axes(
     each = {name: per_side(name, given, len(axes)) for name, given in lists.items()}
     found, coordinates, start = [], [], 0
     for side, width in enumerate(axes):
-        stretched = _stretched(each["base"][side], each["ntk"][side], width)
+        scaled = _scaled_base(each["base"][side], each["ntk"][side], width)
         columns = slice(start, start + width // 2)
-        found.append(Band(geometric(stretched, Fraction(2, width), width // 2), columns, columns, side))
+        found.append(Band(geometric(scaled, Fraction(2, width), width // 2), columns, columns, side))
         start += width // 2
         low = Fraction(each["first"][side]) - (grid[side] + 1) // 2 * int(each["centred"][side])
         step = Fraction(each["scale"][side])
@@ -103,15 +103,15 @@ def rope_axes(
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations by the coordinate of each axis, with frequencies of its own width."""
+    """Work out rotations by the coordinate of each axis, with the frequencies of its width."""
     values = exercise.values
     widths, count = values["axes"], len(values["axes"])
     bases, ntk = per_side("base", values["base"], count), per_side("ntk", values["ntk"], count)
 
     def frequency(pair: lessons.Pair) -> str:
         width = widths[pair.axis]
-        stretched = "" if ntk[pair.axis] == 1 else f" x {ntk[pair.axis]}^({width}/{width - 2})"
-        base = f"({bases[pair.axis]}{stretched})" if stretched else f"{bases[pair.axis]}"
+        by_ntk = "" if ntk[pair.axis] == 1 else f" x {ntk[pair.axis]}^({width}/{width - 2})"
+        base = f"({bases[pair.axis]}{by_ntk})" if by_ntk else f"{bases[pair.axis]}"
         return f"{base}^(-2 x {pair.index}/{width})"
 
     first, step = per_side("first", values["first"], count), per_side("scale", values["scale"], count)
@@ -126,7 +126,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     return exercise.of_family(frequency, coordinate)
 
 
-def _stretched(base: Decimal, ntk: Decimal, width: int) -> Decimal:
+def _scaled_base(base: Decimal, ntk: Decimal, width: int) -> Decimal:
     if ntk == 1:
         return base
     if width == 2:

@@ -1,7 +1,7 @@
 """Every scaling of rotary frequencies: each `Scaling` that a module of this folder defines.
 
-The formulas are those of the authors' code, which transformers 5.23 follows; where a paper prints another one,
-both are here.
+The formulas follow the authors' code, as transformers 5.23 does; where a paper prints another formula, both are
+included.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Least, Mistakes
+from pecli.spec.hooks import MinFactor, Mistakes
 
 Reader = Any
-"""What reads the rope parameters of one kind of layer from a model's config: `pecli.models.rotary.Rope`."""
+"""Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`."""
 
 
 @dataclass(frozen=True)
 class RopeType:
-    """A rope type of transformers that stands for a scaling.
+    """Rope type of transformers, and its translation to a scaling.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RopeType:
     needs_head_dim : bool
         Whether transformers divides by a ``head_dim`` that the config must then give.
     original_outside : bool
-        Whether the original length may stand beside the dictionary, or be the config's own length.
+        Whether the original length may be a top-level key, or the config's own length.
     whole_pairs : bool
         Whether the share that rotates is one of pairs.
     """
@@ -148,14 +148,14 @@ class Scaling:
     types : tuple of RopeType
         The rope types of a config that it is read from.
     mistakes : callable
-        Of a recipe's keys, what people get instead of this scaling beside what is got instead of any.
-    least : callable, optional
+        Of a recipe's keys, mistakes particular to this scaling, in addition to those of any scaling.
+    min_factor : callable, optional
         The least factor that suffices; where there is none it is not known.
     series : callable, optional
         Of a base, the last exponent of base^(-e), a factor and the growth of the length, where a geometric series
         stays one: what multiplies its frequencies, and its base.
     by_base : bool
-        Whether it stands for a larger base.
+        Whether it is equivalent to a larger base.
     factor_names : tuple of str
         Parameters that name the factor.
     extends : bool
@@ -176,7 +176,7 @@ class Scaling:
     magnitude: Callable[..., Decimal] | None = None
     types: tuple[RopeType, ...] = ()
     mistakes: Mistakes = lambda keys: ()
-    least: Least | None = None
+    min_factor: MinFactor | None = None
     series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
     by_base: bool = False
     factor_names: tuple[str, ...] = ("factor",)
@@ -187,7 +187,7 @@ class Scaling:
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
-        """What it takes, in the order of its functions' signatures."""
+        """Parameters of the scaling, in the order of its functions' signatures."""
         return {**_declared(self.frequencies), **(_declared(self.magnitude) if self.magnitude else {})}
 
     @cached_property
@@ -197,7 +197,7 @@ class Scaling:
 
     @property
     def required(self) -> list[str]:
-        """What it must have, as keys of a recipe."""
+        """Parameters without a default, as keys of a recipe."""
         return [option for option, parameter in self.options.items() if parameter.default is parameter.empty]
 
     @property
@@ -220,7 +220,7 @@ class Scaling:
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 
     def steps(self, series: PlainSeries, given: Mapping[str, Any]) -> Float32:
-        """Return what a framework's float32 steps make of the frequencies, for checked parameters."""
+        """Return the frequencies as a framework computes them in float32, for checked parameters."""
         with np.errstate(all="ignore"):  # a framework warns of nothing either
             return self.float32(series, **_own(self.frequencies, given))
 
@@ -236,10 +236,10 @@ def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, An
 
 
 def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a function's signature the choice of a scaling, and after it the parameters of them all.
+    """Add the choice of a scaling, and the parameters of all scalings, to a function's signature.
 
-    Each stands once, with the scalings that it belongs to; what one scaling must have another may do without,
-    so that every one may be left out.
+    Each appears once, with the scalings that it belongs to; all are optional, since a parameter that one scaling
+    requires is not required by another.
     """
     found: dict[str, inspect.Parameter] = {}
     takers: dict[str, list[str]] = {}
@@ -264,7 +264,7 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
 
 
 def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
-    """Return the type of a parameter and what is declared of it; of one that may be None too."""
+    """Return the type and the declaration of a parameter, whose annotation may be a union with None."""
     for hint in (parameter.annotation, *get_args(parameter.annotation)):
         for extra in getattr(hint, "__metadata__", ()):
             if isinstance(extra, Param):
@@ -273,7 +273,7 @@ def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
 
 
 def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
-    """Return a scaling's parameter as one that may be left out, with an effect only beside its takers."""
+    """Return a scaling's parameter as an optional one, which affects only the scalings `takers`."""
     kind, param = declared(parameter)
     if param.when is None:
         param = replace(param, when=("scaling", tuple(takers)))
@@ -291,8 +291,8 @@ def _found() -> dict[str, Scaling]:
 SCALINGS = _found()
 """By name, in the order of their places."""
 
-TAKEN = {option for scaling in SCALINGS.values() for option in scaling.options}
-"""The parameters of them all, as keys of a recipe."""
+SCALING_OPTIONS = {option for scaling in SCALINGS.values() for option in scaling.options}
+"""The parameters of all scalings, as keys of a recipe."""
 
 UNRECOGNISED = {
     f"scaling={scaling.name}": scaling.unrecognised for scaling in SCALINGS.values() if scaling.unrecognised
@@ -300,7 +300,7 @@ UNRECOGNISED = {
 """Why tables of some are not recognised, by their parameter in a recipe."""
 
 ROPE_TYPES: dict[str, RopeType] = {kind.name: kind for scaling in SCALINGS.values() for kind in scaling.types}
-"""What transformers calls them."""
+"""Scaling of each rope type of transformers."""
 
 
 def scaling_of(name: object) -> Scaling:

@@ -71,7 +71,7 @@ def _magnitude(
     ] = None,
     long_mscale: Annotated[Decimal | None, Param("Magnitude for longer sequences.", ge=0, le=1e9)] = None,
 ) -> Decimal:
-    """Return what is given, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
+    """Return the given magnitude, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
 
     It is 1 for a factor of at most 1 (Microsoft's code).
     """
@@ -106,7 +106,7 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
         reader.read.update(("factor", "attention_factor"))
         magnitudes = {"short-mscale": reader.text("short_mscale"), "long-mscale": reader.text("long_mscale")}
         return {**found, "long-factor": short, **magnitudes}
-    given = reader.number("attention_factor", required=False, least=None)
+    given = reader.number("attention_factor", required=False, above=None)
     factor = reader.number("factor", required=False)
     if given is not None:
         if factor is not None:

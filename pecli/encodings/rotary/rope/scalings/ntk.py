@@ -61,7 +61,8 @@ def _linear_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 LINEAR = Scaling(
     "linear", 2, _linear_frequencies, _linear_float32, mistakes=_linear_mistakes,
     types=(RopeType("linear", lambda reader, width: {"scaling": "linear", "factor": reader.text("factor")}),),
-    least=lambda slowed: slowed.growth, series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
+    min_factor=lambda slowed: slowed.growth,
+    series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
     board=_linear_board,
 )  # fmt: skip
 
@@ -124,7 +125,7 @@ def larger_base(base: Decimal, last: Fraction, factor: Decimal) -> Decimal:
     return CONTEXT.multiply(base, power(factor, 1 / last))
 
 
-def least(slowed: Slowed) -> float | None:
+def min_factor(slowed: Slowed) -> float | None:
     """Return the factor with which the first binding pair slows down enough, and every slower one by more.
 
     A pair at share e of the way to the slowest is slowed by factor^e.
@@ -162,7 +163,7 @@ def _grown_float32(series: PlainSeries, times: float) -> Float32:
 
 
 def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
-    """Return the larger base of a factor, and frequencies of it, with the numbers put in."""
+    """Return the enlarged base for a factor and some of its frequencies, worked out with numbers."""
     d, base = series.width, short(float(series.base))
     larger = float(series.base) * factor ** (d / (d - 2))
     found = [f"base' = {base} x {short(factor)}^({d}/{d - 2}) = {short(larger)}"]
@@ -174,7 +175,7 @@ def _ntk_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[in
 
 
 NTK = Scaling(
-    "ntk", 3, _ntk_frequencies, _ntk_float32, least=least, by_base=True, factor_names=("factor", "alpha"),
+    "ntk", 3, _ntk_frequencies, _ntk_float32, min_factor=min_factor, by_base=True, factor_names=("factor", "alpha"),
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_ntk_board,
 )  # fmt: skip
 
@@ -191,9 +192,9 @@ def _of_length(factor: Decimal, growth: Fraction) -> Decimal:
         return factor * growth.numerator / growth.denominator - (factor - 1)
 
 
-def _dynamic_least(slowed: Slowed) -> float | None:
+def _dynamic_min_factor(slowed: Slowed) -> float | None:
     """Return the factor whose growth is the least factor of NTK."""
-    factor = least(slowed)
+    factor = min_factor(slowed)
     return None if factor is None else (factor - 1) / (slowed.growth - 1)
 
 
@@ -229,7 +230,7 @@ def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequenc
 
 
 DYNAMIC = Scaling(
-    "dynamic", 4, _dynamic_frequencies, _dynamic_float32, least=_dynamic_least,
+    "dynamic", 4, _dynamic_frequencies, _dynamic_float32, min_factor=_dynamic_min_factor,
     types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, _of_length(factor, growth))),
     by_base=True, board=_dynamic_board,

@@ -84,7 +84,7 @@ def _index_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal
     d, base = series.width, series.base
     if base == 1:
         raise BadParameter("base", base, "must not be 1 for yarn: its ramp divides by the logarithm of the base")
-    # the (fractional) index of the pair that turns beta times within the original length
+    # the (fractional) index of the pair with beta rotations within the original length
     low, high = (d * (original / (beta * TAU)).ln() / (2 * base.ln()) for beta in (fast, slow))
     if truncate:
         low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
@@ -126,7 +126,7 @@ def _parts_float32(series: PlainSeries, **given: Any) -> Float32:
     return found
 
 
-def least_blend(slowed: Slowed) -> float | None:
+def min_factor_of_blend(slowed: Slowed) -> float | None:
     """Return the least factor of w' = w ((1 - r) + r / factor): r does not depend on it, and follows at any factor."""
     if slowed.factor == 1:
         return None
@@ -135,8 +135,8 @@ def least_blend(slowed: Slowed) -> float | None:
         r = (1 - slowed.ratios[i]) / (1 - 1 / slowed.factor)
         rest = 1 / slowed.growth - (1 - r)
         wanted.append(r / rest if rest > 0 else math.inf)
-    least = max(wanted)
-    return least if least < math.inf else None
+    smallest = max(wanted)
+    return smallest if smallest < math.inf else None
 
 
 def _parts_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
@@ -179,7 +179,7 @@ def _parts_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[
 
 
 def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield the ends of the ramp exchanged, which turns it round, and others."""
+    """Yield mistaken ramps (ends exchanged, reversed, applied twice, inverted) and other betas."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
         to = partial(_parts_to, 1 / Decimal(keys["factor"]))
@@ -202,7 +202,7 @@ OtherRamp = Callable[[RampOf, Decimal, Decimal], list[Decimal]]
 
 
 def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    """Return the shares that slow by a power of what each share slows by."""
+    """Return the shares of interpolation whose slowing factors are a power of the ramp's."""
     slowed = (1 - r + r * slowest for r in ramp(fast, slow))
     return [(1 - s**power) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
@@ -231,7 +231,7 @@ NTK_BY_PARTS = Scaling(
     _parts_frequencies,
     _parts_float32,
     mistakes=_parts_mistakes,
-    least=least_blend,
+    min_factor=min_factor_of_blend,
     board=_parts_board,
 )
 
@@ -248,7 +248,7 @@ def _yarn_magnitude(
     ),
     attention_factor: AttentionFactor | None = None,
 ) -> Decimal:
-    """Return mscale(weight) over mscale(all_dim), with 1 and 0 for what is not given.
+    """Return mscale(weight) over mscale(all_dim); absent weights are 1 and 0.
 
     This is DeepSeek's rule; transformers takes it where both are given and
     neither is 0, and the plain 0.1 ln(factor) + 1 otherwise.
@@ -277,7 +277,7 @@ def _yarn_read(reader: Reader, width: int) -> dict[str, str]:
         )
     found = {"scaling": "yarn", "factor": number_text(factor), "original-max": str(original)}
     for name, option in (("beta_fast", "beta-fast"), ("beta_slow", "beta-slow")):
-        value = reader.number(name, required=False, least=None)
+        value = reader.number(name, required=False, above=None)
         if value:
             found[option] = number_text(value)
     if not reader.truncate:
@@ -287,8 +287,8 @@ def _yarn_read(reader: Reader, width: int) -> dict[str, str]:
 
 def _read_magnitude(reader: Reader) -> dict[str, str]:
     """Return the parameters of the magnitude: given, DeepSeek's ratio, or none."""
-    given = reader.number("attention_factor", required=False, least=None)
-    weights = {name: reader.number(name, required=False, least=None) for name in ("mscale", "mscale_all_dim")}
+    given = reader.number("attention_factor", required=False, above=None)
+    weights = {name: reader.number(name, required=False, above=None) for name in ("mscale", "mscale_all_dim")}
     written = {name: weight for name, weight in weights.items() if weight is not None}
     if given is not None:
         for name in written:
@@ -339,5 +339,5 @@ def _yarn_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[i
 YARN = Scaling(
     "yarn", 6, NTK_BY_PARTS.frequencies, NTK_BY_PARTS.float32, _yarn_magnitude,
     types=(RopeType("yarn", _yarn_read, needs_head_dim=True, original_outside=True),),
-    mistakes=_yarn_mistakes, least=NTK_BY_PARTS.least, board=_yarn_board,
+    mistakes=_yarn_mistakes, min_factor=NTK_BY_PARTS.min_factor, board=_yarn_board,
 )  # fmt: skip
