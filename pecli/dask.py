@@ -83,7 +83,7 @@ def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> 
 
 
 def spread(table: Tabular, client: distributed.Client) -> Spread:
-    """Return what has the shards of a store written by the workers of a cluster, for :func:`pecli.write_table`.
+    """Return a `Spread` for :func:`pecli.write_table` that lets the workers of a cluster write a store's shards.
 
     A shard whose worker dies is written again by another: it is the same bytes.
 
@@ -122,7 +122,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.Client]:
-    """Give the client of a scheduler, or of so many processes of this machine.
+    """Give a client of a scheduler, or of `workers` processes on this machine.
 
     Raises
     ------

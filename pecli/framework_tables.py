@@ -1,4 +1,4 @@
-"""What the modules of every framework hold: an exact table, its ends, what is trained in it, and how pairs turn.
+"""Tables behind the modules of every framework: exact values, first and last position, trained arrays, rotation.
 
 No framework is known here: arrays are NumPy's, bfloat16 as its bits, and what is done with tensors is written once in
 what all of them have, slices and + - x.
@@ -67,7 +67,7 @@ class FrameworkTable:
         self.width = self._width()
 
     def _known(self) -> int:
-        """Return the length that the encoding or the config says."""
+        """Return the length that the encoding or the config defines."""
         high, rows = self.recipe.domain.high, rows_of(self.recipe)
         stated = self.source.given.get("len", self.source.model_length)
         if stated is not None:
@@ -115,7 +115,7 @@ class FrameworkTable:
             raise BadParameter("input", None, rule)
 
     def start(self, dtype: str) -> dict[str, Stored]:
-        """Return what training begins with, drawn from the recipe's seed."""
+        """Return the initial values of the trained arrays, drawn from the recipe's seed."""
         names = self.trained
         if not names:
             return {}
@@ -188,7 +188,7 @@ def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
 
 
 def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
-    """Return x (.., dim) with its first columns turned, of any framework.
+    """Return x (.., dim) of any framework with its first columns rotated.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ class AddedRows(Tabular):
 
 @dataclass(frozen=True)
 class RowFactors:
-    """What multiplies a block of vectors, and the rows: k and r of k x + 1 r, or r of x r + 0 1."""
+    """Factors of a block of vectors and of the added rows: k and r of k x + 1 r, or r of x r + 0 1."""
 
     added: AddedRows
     where: NDArray[np.int64]
@@ -184,7 +184,7 @@ class RowFactors:
 
 
 def apply_content(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:
-    """Return what a conditional source does to tensors; see :func:`pecli.apply.apply.apply`."""
+    """Apply a conditional source to tensors; see :func:`pecli.apply.apply.apply`."""
     if effect.content is None:
         return _scale_queries(source, tensors, options, effect)
     tensor = only_tensor(tensors, "it stands for the content")

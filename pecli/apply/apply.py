@@ -30,7 +30,7 @@ VALUES = ("v", "value", "values")
 
 
 def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> ApplyResult:
-    """Return what a source does to tensors.
+    """Apply a source to tensors.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _recipe(source: NamedSource) -> Recipe | None:
 
 
 def _effect(recipe: Recipe | None, family: Family) -> Effect:
-    """Return what an encoding does beyond its family; what needs vectors or content must say it."""
+    """Return the effect of an encoding beyond its family's; encodings of vectors or content must declare it."""
     if recipe is None:
         return Effect()
     if recipe.encoding.declares("apply") or family in (Family.RELATIVE, Family.CONDITIONAL):

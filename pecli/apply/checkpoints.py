@@ -198,12 +198,12 @@ Moved = dict[str, int]
 
 
 def is_checkpoint(path: str) -> bool:
-    """Tell whether a path is a safetensors file, or a folder with some."""
+    """Return whether a path is a safetensors file, or a folder that holds such files."""
     return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
 
 
 def checkpoint_facts(path: str) -> dict[str, int | str]:
-    """Return heads, kv_heads, head_dim, rotary_dim and pairs, as far as the config.json beside a checkpoint says."""
+    """Return heads, kv_heads, head_dim, rotary_dim and pairs from a checkpoint's config.json, where it has them."""
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
     config = folder / "config.json"
     if not config.is_file():
@@ -326,11 +326,11 @@ def replace_array(
 
 
 Edit = tuple[int, Iterable[bytes]]
-"""What a file becomes: how many bytes, and these piece by piece."""
+"""Contents of an edited file: how many bytes, and these piece by piece."""
 
 
 def files_of(path: str) -> list[str]:
-    """Return a safetensors file, or those of a folder."""
+    """Return a safetensors file, or the safetensors files of a folder."""
     return (
         [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
         if os.path.isdir(path)
@@ -423,7 +423,7 @@ def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator
 
 
 def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
-    """Return how rows move, of what is given and, for the rest, the config.json beside a checkpoint.
+    """Return the row permutation from the given options, completed from the checkpoint's config.json.
 
     Raises
     ------
@@ -452,7 +452,10 @@ MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat1
 
 
 def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
-    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
+    """Make a comparison explain a difference first by the rotation of a golden file, or by the pairing of weights.
+
+    Tables are weights where `heads` is given.
+    """
     usual = found.explain
     tested, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
     if heads is None and "rotated" not in golden.metadata:
@@ -467,7 +470,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 
 
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
-    """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
+    """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
     from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 
     facts = golden.metadata
@@ -509,7 +512,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
 
 
 def _repeated(tested: Floats, truth: Floats) -> str | None:
-    """Return whether keys (b, heads, n, d) stand once for each head of the queries."""
+    """Return how keys (b, heads, n, d) were repeated for every head of the queries, or None."""
     if tested.ndim != 4 or truth.ndim != 4 or tested.shape[1] % truth.shape[1]:
         return None
     times = tested.shape[1] // truth.shape[1]
@@ -527,7 +530,7 @@ def _repeated(tested: Floats, truth: Floats) -> str | None:
 
 
 def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Finding]:
-    """Return whether the rows of one matrix are those of another in the order of the other pairing."""
+    """Return a finding if the rows of one matrix equal the rows of another in the other pairing's order."""
     for taken, given in (PAIRINGS, PAIRINGS[::-1]):
         moved = PermutedRows(expected, HeadRows(taken, given, heads, heads))
         if compare_tables(tested, moved).equal:

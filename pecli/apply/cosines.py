@@ -37,7 +37,7 @@ OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interlea
 
 @dataclass(frozen=True)
 class HeadPairs:
-    """How pairs stand in a vector.
+    """Pairing of columns in the input and output vectors.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class HeadPairs:
 
     @classmethod
     def parse(cls, text: str) -> HeadPairs:
-        """Return what "half", "interleaved" or "interleaved:half" says.
+        """Return the pairing for "half", "interleaved" or "interleaved:half".
 
         Raises
         ------
@@ -67,7 +67,7 @@ class HeadPairs:
         return self.taken if self.taken == self.given else f"{self.taken}:{self.given}"
 
     def back(self) -> HeadPairs:
-        """Return the pairing of what undoes it."""
+        """Return the inverse pairing."""
         return HeadPairs(self.given, self.taken)
 
 
@@ -127,7 +127,7 @@ Points = NDArray[np.complex128]
 
 
 class Rotations(ABC):
-    """Cosines and sines of rows, as exactly as they are asked for; exact as stored unless a subclass says otherwise.
+    """Cosines and sines of rows at the requested accuracy; exact as stored unless a subclass differs.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class RotationFactors:
     back: bool
 
     def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
+        """Return the factors of the sums' own numbers and of their pairs' other members; see `Factors`."""
         c, s, error = self.rotations.doubled(self.rows[places], self.pairs[places])
         sign = np.where(self.second[places] != self.back, 1.0, -1.0)
         return c, DoubleDouble(s.hi * sign, s.lo * sign), error
@@ -240,7 +240,7 @@ class ExactRotations(Rotations):
 
 
 class StoredRotations(Rotations):
-    """The cosines and sines that a file holds, which are exact as they stand.
+    """Cosines and sines of a file, exact as stored.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class ChangedRotations(Rotations):
 
     @abstractmethod
     def divisor(self, points: Points, start: int, stop: int) -> Floats:
-        """Return what c and s of rows are divided by, or multiplied with, (n, pairs) or (n, 1)."""
+        """Return the divisors of c and s of rows, or their factors where `divides` is false, (n, pairs) or (n, 1)."""
 
     divides = True
 

@@ -64,7 +64,7 @@ CANDIDATE_ERROR = 3 * 2.0**-52
 """6u: see above."""
 
 UNDERFLOW_ERROR = 2.0**-1060
-"""What products below the normal numbers may err by besides."""
+"""Additional error bound of products below the normal numbers."""
 
 DOUBLE_DOUBLE_ERROR = 2.0**-100
 """Products of a float64 and a doubled number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
@@ -79,7 +79,7 @@ square roots of small fractions, whose sums cannot be that small without being z
 
 
 class Factors(Protocol):
-    """What A and B are, beyond float64."""
+    """Factors A and B, beyond float64."""
 
     def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
@@ -292,7 +292,7 @@ class ColumnBands:
             self.band[places], self.column[places] = band, np.arange(len(places))
 
     def at(self, columns: Integers) -> ColumnBands:
-        """Return those of some columns (k,)."""
+        """Return the bands of the given columns (k,)."""
         return ColumnBands(self.band[columns], self.column[columns])
 
 
@@ -408,13 +408,13 @@ class ExactRows(ABC):
 
 
 def exactly(value: DoubleDouble) -> Interval:
-    """Return the interval that a single doubled number (1,) stands for."""
+    """Return the interval of width zero at a single double-double number (1,)."""
     exact = Fraction(float(value.hi[0])) + Fraction(float(value.lo[0]))
     return exact, exact
 
 
 class StoredRows(ExactRows):
-    """Values that are exact as they stand: those of a file, or a table's float64 ones where nothing finer is known.
+    """Values that are exact as stored: those of a file, or a table's float64 ones where nothing finer is known.
 
     Parameters
     ----------

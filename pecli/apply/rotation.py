@@ -73,13 +73,13 @@ from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
 CACHE_BYTES = 1 << 25
-"""Bytes that are kept."""
+"""Bytes of computed blocks that a cache keeps."""
 
 Known = TypeVar("Known")
 
 
 class _Block(Generic[Known]):
-    """One run; whoever asks while it is computed waits for it."""
+    """One block; callers that ask while it is computed wait for it."""
 
     def __init__(self, compute: Callable[[int], Known], number: int) -> None:
         self._compute, self._number, self._lock = compute, number, Lock()
@@ -93,14 +93,14 @@ class _Block(Generic[Known]):
 
 
 class BlockCache(Generic[Known]):
-    """The runs of a table.
+    """Most recently used blocks of a table.
 
     Parameters
     ----------
     compute : callable
-        Gives what is known of the run of a number.
+        Computes the values of the block with a given number.
     size : int
-        Bytes of that.
+        Bytes of a block's values.
     """
 
     def __init__(self, compute: Callable[[int], Known], size: int) -> None:
@@ -108,13 +108,13 @@ class BlockCache(Generic[Known]):
         self._lock = Lock()
 
     def get(self, number: int) -> Known:
-        """Return what is known of a run."""
+        """Return the computed values of a block."""
         with self._lock:
             run = self._kept(number)
         return run.get()
 
     def task(self, number: int) -> Task:
-        """Return what computes a run."""
+        """Return the task that computes a block."""
 
         def compute(own: Scratch) -> None:
             self.get(number)
@@ -151,7 +151,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class RotationTask:
-    """What is done to one tensor.
+    """Rotation of one tensor.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class RotatedTensors(Tabular):
         self._doubled = BlockCache(self._computed_doubled, self.run * self.width * 20)
 
     def _computed(self, number: int) -> tuple[Points, float]:
-        """Return the points of a run, and what abs(c) + abs(s) is at most, so many times as they are coarse.
+        """Return the points of a block, and the maximum of abs(c) + abs(s), scaled up by the points' error.
 
         Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
         """
@@ -258,7 +258,7 @@ class RotatedTensors(Tabular):
     def _tasks(
         self, one: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
     ) -> Iterator[Task]:
-        """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
+        """Yield the tasks: blocks of the table before their vectors, `threads` blocks ahead so that no thread waits."""
         most = self.run if one.dtype == "float32" else max(1, self.run // COPY_DIVISOR)
         grids = list(tiles(one.tensor, start, stop, most, SHARED_HEADS_FACTOR * most, self.rows is None))
         firsts = np.array([grid.first for grid in grids], np.int64)
@@ -328,7 +328,7 @@ class RotatedTensors(Tabular):
         return doubts
 
     def _doubtful(self, places: Places, grid: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
-        """Return what goes into the sums at some places of a grid."""
+        """Return the operands of the sums at some places of a grid."""
         if not len(places):
             return []
         line, place, column = np.unravel_index(places, (*grid.shape, self.width))
@@ -338,7 +338,7 @@ class RotatedTensors(Tabular):
         return [Doubt(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
     def _decide(self, one: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
-        """Round what is in doubt, each sum by itself, and write it."""
+        """Round each doubtful sum by itself, and write it."""
         if not doubts:
             return
         vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))

@@ -31,10 +31,10 @@ from pecli.tables.views import ArrayView, view_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
 BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
-"""What the axes are taken for where nobody says."""
+"""Default axes by the number of dimensions."""
 
 OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
-"""What they are taken for in logits."""
+"""Axes of logits, where the vectors' axes are as given."""
 
 Integers = NDArray[np.int64]
 
@@ -83,7 +83,7 @@ class Tensor:
         return self.shape[self.axes.index(axis)] if axis in self.axes else 1
 
     def places(self, vectors: Integers, axis: str) -> Integers:
-        """Return where vectors (n,) int64, counted in C order, stand along an axis."""
+        """Return the index along an axis of vectors (n,) int64, counted in C order."""
         axis = "t" if axis == "s" and "t" in self.axes else axis
         if axis not in self.axes:
             return np.zeros_like(vectors)
@@ -198,7 +198,7 @@ class Tile:
         return self.start + self.low
 
     def vectors(self, line: Integers, place: Integers) -> Integers:
-        """Return which vectors stand at some places of the grid."""
+        """Return the vectors at some places of the grid."""
         return self.first + line * self.length + place
 
     def of(self, rows: NDArray[Any], first: int) -> NDArray[Any]:
@@ -207,7 +207,7 @@ class Tile:
         return whole.reshape(self.lines, self.length, -1)[:, self.low : self.high]
 
     def read(self, tensor: Tensor, out: NDArray[Any]) -> NDArray[Any]:
-        """Return the grid's vectors where they stand in memory, to be read only, or read into `out`, of that shape."""
+        """Return a read-only view of the grid's vectors in memory, or read them into `out`, of their shape."""
         held = tensor.view.held(self.start, self.start + self.lines * self.length)
         if held is not None:
             return self.of(held, self.start)
@@ -218,7 +218,7 @@ class Tile:
 
 
 def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: bool) -> Iterator[Tile]:
-    """Yield grids that make up vectors `start` to `stop`, those of equal positions together.
+    """Yield grids that cover vectors `start` to `stop`, with equal positions in one grid.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iter
 
 
 def _cut(start: int, stop: int, length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Cut start..stop at the multiples of `length`, and between two of them at those of `step`."""
+    """Cut start..stop at the multiples of `length`, and in between at the multiples of `step`."""
     while start < stop:
         inside = start % length
         end = min(stop, start - inside + length, start - inside % step + step)
@@ -301,7 +301,7 @@ MIN_SCALE = Decimal("1e-30")
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """What is asked of an application.
+    """Options of an application.
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ class ApplyOptions:
 
     @property
     def first(self) -> Decimal:
-        """Position of the first row, 0 where none is said; :class:`BadParameter` where it is no number."""
+        """Position of the first row, 0 by default; :class:`BadParameter` if it is not a number."""
         return parse_position("start", self.start or "0")
 
 
@@ -452,7 +452,7 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions
 
 
 def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
-    """Return a sentence for each tensor on what its axes were taken for."""
+    """Return a sentence on the axes of each tensor."""
     return [f"{tensor.name} has the axes {tensor.axes}" for tensor in tensors]
 
 
@@ -463,7 +463,7 @@ def keys_of(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def roles_note(tensors: Sequence[Tensor]) -> str:
-    """Return what the tensors were taken for, where queries and keys are treated in different ways."""
+    """Return the role of each tensor, queries or keys, for encodings that treat them differently."""
     keys = keys_of(tensors)
     return "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
 
@@ -482,7 +482,7 @@ def only_tensor(tensors: Sequence[Tensor], what: str) -> Tensor:
 
 
 def parse_scale(given: object, name: str = "input-scale") -> Decimal | str | None:
-    """Return what inputs, or scores, are multiplied by: a number, "sqrt", or None.
+    """Return the scale of inputs or scores: a number, "sqrt", or None.
 
     Raises
     ------

@@ -73,7 +73,7 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
 )
-"""Those that are files, and read too: all but the exports and the stores of many objects."""
+"""Formats that pecli writes and reads as one file: all but the exports and the stores of many objects."""
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -267,7 +267,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
 
 
 def is_store(path: str) -> bool:
-    """Whether a path is that of a store of many objects, and no folder of files."""
+    """Return whether a path names a store of many objects, such as zarr, rather than a folder of files."""
     return _store_at(path) is not None
 
 
@@ -359,7 +359,7 @@ _FOREIGN = (
 
 
 def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
-    """Return the name of the format that the content shows, or None where only the name could tell.
+    """Return the format recognised from the content, or None if only the file's name could decide.
 
     Raises
     ------
@@ -443,7 +443,7 @@ class WriteEstimate:
 
 
 def estimate_write(table: Tabular, form: Format, workers: int) -> WriteEstimate:
-    """Compute a few blocks of a table, and say what all of it takes."""
+    """Estimate the time, memory and number of parts of a write by computing a few blocks of the table."""
     from pecli.formats.io.blocks import AHEAD_BYTES, BUFFER_BYTES
 
     size, rate = sum(array.bytes for array in table.arrays), _rate(table)

@@ -86,7 +86,7 @@ def written_name(name: str) -> str:
 
 
 def read_name(name: str) -> str:
-    """Return the name that a header's cell stands for."""
+    """Return the name in a header's cell, without the quote that guards a formula."""
     return name[1:] if name.startswith("'") and name.lstrip("'").startswith(FORMULA) else name
 
 
@@ -178,7 +178,7 @@ class CsvTable(BatchTable):
             raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
 
     def _parsed(self, names: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
-        """Return the columns of these names, or those in `texts` as text; numbers are int64 or float64."""
+        """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64."""
         import pyarrow as pa
         from pyarrow import csv as reader
 
@@ -194,7 +194,7 @@ class CsvTable(BatchTable):
             raise self._fault(len(names)) from error
 
     def _fault(self, width: int) -> BadFile:
-        """Return what is wrong with the lines, which could not be split into columns."""
+        """Return the error that explains why the lines could not be split into columns."""
         try:
             lines = self._data[self._begin :].decode().split("\n")
         except UnicodeDecodeError:

@@ -86,7 +86,7 @@ class FilteredChunks:
                 self._sound[index] = 1
 
     def _is_sound(self, mask: int, data: bytes) -> bool:
-        """Whether a chunk is as long as it must be; bits of the mask stand for filters that were left out."""
+        """Return whether a chunk inflates to its declared size; set bits of `mask` are filters left out."""
         used = [code for index, (code, *_) in enumerate(self._filters) if not mask >> index & 1]
         if FLETCHER32 in used:
             data = data[:-4]
@@ -159,7 +159,7 @@ def _objects(data: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _overstated(data: bytes, address: int, sizes: dict[int, int]) -> bool:
-    """Whether a reference to an object of this collection (a length, the address, the index) says it to be longer."""
+    """Return whether a reference (length, address, index) into this collection claims more than its object has."""
     for at in _places(data, struct.pack("<Q", address)):
         if at >= 4 and at + 12 <= len(data):
             length, index = struct.unpack_from("<I8xI", data, at - 4)

@@ -167,7 +167,7 @@ class JsonTable(StoredTable):
             raise self.source.bad(f"holds something that is no number in '{name}'") from None
 
     def _typed(self, name: str, values: NDArray[Any], dtype: str) -> NDArray[Any]:
-        """Return values in the type that the file says."""
+        """Return values in the dtype that the file declares."""
         kind = np.dtype(dtype).kind
         if kind == "f":
             wide = values.astype(np.float64, copy=False).reshape(-1)

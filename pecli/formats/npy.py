@@ -125,7 +125,7 @@ class NpyArray:
             self.file.values(self.offset + start * array.row_bytes, self.dtype, out)
 
     def _fill_transposed(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Gather rows whose values lie one lead block apart, a stretch for each column."""
+        """Gather rows whose values lie one lead block apart, with one read for each column."""
         lead = array.shape[: array.lead]
         places = np.ravel_multi_index(np.unravel_index(np.arange(start, stop), lead), lead, order="F")
         if not len(places):

@@ -1,4 +1,4 @@
-"""What a path names: a recipe, a model's config, a folder, a file, and the files of a folder that may be tables."""
+"""Kind of source that a path names (recipe, config, folder, file), and the files of a folder that may be tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rop
 
 
 class Kind(Enum):
-    """What a source's text names."""
+    """Kind of source that a text names."""
 
     RECIPE = "recipe"
     CONFIG = "config"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 def kind_of(text: str) -> Kind:
-    """Return what a text names; a file need not exist.
+    """Return the kind of source that a text names; a file need not exist.
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
     is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
@@ -59,7 +59,7 @@ def is_checkpoint(folder: str) -> bool:
 
 
 def _is_config(path: Path) -> bool:
-    """Whether a JSON file holds one object that says ``model_type`` or has rotary keys."""
+    """Return whether a JSON file holds one object with ``model_type`` or rotary keys."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
             return False

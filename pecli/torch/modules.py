@@ -1,4 +1,4 @@
-"""A module for each family, and what it takes of saved state."""
+"""A module for each family, and the loading of saved state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IGNORED = ("position_ids", "original_inv_freq")
 
 
 def take_saved(held: FrameworkTable, state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], list[str]]:
-    """Return what a state dict holds of a table by the keys that it is known by, and what is wrong with it.
+    """Return the entries of a state dict that belong to a table, under the module's names, and their faults.
 
     Trained arrays get the module's names and lose axes of length 1. Computed ones are compared and left out: a value
     of None.
@@ -78,7 +78,7 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 class TableModule(torch.nn.Module):
-    """A table as non-persistent buffers, one for each array; what a model trains as parameters, drawn by pecli.
+    """A table as one non-persistent buffer for each array; trained arrays are parameters, drawn by pecli.
 
     `.to(dtype)` computes the buffers anew and rounds them once from the real numbers; it never rounds a rounded value.
     `load_state_dict` takes what others saved of such a table, whatever they called it: trained values are loaded,
@@ -111,7 +111,7 @@ class TableModule(torch.nn.Module):
         self.number = _numbered(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the state of a copy, which is a module of its own."""
+        """Restore the state of a copy, which gets a number of its own."""
         super().__setstate__(state)
         self.number = _numbered(self)
 
@@ -283,7 +283,7 @@ class EmbeddingModule(AbsoluteModule):
 
 
 class RotaryModule(TableModule):
-    """Cosines and sines of positions, and what they do to queries and keys."""
+    """Cosines and sines of positions, and the rotation of queries and keys by them."""
 
     family = Family.ROTARY
     cos: torch.Tensor
@@ -299,7 +299,7 @@ class RotaryModule(TableModule):
     def rotate(
         self, x: torch.Tensor, pairs: str, positions: torch.Tensor | None = None, offset: int = 0
     ) -> torch.Tensor:
-        """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
+        """Return x (batch, heads, n, dim) rotated; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
 
         `positions` is (n) or (batch, n). The result has the type of x.
         """

@@ -42,7 +42,7 @@ _NOTHING = Need()
 
 @contextlib.contextmanager
 def open_output(path: str, *, clobber: bool = True, need: Need = _NOTHING) -> Iterator[Output]:
-    """Open `path` for writing; on a clean exit the file stands there whole, on any other nothing is left.
+    """Open `path` for an atomic write: a clean exit leaves the complete file, any other exit leaves nothing.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def _stream(path: str) -> Iterator[Output]:
 
 @contextlib.contextmanager
 def explained(path: str, need: Need) -> Iterator[None]:
-    """Turn what the system says of a write into :class:`WriteFailed`."""
+    """Convert an operating system error of a write into :class:`WriteFailed`."""
     try:
         yield
     except PecliError:

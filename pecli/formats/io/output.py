@@ -76,7 +76,7 @@ class Output(io.RawIOBase):
         return count
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read back what was written at the present place of a regular file."""
+        """Read bytes at the current offset of a regular file."""
         view = memoryview(buffer).cast("B")
         data = os.pread(self._descriptor, len(view), self._at)
         view[: len(data)] = data
@@ -156,14 +156,14 @@ class HeldOutput(io.RawIOBase):
         return count
 
     def release(self) -> None:
-        """Write what waits."""
+        """Write the postponed pieces."""
         for data in self._waiting:
             self._output.write(data)
         self._waiting.clear()
 
 
 class Image(io.RawIOBase):
-    """A file in memory that keeps what was written and where, and no byte of what was not."""
+    """A sparse file in memory: the written pieces with their offsets."""
 
     def __init__(self) -> None:
         self.writes: list[tuple[int, bytes]] = []
@@ -185,7 +185,7 @@ class Image(io.RawIOBase):
         return self.size
 
     def write(self, data: Any) -> int:
-        """Keep or pass on what is written."""
+        """Record a piece at the current offset."""
         piece = bytes(data)
         self.writes.append((self._at, piece))
         self._at += len(piece)
@@ -193,7 +193,7 @@ class Image(io.RawIOBase):
         return len(piece)
 
     def readinto(self, buffer: Any) -> int:
-        """Read back what was written."""
+        """Read bytes at the current offset; bytes never written read as zero."""
         view = memoryview(buffer).cast("B")
         view[:] = bytes(len(view))
         for offset, piece in self.writes:
@@ -224,12 +224,12 @@ class Shielded(io.RawIOBase):
         return self._guarded(self.output.truncate, size)
 
     def write(self, data: Any) -> int:
-        """Keep or pass on what is written."""
+        """Pass the data on to the output."""
         self._guarded(self.output.write, data)
         return len(data)
 
     def readinto(self, buffer: Any) -> int:
-        """Read back what was written."""
+        """Read bytes from the output."""
         return self._guarded(self.output.readinto, buffer)
 
     def _guarded(self, act: Any, argument: Any) -> int:

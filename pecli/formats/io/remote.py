@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 def retry(name: str, act: Callable[[], Result]) -> Result:
-    """Do what may fail while a connection is lost, some times; say so each time.
+    """Call a function that may fail while a connection is lost, up to `TRIES` times, with a message before each retry.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def retry(name: str, act: Callable[[], Result]) -> Result:
 
 @contextlib.contextmanager
 def wrap_errors(name: str) -> Iterator[None]:
-    """Tell in one sentence what hinders writing.
+    """Convert any error of a write into a :class:`WriteFailed` of one sentence.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def wrap_errors(name: str) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
+    """Return the underlying error: a lost connection is told as a file that is not there, by the client of HTTP."""
     cause = error.__cause__
     if isinstance(cause, PecliError):  # what is refused is no file, to the client of HTTP
         raise cause
@@ -108,7 +108,7 @@ def _reason(error: BaseException) -> str:
 
 
 def brief(error: BaseException) -> str:
-    """Return what an error says in one line, without what URLs in it keep secret."""
+    """Return an error's message in one line, at most 200 characters, with the secrets of its URLs removed."""
     text = " ".join(shown(str(error), secrets=True).split()) or type(error).__name__
     return text if len(text) < 200 else f"{text[:200]}..."
 
@@ -120,7 +120,7 @@ HELD = 12 << 20  # bytes of ranges that are held
 
 
 class Range:
-    """Bytes `start` to `stop`, fetched or on their way; so many ranges before it follow one another."""
+    """Bytes `start` to `stop`, fetched or being fetched, and the number of consecutive ranges before it."""
 
     def __init__(self, start: int, stop: int, before: int) -> None:
         self.start, self.stop, self.before, self.used = start, stop, before, 0
@@ -146,7 +146,7 @@ class Range:
 
 
 class ReadAhead:
-    """Reads of a file by any thread, of which those that follow one another are made longer.
+    """Reads of a file from any thread, with longer requests where ranges are consecutive.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class ReadAhead:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _range(self, offset: int, count: int) -> Range:
-        """Return the range that holds what stands at `offset`, and see that the one after it is on its way."""
+        """Return the range that holds `offset`, and start to fetch the next one in a sequence."""
         with self._lock:
             self._held = [held for held in self._held if held.error is None]
             found = next((held for held in self._held if held.start <= offset < held.stop), None)
@@ -213,7 +213,7 @@ class ReadAhead:
         return found
 
     def _forget(self, *kept: Range | None) -> None:
-        """Let go of what was used longest ago; if it was fetched in vain, fetch less from now on."""
+        """Drop the least recently used ranges; halve the longest request if a dropped range was fetched in vain."""
         while sum(held.stop - held.start for held in self._held) > HELD:
             remaining = [held for held in self._held if held not in kept]
             if not remaining:
@@ -279,7 +279,7 @@ def _without_asking(system: Any) -> None:
 
 
 def _patience(protocol: str) -> dict[str, Any]:
-    """Return what makes a protocol's client give up on a silent server, and read nothing ahead or from memory."""
+    """Return the options that give a protocol's client a timeout and disable its caches and read-ahead."""
     match protocol:
         case "http" | "https":
             return {"client_kwargs": _client()}
@@ -372,7 +372,7 @@ class RemoteFile:
 
 @contextlib.contextmanager
 def remote_source(url: str) -> Iterator[InputFile]:
-    """Give what lies behind a URL as a file to read.
+    """Open a URL as a file to read.
 
     Raises
     ------
@@ -491,7 +491,7 @@ def put(url: str, data: bytes) -> None:
 
 
 def chunk_store(url: str) -> Any:
-    """Return what zarr reads objects from."""
+    """Return the store from which zarr reads the objects of a URL."""
     from fsspec.asyn import reset_lock
     from zarr.storage import FsspecStore
 

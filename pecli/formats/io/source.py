@@ -31,7 +31,7 @@ LIBRARY_ERRORS = (
     OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
     SystemError, zlib.error, struct.error,
 )  # fmt: skip
-"""What the libraries were seen to raise, or might, where a file is damaged."""
+"""Errors that the libraries raise, or might raise, on a damaged file."""
 
 HEAD_BYTES = 4096
 PIECE = 1 << 20  # bytes of a pipe copied at a time
@@ -63,11 +63,11 @@ class InputFile:
     remote: Any = None
 
     def bad(self, rule: str) -> BadFile:
-        """Return the error that says what is wrong with the file."""
+        """Return the error for a fault of the file."""
         return BadFile(self.name, rule)
 
     def handle(self) -> Any:
-        """Return what a library opens: the path, or a file-like object that reads ranges."""
+        """Return the argument with which a library opens the file: the path, or an object that reads ranges."""
         if self.remote is None:
             return self.path
         return io.BufferedReader(_Ranges(self.remote), AHEAD)
@@ -107,7 +107,7 @@ class _Ranges(io.RawIOBase):
 
 @contextlib.contextmanager
 def reading(source: InputFile, what: str) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
+    """Convert any error of a library on a damaged file into :class:`BadFile`; `what` follows the file's name."""
     try:
         yield
     except PecliError:
@@ -125,7 +125,7 @@ def reading(source: InputFile, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def undone(close: Callable[[], None]) -> Iterator[None]:
-    """Close what was opened, if what follows fails."""
+    """Close an opened file if the body of the with statement fails."""
     try:
         yield
     except BaseException:
@@ -134,7 +134,7 @@ def undone(close: Callable[[], None]) -> Iterator[None]:
 
 
 class RawFile:
-    """Values that stand in a file as they stand in memory, read at offsets by any thread."""
+    """Uncompressed values of a file, read at offsets by any thread."""
 
     def __init__(self, source: InputFile) -> None:
         self.source, self.descriptor = source, -1
@@ -284,7 +284,7 @@ def zlib_size(data: bytes, most: int) -> int:
 
 
 def inflated(data: bytes, codec: str, most: int) -> bytes:
-    """Return what bytes of "gzip", "zlib" or "zstd" inflate to; :class:`ValueError` where that is more than `most`."""
+    """Return "gzip", "zlib" or "zstd" data decompressed; :class:`ValueError` beyond `most` bytes."""
     if codec == "zlib":
         stream = zlib.decompressobj()
         found = stream.decompress(data, most + 1)
