@@ -130,14 +130,14 @@ def _add_rows(source: NamedSource, tensor: Tensor, options: ApplyOptions) -> App
         rows = stored_rows(table, [tensor], options)
     if table.arrays[0].dtype in COMPLEX.values():
         return _multiply_rows(table, tensor, options, rows)
-    reals: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
+    exact_rows: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
     scale = InputScale.root(tensor.width) if options.scale == "sqrt" else InputScale.of(Decimal(options.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
     if options.arithmetic == "exact":
-        return ApplyResult(AddedRows(reals, tensor, dtype, scale, where=rows), notes)
+        return ApplyResult(AddedRows(exact_rows, tensor, dtype, scale, where=rows), notes)
     steps = adding_steps(tensor, table, float(scale.doubled.hi), rows, options.arithmetic)
     made = FrameworkRows(
-        AddedRows(reals, tensor, "float64", scale, where=rows), {tensor.name: steps}, options.arithmetic, dtype
+        AddedRows(exact_rows, tensor, "float64", scale, where=rows), {tensor.name: steps}, options.arithmetic, dtype
     )
     return ApplyResult(made, notes, worst=lambda: made.worst)
 

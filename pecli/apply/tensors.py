@@ -30,10 +30,10 @@ from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
-BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
+AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
 """Default axes by the number of dimensions."""
 
-OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
+AXES_OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
 """Axes of logits, where the vectors' axes are as given."""
 
 Integers = NDArray[np.int64]
@@ -124,9 +124,9 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     if not shape or not prod(shape):
         raise BadParameter("input", name, f"has the shape {_sides(shape)}: it holds no vectors")
     if axes is None:
-        if len(shape) not in BY_RANK:
+        if len(shape) not in AXES_BY_RANK:
             raise BadParameter("input", name, f"has the shape {_sides(shape)}: say what its axes are, as --axes bhsd")
-        axes = BY_RANK[len(shape)]
+        axes = AXES_BY_RANK[len(shape)]
     if axes not in AXES:
         raise BadParameter("axes", axes, f"must be one of {', '.join(AXES)}")
     if len(axes) != len(shape):
@@ -147,8 +147,8 @@ def as_logits(tensor: Tensor) -> Tensor:
     BadParameter
         If its axes are said to be others.
     """
-    axes = OF_LOGITS.get(tensor.axes, tensor.axes)
-    if axes not in OF_LOGITS.values():
+    axes = AXES_OF_LOGITS.get(tensor.axes, tensor.axes)
+    if axes not in AXES_OF_LOGITS.values():
         raise BadParameter("axes", axes, "are no logits: bhqk, hqk or qk are; with queries and keys give --scores")
     return replace(tensor, axes=axes)
 
@@ -232,13 +232,13 @@ def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: b
     if not aligned or len(tensor.shape) < 3:
         yield from _lines(start, stop, max(1, tensor.vectors), run, aligned)
         return
-    inner, apart = tensor.shape[-2], tensor.axes[-2] == "h"
+    inner, heads_inner = tensor.shape[-2], tensor.axes[-2] == "h"
     low, high = -(-start // inner), stop // inner  # what lies between is whole
     if low >= high:
-        yield from _lines(start, stop, inner, run, not apart)
+        yield from _lines(start, stop, inner, run, not heads_inner)
         return
-    yield from _lines(start, low * inner, inner, run, not apart)
-    if apart:
+    yield from _lines(start, low * inner, inner, run, not heads_inner)
+    if heads_inner:
         length = tensor.side("s")
         for at, end in _cut(low, high, length, min(run, max(1, most >> (inner - 1).bit_length()))):
             where = range(at % length, at % length + end - at)
@@ -248,7 +248,7 @@ def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: b
         step = min(run, max(1, most >> (heads - 1).bit_length()))
         for (at, end), head in product(_cut(0, inner, inner, step), range(low, high, heads)):
             yield Tile(head * inner, min(heads, high - head), inner, at, end, 0, range(at, end))
-    yield from _lines(high * inner, stop, inner, run, not apart)
+    yield from _lines(high * inner, stop, inner, run, not heads_inner)
 
 
 def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iterator[Tile]:

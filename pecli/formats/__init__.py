@@ -415,7 +415,7 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
 
 
 MEASURED_SECONDS = 0.3  # that measuring takes
-MEASURED_PLACES = 8  # of the table at which it is measured
+SAMPLED_BLOCKS = 8  # of the table at which it is measured
 
 
 @dataclass(frozen=True)
@@ -463,8 +463,8 @@ def _rate(table: Tabular) -> float:
     for group in table.groups():
         rows = max(1, BLOCK_BYTES // max(1, sum(array.row_bytes for array in group)))
         last = max(0, group[0].rows - rows)
-        for place in range(MEASURED_PLACES):
-            start = last * place // max(1, MEASURED_PLACES - 1)
+        for place in range(SAMPLED_BLOCKS):
+            start = last * place // max(1, SAMPLED_BLOCKS - 1)
             blocks.append(Task(tuple(group), start, min(group[0].rows, start + rows)))
     buffer, done, spent = Buffer(), 0, 0.0
     fill(table, blocks[0], buffer)  # what the first rows alone take
@@ -486,5 +486,5 @@ def _resident() -> int:
         import resource
     except ImportError:
         return 100 << 20
-    taken: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return taken if sys.platform == "darwin" else taken << 10
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10

@@ -102,7 +102,7 @@ class FilteredChunks:
         return NBIT in used or SCALEOFFSET in used or len(data) == self._bytes
 
 
-ENDS = 1 << 18  # bytes at either end of a file, where writers put what describes its values
+END_BYTES = 1 << 18  # bytes at either end of a file, where writers put what describes its values
 FILE, COLLECTION, LOCAL = b"\x89HDF\r\n\x1a\n", b"GCOL\x01\0\0\0", b"HEAP\0\0\0\0"
 HEADER = 16  # bytes of a collection's own, of each of its objects', and of a free block of a local heap
 NOTHING = 1  # the offset of no block
@@ -118,7 +118,7 @@ def check_heaps(raw: RawFile) -> None:
     takes as much memory as is said.
     """
     size = raw.source.size
-    ends = [(start, raw.read(start, min(ENDS, size - start))) for start in sorted({0, max(0, size - ENDS)})]
+    ends = [(start, raw.read(start, min(END_BYTES, size - start))) for start in sorted({0, max(0, size - END_BYTES)})]
     if not _of_eight_bytes(ends[0][1]):
         return
     held: dict[int, dict[int, int]] = {}
@@ -127,7 +127,7 @@ def check_heaps(raw: RawFile) -> None:
             held[start + at] = sizes = dict(_objects(data, at))
             if sizes.pop(0, None) == 0:  # free space of no bytes: the library stays there
                 raise raw.source.bad(DAMAGED)
-        if any(_circles(raw, data, at) for at in _places(data, LOCAL)):
+        if any(_has_cycle(raw, data, at) for at in _places(data, LOCAL)):
             raise raw.source.bad(DAMAGED)
     if any(_overstated(data, address, sizes) for _, data in ends for address, sizes in held.items()):
         raise raw.source.bad(DAMAGED)
@@ -168,7 +168,7 @@ def _overstated(data: bytes, address: int, sizes: dict[int, int]) -> bool:
     return False
 
 
-def _circles(raw: RawFile, data: bytes, at: int) -> bool:
+def _has_cycle(raw: RawFile, data: bytes, at: int) -> bool:
     """Whether the free blocks of a local heap, each of which names the next, are more than fit into it."""
     if at + 32 > len(data):
         return False

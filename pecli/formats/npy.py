@@ -47,7 +47,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
-LARGEST_STRETCH = 64 << 20  # bytes read to gather rows of a Fortran array
+MAX_SPAN_BYTES = 64 << 20  # bytes read to gather rows of a Fortran array
 
 
 def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
@@ -131,7 +131,7 @@ class NpyArray:
         if not len(places):
             return
         low = int(places.min())
-        if (int(places.max()) - low) * self.dtype.itemsize > LARGEST_STRETCH:
+        if (int(places.max()) - low) * self.dtype.itemsize > MAX_SPAN_BYTES:
             raise self.file.source.bad("holds rows in Fortran order that lie too far apart: save it in C order")
         span = np.empty(int(places.max()) + 1 - low, self.dtype)
         flat = np.empty((len(places), *array.row_shape[::-1]), out.dtype)  # columns in the order of the file

@@ -73,7 +73,7 @@ def _is_config(path: Path) -> bool:
     return isinstance(loaded, dict) and bool(CONFIG_KEYS & loaded.keys())
 
 
-OTHERS = 20_000  # names that are no table's, after which a folder is taken for a home, or a disk
+MAX_OTHER_FILES = 20_000  # files that are not tables; more mean that the folder is a home folder or a disk
 
 
 def files_of(text: str) -> list[str]:
@@ -110,9 +110,11 @@ def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) 
         yield from (str(Path(folder, name)) for name in tables)
         folders[:] = [name for name in folders if name[0] not in "._" and not name.lower().endswith(stores)]
         others += len(files) + len(folders) - len(tables)
-        if others > OTHERS:
-            some = os.path.join(root, "*.npy")
-            raise BadFile(root, f"holds more than {OTHERS:,} other files: name a folder of tables, or '{some}'")
+        if others > MAX_OTHER_FILES:
+            pattern = os.path.join(root, "*.npy")
+            raise BadFile(
+                root, f"holds more than {MAX_OTHER_FILES:,} other files: name a folder of tables, or '{pattern}'"
+            )
 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pecli import api
 from pecli.apply.cosines import HeadPairs
-from pecli.apply.tensors import BY_RANK
+from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
@@ -109,14 +109,14 @@ class Applied:
             if "rotary-dim" not in facts:
                 found += self._added(array.name, x, y, right)
                 continue
-            axes = self.axes or BY_RANK[x.ndim]
+            axes = self.axes or AXES_BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
             applied = judge.AppliedRotation(
                 x=judge.as_vectors(x, axes),
                 y=judge.as_vectors(y, axes),
                 right=judge.as_vectors(right, axes),
                 positions=self._positions(x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1),
-                pairs=(pairs.taken, pairs.given),
+                pairs=(pairs.from_pairs, pairs.to_pairs),
                 rotary=int(facts["rotary-dim"]),
                 dtype=array.dtype,
                 source=self._source(facts["applied"], companion),

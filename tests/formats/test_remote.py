@@ -18,7 +18,7 @@ import pytest
 from pecli import table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import FORMATS, open_table, write_table
-from pecli.formats.io.remote import HELD, LONGEST, ReadAhead, RemoteFile, put
+from pecli.formats.io.remote import MAX_CACHED_BYTES, MAX_RANGE_BYTES, ReadAhead, RemoteFile, put
 from pecli.inspect.verification import verify, verify_folder
 from pecli.settings import Settings, using
 from pecli.tables.comparison import COMPUTED_BYTES
@@ -288,7 +288,7 @@ def test_ranges_come_from_any_thread_and_are_held_within_bounds():
         for offset in iter(lambda: next(blocks, None), None):
             count = min(300_000, len(data) - offset)
             assert ahead.read(offset, count) == data[offset : offset + count]
-            assert sum(held.stop - held.start for held in ahead._held) <= HELD + 2 * LONGEST
+            assert sum(cached.stop - cached.start for cached in ahead._ranges) <= MAX_CACHED_BYTES + 2 * MAX_RANGE_BYTES
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))

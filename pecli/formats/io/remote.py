@@ -113,10 +113,10 @@ def brief(error: BaseException) -> str:
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
-LONGEST = 4 << 20  # bytes of a range: at 100 MB/s they take 40 ms, as long as a round trip to a store
-SHORTEST = 1 << 20  # to which the longest falls, where more is read in turn than can be held
-MIN_SEQUENCE = 4  # ranges that follow one another before more is fetched than was asked for
-HELD = 12 << 20  # bytes of ranges that are held
+MAX_RANGE_BYTES = 4 << 20  # of a request: at 100 MB/s they take 40 ms, as long as a round trip to a store
+MIN_RANGE_BYTES = 1 << 20  # lower limit of the longest request, halved where ranges are dropped unread
+MIN_SEQUENCE = 4  # consecutive ranges before the next one is fetched ahead
+MAX_CACHED_BYTES = 12 << 20  # of fetched ranges that are kept
 
 
 class Range:
@@ -164,13 +164,13 @@ class ReadAhead:
         size: int,
         span: Callable[[int], tuple[int, int]] | None = None,
     ) -> None:
-        self._read, self._size, self._span, self._longest = read, size, span, LONGEST
-        self._held: list[Range] = []  # the last used last
+        self._read, self._size, self._span, self._max_bytes = read, size, span, MAX_RANGE_BYTES
+        self._ranges: list[Range] = []  # the last used last
         self._lock = threading.Lock()
 
     def read(self, offset: int, count: int) -> bytes | memoryview:
         """Return exactly `count` bytes at `offset`."""
-        if count >= LONGEST:
+        if count >= MAX_RANGE_BYTES:
             return self._read(offset, count)
         pieces = []
         while count:
@@ -182,19 +182,19 @@ class ReadAhead:
     def _range(self, offset: int, count: int) -> Range:
         """Return the range that holds `offset`, and start to fetch the next one in a sequence."""
         with self._lock:
-            self._held = [held for held in self._held if held.error is None]
-            found = next((held for held in self._held if held.start <= offset < held.stop), None)
+            self._ranges = [cached for cached in self._ranges if cached.error is None]
+            found = next((cached for cached in self._ranges if cached.start <= offset < cached.stop), None)
             known = found is not None
             if found is None:
-                before = next((held for held in self._held if held.stop == offset), None)
+                before = next((cached for cached in self._ranges if cached.stop == offset), None)
                 found = self._new(offset, count, before)
             after = None
             wanted = found.before > MIN_SEQUENCE and found.stop < self._size and self._span is None
-            if wanted and all(held.start != found.stop for held in self._held):
+            if wanted and all(cached.start != found.stop for cached in self._ranges):
                 after = self._new(found.stop, 0, found)
-            self._held.remove(found)
-            self._held.append(found)
-            self._forget(found, after)
+            self._ranges.remove(found)
+            self._ranges.append(found)
+            self._evict(found, after)
         if after is not None:
             threading.Thread(target=after.fetch, args=(self._read,), daemon=True).start()
         if not known:
@@ -207,21 +207,21 @@ class ReadAhead:
         if self._span is not None:
             start, stop = self._span(start)
         elif before is not None and many >= MIN_SEQUENCE:
-            stop = max(stop, min(self._size, start + min(self._longest, 2 * (before.stop - before.start))))
+            stop = max(stop, min(self._size, start + min(self._max_bytes, 2 * (before.stop - before.start))))
         found = Range(start, stop, many)
-        self._held.append(found)
+        self._ranges.append(found)
         return found
 
-    def _forget(self, *kept: Range | None) -> None:
+    def _evict(self, *kept: Range | None) -> None:
         """Drop the least recently used ranges; halve the longest request if a dropped range was fetched in vain."""
-        while sum(held.stop - held.start for held in self._held) > HELD:
-            remaining = [held for held in self._held if held not in kept]
+        while sum(cached.stop - cached.start for cached in self._ranges) > MAX_CACHED_BYTES:
+            remaining = [cached for cached in self._ranges if cached not in kept]
             if not remaining:
                 return
-            old = next((held for held in remaining if held.used >= held.stop - held.start), remaining[0])
-            self._held.remove(old)
+            old = next((cached for cached in remaining if cached.used >= cached.stop - cached.start), remaining[0])
+            self._ranges.remove(old)
             if old.before and not old.used:
-                self._longest = max(SHORTEST, self._longest // 2)
+                self._max_bytes = max(MIN_RANGE_BYTES, self._max_bytes // 2)
 
 
 MAX_KEPT = 4 << 30  # bytes of a file that is kept on the disk while it is read
@@ -261,7 +261,7 @@ def system_of(url: str) -> tuple[Any, str]:
         if not (log := logging.getLogger(package)).handlers:
             log.addHandler(logging.NullHandler())
     try:
-        system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
+        system, path = fsspec.core.url_to_fs(url, **_timeouts(protocol))
     except (ImportError, ValueError) as error:
         raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
     if "s3" in system.protocol and system.retries != RETRIES:
@@ -278,7 +278,7 @@ def _without_asking(system: Any) -> None:
     system.retries = RETRIES
 
 
-def _patience(protocol: str) -> dict[str, Any]:
+def _timeouts(protocol: str) -> dict[str, Any]:
     """Return the options that give a protocol's client a timeout and disable its caches and read-ahead."""
     match protocol:
         case "http" | "https":
@@ -497,5 +497,5 @@ def chunk_store(url: str) -> Any:
 
     atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
     system_of(url)  # says what is missing
-    options = _patience(url.partition("://")[0].lower())
+    options = _timeouts(url.partition("://")[0].lower())
     return FsspecStore.from_url(url, storage_options=options, read_only=True)

@@ -283,18 +283,18 @@ def zlib_size(data: bytes, most: int) -> int:
     return size if stream.eof else -1
 
 
-def inflated(data: bytes, codec: str, most: int) -> bytes:
-    """Return "gzip", "zlib" or "zstd" data decompressed; :class:`ValueError` beyond `most` bytes."""
+def inflated(data: bytes, codec: str, max_bytes: int) -> bytes:
+    """Return "gzip", "zlib" or "zstd" data decompressed; :class:`ValueError` beyond `max_bytes`."""
     if codec == "zlib":
         stream = zlib.decompressobj()
-        found = stream.decompress(data, most + 1)
+        found = stream.decompress(data, max_bytes + 1)
         if not stream.eof:
-            raise ValueError(f"inflates to more than {most} bytes, or is cut")
+            raise ValueError(f"inflates to more than {max_bytes} bytes, or is cut")
     else:
         import pyarrow as pa
 
         with pa.CompressedInputStream(pa.BufferReader(data), codec) as opened:
-            found = opened.read(most + 1)
-    if len(found) > most:
-        raise ValueError(f"inflates to more than {most} bytes")
+            found = opened.read(max_bytes + 1)
+    if len(found) > max_bytes:
+        raise ValueError(f"inflates to more than {max_bytes} bytes")
     return found
