@@ -23,7 +23,7 @@ from pecli.tables.request import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
-"""Held while a table grows; one for all, since modules with locks of their own could not be copied or pickled."""
+"""Lock of growing tables, shared by all, since a module that owns a lock cannot be copied or pickled."""
 
 PAIRS = ("half", "interleaved")
 TRAINED = ("parameter", "vector")
@@ -78,7 +78,7 @@ class FrameworkTable:
 
     @property
     def trained(self) -> tuple[str, ...]:
-        """Names of the arrays that a model trains: the whole of an absolute table, or what a plan says."""
+        """Names of the trained arrays: a whole absolute table, or the plan's arrays with a trained role."""
         if not self.recipe.encoding.facts.learned:
             return ()
         if self.recipe.encoding.family is Family.ABSOLUTE:
@@ -98,7 +98,7 @@ class FrameworkTable:
         return found
 
     def constants(self, dtype: str, length: int | None = None) -> dict[str, Stored]:
-        """Return the arrays that nobody trains, each rounded once from the real values."""
+        """Return the untrained arrays, each rounded once from the real values."""
         if self.by_index:
             return _stored(self.table(dtype, length, form="index"))
         return _stored(self.table(dtype, length), self.trained)
@@ -109,7 +109,7 @@ class FrameworkTable:
         return self.table("float32").arrays[0].shape[-1] if self.recipe.encoding.family is Family.ABSOLUTE else None
 
     def check_width(self, width: int) -> None:
-        """Raise BadParameter for vectors of another width, of which some columns would stay as they are."""
+        """Raise BadParameter for vectors whose width differs from the recipe's."""
         if self.width is not None and width != self.width:
             rule = f"has vectors of {width}, and {self.source.text} is for {self.width} columns"
             raise BadParameter("input", None, rule)
@@ -165,7 +165,7 @@ class FrameworkTable:
             self.length = length
 
     def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
-        """Return why arrays that somebody saved under these names are not this table's; nothing where they are.
+        """Return the reason why saved arrays are not this table's; empty where they are.
 
         ``inv_freq``, a pair of cosines and sines, or one array, as whoever's float32 makes them, rounded to `dtype`.
         """

@@ -46,12 +46,12 @@ UNROTATED = re.compile(r"(?:^|.*[./])(?:attn_|to_)?(?:v_proj|o_proj|wv|wo|v|o|va
 FUSED = re.compile(r"(?:^|.*[./])(?:attn_)?(?:qkv(?:_proj)?|Wqkv|query_key_value|c_attn|in_proj)(?:[._].+)?$")
 PARAMETERS = re.compile(r"weight|bias|lora_B\.(?:\w+\.)?weight")
 UNTOUCHED = re.compile(r"lora_A\.(?:\w+\.)?weight")
-"""The half of a low-rank update that meets the input."""
+"""Factor of a low-rank update that is applied to the input; its rows are not permuted."""
 
 
 @dataclass(frozen=True)
 class HeadRows:
-    """How the rows of queries and keys move.
+    """Permutation of the rows of query and key weights.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class HeadRows:
         return heads
 
     def order(self, head_dim: int) -> Integers:
-        """Return which row of a head each of its new rows is, (head_dim,)."""
+        """Return the old row of each new row of a head, (head_dim,)."""
         width = self.rotary_dim or head_dim
         if width > head_dim or width % 2:
             raise BadParameter("rotary-dim", width, f"must be even and at most {head_dim}, the rows of a head")
@@ -275,7 +275,7 @@ def replace_array(
     path: str, target: str, name: str, new: Tabular, *, clobber: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:  # fmt: skip
-    """Write a checkpoint with one array replaced by the only one of a table, of the same type.
+    """Write a checkpoint with one array replaced by the single array of a table, in the same type.
 
     Headers and the index of shards say the new size; every other tensor and file is copied byte for byte.
 
@@ -356,7 +356,7 @@ def file_with(path: str, name: str) -> str:
 
 
 def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, progress: Callable[[int], None]) -> None:
-    """Write a checkpoint, file or folder, some files of which are edited and the others copied."""
+    """Write a checkpoint, file or folder, with edited files replaced and the others copied."""
     if not os.path.isdir(path):
         return _write(target, edits[path], clobber, progress)
     if os.path.lexists(target):

@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 PAIRINGS = ("half", "interleaved")
 OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
-"""The pairing that a stored layout was made for; the others say none."""
+"""Pairing implied by a stored layout; other layouts imply none."""
 
 OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
 """A model's pairing, as its config is read."""
@@ -148,12 +148,12 @@ class Rotations(ABC):
         """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
 
     def approximate(self, start: int, stop: int) -> Points:
-        """Return the same within `loose`, where that is less work."""
+        """Return `rows` to within `loose`, where that is less work."""
         return self.rows(start, stop)
 
     @abstractmethod
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return c and s at some places (k,), as doubled numbers, and a bound on the absolute error of each."""
+        """Return c and s at some places (k,), as double-double numbers, and a bound on the absolute error of each."""
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals about 2^-bits wide that hold c and s of one place."""

@@ -126,7 +126,7 @@ BLOCK_VALUES = 1 << 17
 """Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`."""
 
 SHARED_HEADS_FACTOR = 2
-"""Factor of the block where heads share cosines; 4 would take 6 MiB more a thread."""
+"""Factor of the block where heads share cosines; 4 would take 6 MiB more per thread."""
 
 COPY_DIVISOR = 4
 """Divisor of the block for types other than float32, whose rounding makes copies."""
@@ -135,11 +135,11 @@ DOUBLE_DOUBLE_VALUES = 1 << 13
 """Values of a block that is rotated by double-double numbers."""
 
 MAX_DEFERRED_SUMS = 1 << 12
-"""Sums in doubt that wait until all blocks are done: deciding them takes long to begin."""
+"""Doubtful sums deferred until all blocks are done, since deciding them has a high fixed cost."""
 
 
 class Doubt(NamedTuple):
-    """Sums whose rounding is in doubt: where they belong, and their own number x, the other y, and c + i s."""
+    """Sums whose rounding is in doubt: vector and pair, their own member x, the other member y, and c + i s."""
 
     vector: Integers
     pair: Integers
@@ -375,13 +375,13 @@ class RotatedTensors(Tabular):
 
 
 def head_width(recipe: Recipe) -> int | None:
-    """Return the width of the heads that a rotary recipe is for; None where it does not say one."""
+    """Return the head width of a rotary recipe; None if the recipe has none."""
     width = recipe.values.get("dim")
     return width if isinstance(width, int) else None
 
 
 def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[Tensor], pairs: int) -> None:
-    """Raise BadParameter for vectors of another width than the recipe's, of which columns would stay as they are."""
+    """Raise BadParameter if the vectors are wider or narrower than the recipe's heads."""
     width = None if recipe is None else head_width(recipe)
     for tensor in tensors if width is not None else ():
         if tensor.width != width:
@@ -532,7 +532,7 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
 
 
 def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[Tabular, Any]:
-    """Return the table with cos and sin (n, pairs), and which row of it each position has."""
+    """Return the table with cos and sin (n, pairs), and the row of each position."""
     table_options, rows = table_rows(source, tensors, options)
     if source.recipe is not None:
         return source.open(**table_options, dtype="float64", layout="split"), rows
@@ -543,7 +543,7 @@ def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions
 
 
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
-    """Return the pairing, and where it comes from: guessing it is the very fault that is to be found."""
+    """Return the pairing and its origin; a guess could hide the fault that is looked for."""
     if pairs is not None:
         return HeadPairs.parse(pairs), f"pairs {pairs}, as given"
     if source.model_pairing:

@@ -141,7 +141,7 @@ BLOCK_VALUES = 1 << 19
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Some queries of one batch and head: `start` to `stop`."""
+    """Queries `start` to `stop` of one batch and head."""
 
     batch: int
     head: int

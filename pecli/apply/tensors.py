@@ -78,7 +78,7 @@ class Tensor:
         return prod(self.shape[:-1])
 
     def side(self, axis: str) -> int:
-        """Return the length of an axis; 1 where it has none."""
+        """Return the length of an axis; 1 if the tensor lacks it."""
         axis = "t" if axis == "s" and "t" in self.axes else axis
         return self.shape[self.axes.index(axis)] if axis in self.axes else 1
 
@@ -91,7 +91,7 @@ class Tensor:
         return vectors // prod(self.shape[at + 1 : -1]) % self.shape[at]
 
     def rows(self, vectors: Integers, rows: Integers | None) -> Integers:
-        """Return which row of a table vectors (n,) have: that of their position, or of its batch's row (b, s)."""
+        """Return the table row of vectors (n,): their position, or the entry of `rows` (b, s) for it."""
         where = self.places(vectors, "s")
         return where if rows is None else rows[self.places(vectors, "b") % len(rows), where]
 
@@ -343,7 +343,7 @@ class ApplyOptions:
     score_scale: Decimal | str | None = None
 
     def __post_init__(self) -> None:
-        """Raise UnknownName for another way: it would turn like a gradient."""
+        """Raise UnknownName for an unknown way, which would otherwise rotate like a gradient."""
         if self.way not in WAYS:
             raise UnknownName("way", self.way, WAYS)
 
@@ -396,7 +396,7 @@ def longest(tensors: Sequence[Tensor]) -> int:
 
 
 def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[dict[str, Any], Any]:
-    """Return the options of the source's table, and which of its rows each position of each batch has."""
+    """Return the options of the source's table, and the row of each position of each batch."""
     length = longest(tensors)
     if options.positions is None:
         given = source.given
@@ -420,7 +420,7 @@ def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOpt
 
 
 def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions) -> NDArray[np.int64] | None:
-    """Return which rows of a file the positions of each batch have: those that it says, or else of that number.
+    """Return the file's row of each position of each batch, by the file's positions or else by row number.
 
     Raises
     ------

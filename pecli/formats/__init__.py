@@ -337,7 +337,7 @@ def split_path(path: str) -> tuple[str, str | None]:
 
 
 def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
-    """Return the table of a file with some of its arrays, as a pickled one is made again."""
+    """Reopen a file for a pickled table, with the arrays of the given names."""
     made = open_table(path, format=form)
     made.arrays = tuple(made.array(name) for name in names)
     return made
@@ -383,7 +383,7 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether these bytes can begin a text of UTF-8."""
+    """Return whether the bytes can be the beginning of a UTF-8 text."""
     try:
         head.decode()
     except UnicodeDecodeError as error:
@@ -414,8 +414,8 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
     return formats[shown]
 
 
-MEASURED_SECONDS = 0.3  # that measuring takes
-SAMPLED_BLOCKS = 8  # of the table at which it is measured
+MEASURED_SECONDS = 0.3  # of computing, after which no further block is measured
+SAMPLED_BLOCKS = 8  # blocks of the table, evenly spaced, on which the rate is measured
 
 
 @dataclass(frozen=True)
@@ -456,7 +456,7 @@ def estimate_write(table: Tabular, form: Format, workers: int) -> WriteEstimate:
 
 
 def _rate(table: Tabular) -> float:
-    """Return the bytes of values that one thread computes in a second, at places all over the table."""
+    """Return the bytes of values that one thread computes per second, measured on blocks spread over the table."""
     from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill
 
     blocks = []
@@ -479,7 +479,7 @@ def _rate(table: Tabular) -> float:
 
 
 def _resident() -> int:
-    """Return the most memory that this process has taken, in bytes; `getrusage` alone counts in who started it."""
+    """Return the peak memory of this process in bytes; `getrusage` alone would include its parent."""
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), 100 << 20)
     try:

@@ -81,7 +81,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadshe
 
 
 def written_name(name: str) -> str:
-    """Return a name as a header has it: no spreadsheet takes it for a formula, whose author may be anybody."""
+    """Return a name for a header, quoted where a spreadsheet would run it as a formula."""
     return f"'{name}" if name.lstrip("'").startswith(FORMULA) else name
 
 
@@ -206,7 +206,7 @@ class CsvTable(BatchTable):
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
     def _column_types(self) -> dict[str, str]:
-        """Return the type of each column of numbers, one for all columns of an array; columns of words are left out."""
+        """Return the type of each numeric column, equal for all columns of an array; columns of text are left out."""
         names = self._table.column_names
         types = {}
         for name, column in zip(names, self._table.columns, strict=True):
@@ -225,7 +225,7 @@ class CsvTable(BatchTable):
         return types
 
     def _refuse_mixed(self, name: str) -> None:
-        """Raise where a column that is no numbers has some; NaN may be a gap among words, as pandas writes it."""
+        """Raise if a text column also holds numbers; NaN may be a gap in text, as pandas writes it."""
         (column,) = self._parsed(self._table.column_names, [name]).columns
         texts = [text for chunk in column.chunks for text in chunk.to_pylist()]
         if not any(NUMBER.fullmatch(text) and not math.isnan(float(text)) for text in texts):
@@ -237,7 +237,7 @@ class CsvTable(BatchTable):
         raise self.source.bad(f"holds '{texts[row][:SHOWN]}' {where}, where a number should stand")
 
     def _check_overflow(self) -> None:
-        """Raise where a decimal beyond the largest float64 was read as infinity."""
+        """Raise if a decimal beyond the largest float64 was read as infinity."""
         found: dict[str, list[int]] = {}
         for name, column in zip(self._table.column_names, self._table.columns, strict=True):
             if name in self._columns and self._columns[name].dtype == "float64":

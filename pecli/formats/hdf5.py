@@ -380,7 +380,7 @@ def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
 
 
 def _is_scale(dataset: h5py.Dataset) -> bool:
-    """Whether a dataset numbers an axis of others; as with labels, the library's own way would crash on damage."""
+    """Return whether a dataset is a dimension scale, without the library's own call, which crashes on damaged files."""
     from h5py import h5a, h5t
 
     if len(dataset.shape) != 1 or not h5a.exists(dataset.id, b"CLASS"):

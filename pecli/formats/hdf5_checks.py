@@ -169,7 +169,7 @@ def _overstated(data: bytes, address: int, sizes: dict[int, int]) -> bool:
 
 
 def _has_cycle(raw: RawFile, data: bytes, at: int) -> bool:
-    """Whether the free blocks of a local heap, each of which names the next, are more than fit into it."""
+    """Return whether the free blocks of a local heap, each of which names the next, are more than fit into it."""
     if at + 32 > len(data):
         return False
     size, block, address = struct.unpack_from("<8xQQQ", data, at)

@@ -207,7 +207,7 @@ class JsonTable(StoredTable):
 
 
 def _has_word(nested: Any) -> bool:
-    """Whether nested lists hold true, false or null."""
+    """Return whether nested lists hold true, false or null."""
     if isinstance(nested, list):
         return any(map(_has_word, nested))
     return nested is None or isinstance(nested, bool)

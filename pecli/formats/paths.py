@@ -49,12 +49,12 @@ def kind_of(text: str) -> Kind:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text is no file, and a pattern that files match."""
+    """Return whether a text is no file, and a pattern that files match."""
     return any(mark in text for mark in "*?[") and not os.path.exists(text) and bool(glob.glob(text, recursive=True))
 
 
 def is_checkpoint(folder: str) -> bool:
-    """Whether a folder is a model's: it has a config.json."""
+    """Return whether a folder is a model's: it has a config.json."""
     return (Path(folder) / "config.json").is_file()
 
 

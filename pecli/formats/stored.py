@@ -151,7 +151,7 @@ class StoredTable(Tabular):
             self.arrays = tuple(array for array in self.arrays if array.name not in names)
 
     def _numbers(self, found: Array) -> bool:
-        """Whether an array can be the positions of the rows of another."""
+        """Return whether an array can be the positions of the rows of another."""
         if len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
             return False
         others = (array for array in self.arrays if array is not found)

@@ -235,7 +235,7 @@ def _side(x: torch.Tensor) -> str:
 
 
 def _streams(module: Any, kinds: list[str]) -> torch.Tensor | None:
-    """Return which stream of positions each column belongs to; None where the module takes one stream alone."""
+    """Return the stream of positions of each column; None if the module takes a single stream."""
     device = next(module.buffers()).device
     x = torch.zeros(1, TRIED, 4, device=device)
     places = torch.arange(TRIED, device=device)
@@ -417,7 +417,7 @@ class Audited:
 
     @property
     def good(self) -> bool:
-        """Whether it was compared and is the table of its config, or is trained; a table that nobody saw is not."""
+        """Whether the table equals its config's, or is trained; false if it was not found."""
         return self.trained or (self.comparison is not None and self.comparison.equal)
 
     def __bool__(self) -> bool:

@@ -48,11 +48,11 @@ class Output(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Whether any place can be written."""
+        """Return whether the output is a regular file, which can be written at any offset."""
         return self.regular
 
     def tell(self) -> int:
-        """Return the place where `write` goes on."""
+        """Return the offset of the next `write`."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -129,7 +129,7 @@ class Output(io.RawIOBase):
 
 
 class HeldOutput(io.RawIOBase):
-    """An output as a library's writer sees it: what it writes waits until the caller has seen no failure.
+    """An output for a library's writer, whose pieces are postponed until the caller has seen no failure.
 
     An interrupt may raise within a write that the library calls; the library
     then ends its file as if it were whole, and a reader of the pipe would
@@ -145,7 +145,7 @@ class HeldOutput(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return how many bytes were written, waiting ones counted."""
+        """Return the number of bytes written, postponed ones included."""
         return self._at
 
     def write(self, data: ReadableBuffer) -> int:
@@ -205,7 +205,7 @@ class Image(io.RawIOBase):
 
 
 class Shielded(io.RawIOBase):
-    """An output as the HDF5 library sees it: no write ever fails; the first failure is kept."""
+    """An output for the HDF5 library: no write fails, and the first failure is kept for `check`."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -245,7 +245,7 @@ class Shielded(io.RawIOBase):
         self.output.abandon()
 
     def check(self) -> None:
-        """Raise the failure that was kept."""
+        """Raise the first failure, if a write failed."""
         if self.failure is not None:
             raise self.failure
 

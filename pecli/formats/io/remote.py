@@ -74,7 +74,7 @@ def wrap_errors(name: str) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return the underlying error: a lost connection is told as a file that is not there, by the client of HTTP."""
+    """Return the underlying error: the client of HTTP reports a lost connection as a missing file."""
     cause = error.__cause__
     if isinstance(cause, PecliError):  # what is refused is no file, to the client of HTTP
         raise cause
@@ -85,7 +85,7 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _final(error: BaseException) -> bool:
-    """Whether trying again is of no use."""
+    """Return whether an error is permanent, so that a retry is useless."""
     if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
         return True
     status = getattr(error, "status", None)
@@ -128,7 +128,7 @@ class Range:
         self.error: BaseException | None = None
 
     def fetch(self, read: Callable[[int, int], bytes | memoryview]) -> None:
-        """Fetch it; an error waits for whoever wants the bytes."""
+        """Fetch the bytes; an error is kept for the thread that reads them."""
         try:
             self._data = memoryview(read(self.start, self.stop - self.start))
         except BaseException as error:
@@ -136,7 +136,7 @@ class Range:
         self._arrived.set()
 
     def take(self, offset: int, count: int) -> memoryview:
-        """Return at most `count` bytes from `offset`, once they are there."""
+        """Wait for the range, and return at most `count` bytes from `offset`."""
         self._arrived.wait()
         if self.error is not None:
             raise self.error
@@ -202,7 +202,7 @@ class ReadAhead:
         return found
 
     def _new(self, start: int, count: int, before: Range | None) -> Range:
-        """Hold a range to come: a whole piece, or one twice as long as the one that it follows."""
+        """Add a range to fetch: a whole piece, or a range twice as long as the preceding one."""
         stop, many = start + count, 0 if before is None else before.before + 1
         if self._span is not None:
             start, stop = self._span(start)
@@ -271,7 +271,7 @@ def system_of(url: str) -> tuple[Any, str]:
 
 
 def _without_asking(system: Any) -> None:
-    """Have a body sent at once: whether its server wants it, the client would wait for ever to be told."""
+    """Disable the "Expect: 100-continue" header, after which the client could wait forever for the server."""
     from botocore.handlers import add_expect_header
 
     system.s3.meta.events.unregister("before-call.s3", add_expect_header)
@@ -293,7 +293,7 @@ def _timeouts(protocol: str) -> dict[str, Any]:
 
 @functools.cache
 def _client() -> dict[str, Any]:
-    """Return how files are asked for over HTTP: as they are, since bytes that stand for gigabytes are no range of one.
+    """Return the options of the HTTP client: no content encoding, so that ranges are those of the file itself.
 
     A redirect to another host is refused, and to a connection that anybody reads: whoever named the first trusts that.
     """
@@ -338,7 +338,7 @@ class RemoteFile:
         return bytes(self._ahead.read(offset, count))
 
     def keep(self) -> None:
-        """Fetch nothing twice from now on: who reads goes through the file more than once."""
+        """Keep fetched blocks on the disk from now on, for readers that go through the file more than once."""
         free = free_space(tempfile.gettempdir())
         if self.size > MAX_KEPT or (free is not None and self.size > free // MIN_FREE):
             return
@@ -355,7 +355,7 @@ class RemoteFile:
         self._ahead = ReadAhead(read, self.size)
 
     def release(self) -> None:
-        """Let go of the bytes that were read ahead, or kept."""
+        """Drop the bytes that were read ahead or kept."""
         self._ahead = ReadAhead(self._fetch, self.size)
 
     def _fetch(self, offset: int, count: int) -> bytes:
@@ -423,7 +423,7 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
 
 
 def check_target(url: str, *, clobber: bool) -> None:
-    """Raise if nothing can be written behind a URL, before a byte is."""
+    """Raise if a URL cannot be written, before a byte is sent."""
     with wrap_errors(url_name(url)):
         system, path = system_of(url)
         if {"s3", "gs"} & set(system.protocol):

@@ -74,7 +74,7 @@ class InputFile:
 
 
 class _Ranges(io.RawIOBase):
-    """A remote file as libraries read files."""
+    """A remote file as a binary stream for libraries."""
 
     def __init__(self, file: Any) -> None:
         self._remote, self._at, self._size = file, 0, int(file.size)
@@ -188,13 +188,13 @@ class RawFile:
 
 
 def without_limit(_source: InputFile) -> int:
-    """Let a pipe give as much as it has, and the disk takes."""
+    """Return no limit on the bytes of a pipe."""
     return sys.maxsize
 
 
 @contextlib.contextmanager
 def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
-    """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
+    """Open `path` for random access; standard input ("-") and pipes are copied to the disk first.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ INFLATE_PIECE = 1 << 16  # bytes that are inflated at once; of zeros they become
 
 
 def zlib_size(data: bytes, most: int) -> int:
-    """Return how many bytes a zlib stream inflates to, or some number above `most`; -1 where it is cut or damaged."""
+    """Return the inflated size of a zlib stream, or some number above `most`; -1 where it is cut or damaged."""
     stream, size = zlib.decompressobj(), 0
     try:
         for start in range(0, len(data), INFLATE_PIECE):
