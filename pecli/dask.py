@@ -83,7 +83,7 @@ def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> 
 
 
 def spread(table: Tabular, client: distributed.Client) -> Spread:
-    """Return what has the shards of a store written by the workers of a cluster, for :func:`pecli.write_table`.
+    """Return a `Spread` for :func:`pecli.write_table` that lets the workers of a cluster write a store's shards.
 
     A shard whose worker dies is written again by another: it is the same bytes.
 
@@ -122,7 +122,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
 @contextlib.contextmanager
 def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.Client]:
-    """Give the client of a scheduler, or of so many processes of this machine.
+    """Give a client of a scheduler, or of `workers` processes on this machine.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
 
 
 def _wait_for_writers(client: distributed.Client, waiting: Any) -> None:
-    """Wait until no worker writes any more: what a failed run wrote is deleted next."""
+    """Wait until no worker writes, so that the parts of a failed run can be deleted."""
     from distributed import wait
 
     left = [future for future in waiting.futures if not future.done()]
@@ -176,7 +176,7 @@ def _recipe(table: Tabular) -> str:
 
 
 def _plugin(recipe: str) -> str | None:
-    """Return the user's own file, where it declares the encoding; a worker reads it from the same place."""
+    """Return the plugin file that declares the encoding; workers load it from the same path."""
     return declared_in(split_recipe(recipe)[0])
 
 
@@ -216,7 +216,7 @@ def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> ND
 
 @lru_cache(maxsize=4)
 def _target(path: str, name: str, run: str) -> Any:
-    """Return an array to be written, which a worker opens once in a run: later another may lie in its place."""
+    """Return an array of a store, opened once per run; a later run may replace the store."""
     from pecli.formats.zarr import Target
 
     return Target(path, name)

@@ -1,4 +1,4 @@
-"""What the modules of every framework hold: an exact table, its ends, what is trained in it, and how pairs turn.
+"""Tables behind the modules of every framework: exact values, first and last position, trained arrays, rotation.
 
 No framework is known here: arrays are NumPy's, bfloat16 as its bits, and what is done with tensors is written once in
 what all of them have, slices and + - x.
@@ -23,7 +23,7 @@ from pecli.tables.request import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
-"""Held while a table grows; one for all, since modules with locks of their own could not be copied or pickled."""
+"""Lock of growing tables, shared by all, since a module that owns a lock cannot be copied or pickled."""
 
 PAIRS = ("half", "interleaved")
 TRAINED = ("parameter", "vector")
@@ -67,7 +67,7 @@ class FrameworkTable:
         self.width = self._width()
 
     def _known(self) -> int:
-        """Return the length that the encoding or the config says."""
+        """Return the length that the encoding or the config defines."""
         high, rows = self.recipe.domain.high, rows_of(self.recipe)
         stated = self.source.given.get("len", self.source.model_length)
         if stated is not None:
@@ -78,7 +78,7 @@ class FrameworkTable:
 
     @property
     def trained(self) -> tuple[str, ...]:
-        """Names of the arrays that a model trains: the whole of an absolute table, or what a plan says."""
+        """Names of the trained arrays: a whole absolute table, or the plan's arrays with a trained role."""
         if not self.recipe.encoding.facts.learned:
             return ()
         if self.recipe.encoding.family is Family.ABSOLUTE:
@@ -98,7 +98,7 @@ class FrameworkTable:
         return found
 
     def constants(self, dtype: str, length: int | None = None) -> dict[str, Stored]:
-        """Return the arrays that nobody trains, each rounded once from the real values."""
+        """Return the untrained arrays, each rounded once from the real values."""
         if self.by_index:
             return _stored(self.table(dtype, length, form="index"))
         return _stored(self.table(dtype, length), self.trained)
@@ -109,13 +109,13 @@ class FrameworkTable:
         return self.table("float32").arrays[0].shape[-1] if self.recipe.encoding.family is Family.ABSOLUTE else None
 
     def check_width(self, width: int) -> None:
-        """Raise BadParameter for vectors of another width, of which some columns would stay as they are."""
+        """Raise BadParameter for vectors whose width differs from the recipe's."""
         if self.width is not None and width != self.width:
             rule = f"has vectors of {width}, and {self.source.text} is for {self.width} columns"
             raise BadParameter("input", None, rule)
 
     def start(self, dtype: str) -> dict[str, Stored]:
-        """Return what training begins with, drawn from the recipe's seed."""
+        """Return the initial values of the trained arrays, drawn from the recipe's seed."""
         names = self.trained
         if not names:
             return {}
@@ -165,7 +165,7 @@ class FrameworkTable:
             self.length = length
 
     def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
-        """Return why arrays that somebody saved under these names are not this table's; nothing where they are.
+        """Return the reason why saved arrays are not this table's; empty where they are.
 
         ``inv_freq``, a pair of cosines and sines, or one array, as whoever's float32 makes them, rounded to `dtype`.
         """
@@ -188,7 +188,7 @@ def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
 
 
 def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
-    """Return x (.., dim) with its first columns turned, of any framework.
+    """Return x (.., dim) of any framework with its first columns rotated.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def _traced(value: Any) -> bool:
 
 
 class Constant:
-    """A table of one family, constant; what a model trains is in `start`, and is handed in.
+    """A constant table of one family; trained arrays start from `start`, and are passed in by the caller.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Constant:
         self.held.reach(last, self._make)
 
     def places(self, positions: Any, offset: Any, count: int) -> jax.Array:
-        """Return the positions asked for, those that are known checked."""
+        """Return the requested positions, checked where their values are known."""
         if positions is None:
             if not _traced(offset):
                 self.held.check_first(int(offset))
@@ -95,7 +95,7 @@ class Constant:
         return jnp.asarray(positions)
 
     def rows(self, name: str, places: jax.Array, trained: Any = None) -> jax.Array:
-        """Return rows of an array; NaN for those that it has not."""
+        """Return rows of an array; NaN for rows that it does not have."""
         values = self.arrays[name] if trained is None else trained
         found: jax.Array = jnp.take(values, jnp.where(places < 0, values.shape[0], places), axis=0, mode="fill")
         return found
@@ -120,7 +120,7 @@ class AbsoluteTable(Constant):
 
 
 class RotaryTable(Constant):
-    """Cosines and sines of positions, and what they do to queries and keys."""
+    """Cosines and sines of positions, and the rotation of queries and keys by them."""
 
     family = Family.ROTARY
 
@@ -130,7 +130,7 @@ class RotaryTable(Constant):
         return self.rows("cos", places), self.rows("sin", places)
 
     def rotate(self, x: Any, pairs: str, positions: Any = None, offset: Any = 0) -> jax.Array:
-        """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
+        """Return x (batch, heads, n, dim) rotated; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
 
         `positions` is (n) or (batch, n). The result has the type of x.
         """

@@ -115,7 +115,7 @@ class TableLayer(keras.layers.Layer):
             self.reach(keys - 1)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what a saved model says of the layer: the recipe, and what differs from the defaults."""
+        """Return the config stored in a saved model: the recipe, and what differs from the defaults."""
         recipe = str(self.held.recipe)
         return {**super().get_config(), "subject": recipe, "length": self.length, "grow": self.held.grow}
 
@@ -148,7 +148,7 @@ class AbsoluteLayer(TableLayer):
 
 @keras.saving.register_keras_serializable("pecli")
 class RotaryLayer(TableLayer):
-    """Turns queries or keys (batch, heads, n, dim).
+    """Rotation of queries or keys (batch, heads, n, dim).
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class RotaryLayer(TableLayer):
         return cos, sin
 
     def rotate(self, x: Any, pairs: str, positions: Any = None, offset: int = 0) -> Any:
-        """Return x (batch, heads, n, dim) turned, in its own type; `positions` is (n) or (batch, n)."""
+        """Return x (batch, heads, n, dim) rotated, in its own type; `positions` is (n) or (batch, n)."""
         self.held.check_width(x.shape[-1])
         cos, sin = self.cos_sin(positions, offset, _side(x, -2))
         if len(cos.shape) == 3:
@@ -176,11 +176,11 @@ class RotaryLayer(TableLayer):
         return ops.cast(rotated_pairs(x, cos, sin, pairs, _join, _weave), x.dtype)
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
-        """Return x turned in the layer's own pairs."""
+        """Return x rotated in the layer's own pairing."""
         return self.rotate(x, self.pairs, positions, offset)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what a saved model says of the layer."""
+        """Return the config stored in a saved model."""
         return {**super().get_config(), "pairs": self.pairs}
 
 

@@ -1,4 +1,4 @@
-"""What a declaration of one's own is made of: one decorated function gives every command, recipes, files that verify.
+"""Exports for a user-defined encoding: one decorated function gives every command, recipes, files that verify.
 
 See ``examples/own_encoding.py``. A file is named with ``--plugin FILE.py`` or in the variable ``PECLI_PLUGIN`` (several
 are joined as those of PATH); an installed package has an entry point of the group ``pecli.encodings``, named as the

@@ -57,8 +57,8 @@ from pecli.tables.table import Table
 BLOCK_VALUES = 1 << 15
 """Values worked on at once: their float64 copies stay in a core's cache."""
 
-RUN_VALUES, KEPT_RUNS = 1 << 18, 32
-"""Values of rows that are computed together, and how many such runs (2 MiB each) are kept for the other batches."""
+ROW_BLOCK_VALUES, CACHED_BLOCKS = 1 << 18, 32
+"""Values of rows that are computed together, and how many such blocks (2 MiB each) are kept for the other batches."""
 
 ONE = (Fraction(1), Fraction(1))
 
@@ -71,7 +71,7 @@ class AddedRows(Tabular):
 
     Parameters
     ----------
-    reals : ExactRows
+    exact_rows : ExactRows
         The table's rows; of width 1 they serve every column.
     tensor : Tensor
         What they are added to.
@@ -89,7 +89,7 @@ class AddedRows(Tabular):
 
     def __init__(
         self,
-        reals: ExactRows,
+        exact_rows: ExactRows,
         tensor: Tensor,
         dtype: str,
         scale: InputScale | None = None,
@@ -98,20 +98,21 @@ class AddedRows(Tabular):
         multiplied: bool = False,
         causal: bool = False,
     ) -> None:
-        if reals.width not in (tensor.width, 1 if multiplied else tensor.width):
-            rule = f"has vectors of {tensor.width}, and the table has rows of {reals.width}"
+        if exact_rows.width not in (tensor.width, 1 if multiplied else tensor.width):
+            rule = f"has vectors of {tensor.width}, and the table has rows of {exact_rows.width}"
             raise BadParameter("input", tensor.name, rule)
-        self.reals, self.tensor, self.dtype, self.multiplied, self.causal = reals, tensor, dtype, multiplied, causal
+        self.exact_rows, self.tensor, self.dtype = exact_rows, tensor, dtype
+        self.multiplied, self.causal = multiplied, causal
         self.scale = scale or InputScale.root(1)
         self.arrays = (tensor.like(tensor.name, dtype),)
         self.recipe, self.metadata = None, {}
         self.factor = self.scale.doubled
         self.where = where if callable(where) else partial(tensor.rows, rows=where)
-        self.step = max(1, RUN_VALUES // reals.width)
-        self._run = lru_cache(maxsize=KEPT_RUNS)(self._computed)
+        self.step = max(1, ROW_BLOCK_VALUES // exact_rows.width)
+        self._row_block = lru_cache(maxsize=CACHED_BLOCKS)(self._computed)
 
     def _computed(self, number: int) -> Floats:
-        return self.reals.rows(number * self.step, min((number + 1) * self.step, self.reals.count))
+        return self.exact_rows.rows(number * self.step, min((number + 1) * self.step, self.exact_rows.count))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -125,41 +126,39 @@ class AddedRows(Tabular):
     def _write(self, vectors: NDArray[np.int64], out: NDArray[Any], own: Scratch) -> None:
         where = self.where(vectors)
         rows = self._rows(where)
-        given = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
+        x = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
         not_finite = None
-        if not (
-            np.isfinite(largest_size(given)) and np.isfinite(largest_size(rows))
-        ):  # IEEE 754 says what becomes of them
-            not_finite = ~(np.isfinite(given) & np.isfinite(rows))
+        if not (np.isfinite(largest_size(x)) and np.isfinite(largest_size(rows))):  # IEEE 754 says what becomes of them
+            not_finite = ~(np.isfinite(x) & np.isfinite(rows))
             with np.errstate(all="ignore"):
-                kept = (given * self.factor.hi * rows if self.multiplied else given * self.factor.hi + rows)[not_finite]
-            given, rows = np.where(not_finite, 0.0, given), np.where(not_finite, 0.0, rows)
+                special = (x * self.factor.hi * rows if self.multiplied else x * self.factor.hi + rows)[not_finite]
+            x, rows = np.where(not_finite, 0.0, x), np.where(not_finite, 0.0, rows)
         if self.multiplied:  # x r + 0 1, otherwise k x + 1 r
-            size, other, row = np.broadcast_to(rows, given.shape), np.zeros(given.shape), np.ones(given.shape)
-            most = largest_size(given) * largest_size(rows)
+            size, other, row = np.broadcast_to(rows, x.shape), np.zeros(x.shape), np.ones(x.shape)
+            bound = largest_size(x) * largest_size(rows)
         else:
-            size, other = (np.broadcast_to(value, given.shape) for value in (self.factor.hi, np.ones(1)))
-            row, most = rows, largest_size(given) * largest_size(self.factor.hi) + largest_size(rows)
-        round_sums(given, size, other, row, RowFactors(self, where), self.dtype, out, own, most)
+            size, other = (np.broadcast_to(value, x.shape) for value in (self.factor.hi, np.ones(1)))
+            row, bound = rows, largest_size(x) * largest_size(self.factor.hi) + largest_size(rows)
+        round_sums(x, size, other, row, RowFactors(self, where), self.dtype, out, own, bound)
         if not_finite is not None:
-            out[not_finite] = narrow(kept, None, self.dtype)
+            out[not_finite] = narrow(special, None, self.dtype)
         if self.causal:
             last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
             out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
 
     def _rows(self, where: NDArray[np.int64]) -> Floats:
-        if int(where.max()) >= self.reals.count:  # says which
-            self.reals.rows(0, int(where.max()) + 1)
-        rows = np.empty((len(where), self.reals.width))
+        if int(where.max()) >= self.exact_rows.count:  # says which
+            self.exact_rows.rows(0, int(where.max()) + 1)
+        rows = np.empty((len(where), self.exact_rows.width))
         for number in np.unique(where // self.step).tolist():
             selected = np.flatnonzero(where // self.step == number)
-            rows[selected] = self._run(number)[where[selected] - number * self.step]
+            rows[selected] = self._row_block(number)[where[selected] - number * self.step]
         return rows
 
 
 @dataclass(frozen=True)
 class RowFactors:
-    """What multiplies a block of vectors, and the rows: k and r of k x + 1 r, or r of x r + 0 1."""
+    """Factors of a block of vectors and of the added rows: k and r of k x + 1 r, or r of x r + 0 1."""
 
     added: AddedRows
     where: NDArray[np.int64]
@@ -168,7 +167,7 @@ class RowFactors:
         """Return both at some places; see :class:`pecli.apply.exact.Factors`."""
         added = self.added
         row, column = np.divmod(places, added.tensor.width)
-        value, error = added.reals.doubled(self.where[row], np.minimum(column, added.reals.width - 1))
+        value, error = added.exact_rows.doubled(self.where[row], np.minimum(column, added.exact_rows.width - 1))
         one = DoubleDouble(np.ones(len(places)), np.zeros(len(places)))
         if added.multiplied:
             return value, one, error
@@ -179,12 +178,12 @@ class RowFactors:
         """Return intervals that hold both at one place; see :class:`pecli.apply.exact.Factors`."""
         added = self.added
         row, column = divmod(place, added.tensor.width)
-        value = added.reals.interval(int(self.where[row]), min(column, added.reals.width - 1), bits)
+        value = added.exact_rows.interval(int(self.where[row]), min(column, added.exact_rows.width - 1), bits)
         return (value, ONE) if added.multiplied else (added.scale.interval(bits), value)
 
 
 def apply_content(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:
-    """Return what a conditional source does to tensors; see :func:`pecli.apply.apply.apply`."""
+    """Apply a conditional source to tensors; see :func:`pecli.apply.apply.apply`."""
     if effect.content is None:
         return _scale_queries(source, tensors, options, effect)
     tensor = only_tensor(tensors, "it stands for the content")
@@ -209,8 +208,8 @@ def _scale_queries(
         if tensor in keys_of(tensors):
             parts.append((tensor.name, tensor.view.table, tensor.view.array.name))
             continue
-        reals: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
-        made = AddedRows(reals, tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
+        exact_rows: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
+        made = AddedRows(exact_rows, tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
         parts.append((tensor.name, made, tensor.name))
     return ApplyResult(ConcatTable(parts), (effect.note, roles_note(tensors), *axes_notes(tensors)))
 
@@ -265,8 +264,8 @@ class ConditionedRows(Tabular):
         found = self.plan.value(rows, offset, first, last, self.n, base)
         if self.added:
             found = found if isinstance(found, DoubleDouble) else DoubleDouble(np.asarray(found), np.zeros(found.shape))
-            given = rows[first - offset : last - offset]
-            found = add(found, DoubleDouble(given, np.zeros(given.shape)))
+            part = rows[first - offset : last - offset]
+            found = add(found, DoubleDouble(part, np.zeros(part.shape)))
         round_into(found, self.dtype, out)
 
 
@@ -332,10 +331,10 @@ def adding_steps(
     def steps(start: int, stop: int) -> Floats:
         where = tensor.rows(np.arange(start, stop, dtype=np.int64), rows)
         low = int(where.min())
-        held = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
-        given = rounded(tensor.read(start, stop), arithmetic)
+        added = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
+        x = rounded(tensor.read(start, stop), arithmetic)
         with np.errstate(all="ignore"):
-            scaled = rounded(given * rounded(np.array([factor]), arithmetic), arithmetic)
-            return rounded(scaled + rounded(held, arithmetic), arithmetic)
+            scaled = rounded(x * rounded(np.array([factor]), arithmetic), arithmetic)
+            return rounded(scaled + rounded(added, arithmetic), arithmetic)
 
     return steps, np.abs

@@ -30,7 +30,7 @@ VALUES = ("v", "value", "values")
 
 
 def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> ApplyResult:
-    """Return what a source does to tensors.
+    """Apply a source to tensors.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _recipe(source: NamedSource) -> Recipe | None:
 
 
 def _effect(recipe: Recipe | None, family: Family) -> Effect:
-    """Return what an encoding does beyond its family; what needs vectors or content must say it."""
+    """Return the effect of an encoding beyond its family's; encodings of vectors or content must declare it."""
     if recipe is None:
         return Effect()
     if recipe.encoding.declares("apply") or family in (Family.RELATIVE, Family.CONDITIONAL):
@@ -130,14 +130,14 @@ def _add_rows(source: NamedSource, tensor: Tensor, options: ApplyOptions) -> App
         rows = stored_rows(table, [tensor], options)
     if table.arrays[0].dtype in COMPLEX.values():
         return _multiply_rows(table, tensor, options, rows)
-    reals: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
+    exact_rows: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
     scale = InputScale.root(tensor.width) if options.scale == "sqrt" else InputScale.of(Decimal(options.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
     if options.arithmetic == "exact":
-        return ApplyResult(AddedRows(reals, tensor, dtype, scale, where=rows), notes)
+        return ApplyResult(AddedRows(exact_rows, tensor, dtype, scale, where=rows), notes)
     steps = adding_steps(tensor, table, float(scale.doubled.hi), rows, options.arithmetic)
     made = FrameworkRows(
-        AddedRows(reals, tensor, "float64", scale, where=rows), {tensor.name: steps}, options.arithmetic, dtype
+        AddedRows(exact_rows, tensor, "float64", scale, where=rows), {tensor.name: steps}, options.arithmetic, dtype
     )
     return ApplyResult(made, notes, worst=lambda: made.worst)
 

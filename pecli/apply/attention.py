@@ -1,4 +1,4 @@
-"""Scores of queries and keys, and what queries gather of values."""
+"""Scores of queries and keys, and attention outputs: weighted sums of values."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def projected(table: Tabular, name: str, projection: str | None) -> tuple[Floats
 
 
 class AttendedRows(Tabular):
-    """What queries gather: their weights times values and the vectors that values take; a row is a query of a head.
+    """Attention outputs: weights times values and the vectors that values take; a row is a query of a head.
 
     Parameters
     ----------
@@ -263,11 +263,11 @@ def scores_of(
 
 
 BIASED, GATED, PART = "biased", "gated", "part"
-"""What a config may say of scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
+"""Notes of a config on the scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
 
 
 def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effect) -> tuple[float, str]:
-    """Return what multiplies the products of queries and keys, and what to say of it.
+    """Return the scale of the products of queries and keys, and the note on it.
 
     What is asked for wins over what the model's config says, and that over what the encoding says.
     """
@@ -350,7 +350,7 @@ def _at_full_length(source: NamedSource, length: int) -> NamedSource:
 
 
 def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
-    """Return what is asked of the last of the positions."""
+    """Return options whose positions skip the first `skip` of them."""
     if isinstance(options.positions, Positions):
         return replace(options, positions=options.positions.part(skip, length))
     if options.positions is not None:
@@ -359,7 +359,7 @@ def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
 
 
 class Decay:
-    """What weighs the scores of a rotary table's heads.
+    """Weights by which a rotary table decays the scores of each head.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pecli.apply.cosines import OF_MODEL, PAIRINGS, HeadPairs, members
 from pecli.apply.exact import Floats
-from pecli.apply.tensors import BY_RANK
+from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
 from pecli.formats.io.atomic import Need, open_output
@@ -40,22 +40,22 @@ Integers = NDArray[np.int64]
 _PART = (
     r"(?:^|.*[./])(?:attn_|self_|to_)?(?:{0}_proj|w{0}|{0}|{1}|{0}_lin|{0}_norm|{0}_layernorm|{1}_norm|{1}_layernorm)"
 )
-_END = r"(?:\.(?P<end>.+))?$"
-QUERY, KEY = (re.compile(_PART.format(letter, word) + _END) for letter, word in (("q", "query"), ("k", "key")))
-OTHERS = re.compile(r"(?:^|.*[./])(?:attn_|to_)?(?:v_proj|o_proj|wv|wo|v|o|value|out_proj|output|dense)(?:\..+)?$")
+_SUFFIX = r"(?:\.(?P<end>.+))?$"
+QUERY, KEY = (re.compile(_PART.format(letter, word) + _SUFFIX) for letter, word in (("q", "query"), ("k", "key")))
+UNROTATED = re.compile(r"(?:^|.*[./])(?:attn_|to_)?(?:v_proj|o_proj|wv|wo|v|o|value|out_proj|output|dense)(?:\..+)?$")
 FUSED = re.compile(r"(?:^|.*[./])(?:attn_)?(?:qkv(?:_proj)?|Wqkv|query_key_value|c_attn|in_proj)(?:[._].+)?$")
-ENDS = re.compile(r"weight|bias|lora_B\.(?:\w+\.)?weight")
+PARAMETERS = re.compile(r"weight|bias|lora_B\.(?:\w+\.)?weight")
 UNTOUCHED = re.compile(r"lora_A\.(?:\w+\.)?weight")
-"""The half of a low-rank update that meets the input."""
+"""Factor of a low-rank update that is applied to the input; its rows are not permuted."""
 
 
 @dataclass(frozen=True)
 class HeadRows:
-    """How the rows of queries and keys move.
+    """Permutation of the rows of query and key weights.
 
     Attributes
     ----------
-    taken, given : {"half", "interleaved"}
+    from_pairs, to_pairs : {"half", "interleaved"}
         The pairing that the weights were made for, and the one that they are wanted for.
     heads, kv_heads : int
         Of queries and keys.
@@ -67,8 +67,8 @@ class HeadRows:
         Rows of a head, where something says so; norms of one head have as many.
     """
 
-    taken: str
-    given: str
+    from_pairs: str
+    to_pairs: str
     heads: int
     kv_heads: int
     rotary_dim: int | None = None
@@ -76,11 +76,11 @@ class HeadRows:
     head_dim: int | None = None
 
     def __post_init__(self) -> None:
-        for name, word in (("from-pairs", self.taken), ("to-pairs", self.given)):
+        for name, word in (("from-pairs", self.from_pairs), ("to-pairs", self.to_pairs)):
             if word not in PAIRINGS:
                 raise BadParameter(name, word, "must be half or interleaved")
-        if self.taken == self.given:
-            raise BadParameter("to-pairs", self.given, "is what the weights are made for already")
+        if self.from_pairs == self.to_pairs:
+            raise BadParameter("to-pairs", self.to_pairs, "is what the weights are made for already")
 
     @cached_property
     def pattern(self) -> re.Pattern[str] | None:
@@ -124,12 +124,12 @@ class HeadRows:
                 end = match["end"] or "weight"
                 if UNTOUCHED.fullmatch(end):
                     return None
-                if not ENDS.fullmatch(end):
+                if not PARAMETERS.fullmatch(end):
                     rule = "belongs to a packed weight: its rows cannot be moved; convert the unpacked weights"
                     raise BadParameter("tensors", name, rule)
                 return role
         if self.pattern is not None or alone:
-            if OTHERS.fullmatch(name):
+            if UNROTATED.fullmatch(name):
                 raise BadParameter("tensors", name, "are values or outputs: their rows do not turn, and stay")
             return "query"
         return None
@@ -145,13 +145,13 @@ class HeadRows:
         return heads
 
     def order(self, head_dim: int) -> Integers:
-        """Return which row of a head each of its new rows is, (head_dim,)."""
+        """Return the old row of each new row of a head, (head_dim,)."""
         width = self.rotary_dim or head_dim
         if width > head_dim or width % 2:
             raise BadParameter("rotary-dim", width, f"must be even and at most {head_dim}, the rows of a head")
         rows = np.arange(head_dim)
         new = rows.copy()
-        for old, target in zip(members(rows, width, self.taken), members(new, width, self.given), strict=True):
+        for old, target in zip(members(rows, width, self.from_pairs), members(new, width, self.to_pairs), strict=True):
             target[...] = old
         return new
 
@@ -198,12 +198,12 @@ Moved = dict[str, int]
 
 
 def is_checkpoint(path: str) -> bool:
-    """Tell whether a path is a safetensors file, or a folder with some."""
+    """Return whether a path is a safetensors file, or a folder that holds such files."""
     return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
 
 
 def checkpoint_facts(path: str) -> dict[str, int | str]:
-    """Return heads, kv_heads, head_dim, rotary_dim and pairs, as far as the config.json beside a checkpoint says."""
+    """Return heads, kv_heads, head_dim, rotary_dim and pairs from a checkpoint's config.json, where it has them."""
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
     config = folder / "config.json"
     if not config.is_file():
@@ -275,7 +275,7 @@ def replace_array(
     path: str, target: str, name: str, new: Tabular, *, clobber: bool = True,
     progress: Callable[[int], None] = lambda _: None,
 ) -> None:  # fmt: skip
-    """Write a checkpoint with one array replaced by the only one of a table, of the same type.
+    """Write a checkpoint with one array replaced by the single array of a table, in the same type.
 
     Headers and the index of shards say the new size; every other tensor and file is copied byte for byte.
 
@@ -326,11 +326,11 @@ def replace_array(
 
 
 Edit = tuple[int, Iterable[bytes]]
-"""What a file becomes: how many bytes, and these piece by piece."""
+"""Contents of an edited file: how many bytes, and these piece by piece."""
 
 
 def files_of(path: str) -> list[str]:
-    """Return a safetensors file, or those of a folder."""
+    """Return a safetensors file, or the safetensors files of a folder."""
     return (
         [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
         if os.path.isdir(path)
@@ -356,7 +356,7 @@ def file_with(path: str, name: str) -> str:
 
 
 def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, progress: Callable[[int], None]) -> None:
-    """Write a checkpoint, file or folder, some files of which are edited and the others copied."""
+    """Write a checkpoint, file or folder, with edited files replaced and the others copied."""
     if not os.path.isdir(path):
         return _write(target, edits[path], clobber, progress)
     if os.path.lexists(target):
@@ -423,7 +423,7 @@ def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator
 
 
 def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
-    """Return how rows move, of what is given and, for the rest, the config.json beside a checkpoint.
+    """Return the row permutation from the given options, completed from the checkpoint's config.json.
 
     Raises
     ------
@@ -432,17 +432,17 @@ def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
     """
     stated = checkpoint_facts(path) if is_checkpoint(path) else {}
     known = {**stated, **{name: value for name, value in given.items() if value is not None}}
-    taken = known.get("from_pairs", known.get("pairs"))
-    wanted = known.get("to_pairs")
-    if taken is None or wanted is None:
-        missing = "from-pairs" if taken is None else "to-pairs"
+    from_pairs = known.get("from_pairs", known.get("pairs"))
+    to_pairs = known.get("to_pairs")
+    if from_pairs is None or to_pairs is None:
+        missing = "from-pairs" if from_pairs is None else "to-pairs"
         raise BadParameter(missing, None, "is needed: half (Llama in transformers) or interleaved (Meta's own)")
     if "heads" not in known:
         raise BadParameter("heads", None, "is needed: how many heads the queries have")
     heads, kv = int(known["heads"]), int(known.get("kv_heads", known["heads"]))
     rotary, tensors, dim = known.get("rotary_dim"), known.get("tensors"), known.get("head_dim")
     return HeadRows(
-        str(taken), str(wanted), heads, kv, None if rotary is None else int(rotary),
+        str(from_pairs), str(to_pairs), heads, kv, None if rotary is None else int(rotary),
         None if tensors is None else str(tensors), None if dim is None else int(dim),
     )  # fmt: skip
 
@@ -452,7 +452,10 @@ MAX_RELATIVE_GAP = 2.0**-6  # of the largest value that two roundings of bfloat1
 
 
 def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = None) -> Comparison:
-    """Let what was applied explain a difference first: a golden file says it, and heads make weights of a matrix."""
+    """Make a comparison explain a difference first by the rotation of a golden file, or by the pairing of weights.
+
+    Tables are weights where `heads` is given.
+    """
     usual = found.explain
     tested, golden = (b, a) if "rotated" in a.metadata and "rotated" not in b.metadata else (a, b)
     if heads is None and "rotated" not in golden.metadata:
@@ -467,7 +470,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 
 
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
-    """Return what was done to each rotated array that differs from a golden file's, by the inputs that it holds."""
+    """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
     from pecli.judge.applied import AppliedRotation, RotationSource, as_vectors, faults
 
     facts = golden.metadata
@@ -491,13 +494,13 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
             findings += [Finding("rotation", f"{name}: {fault}")] if fault else []
             continue
         recipe = split_recipe(facts["applied"])
-        pairs, axes = HeadPairs.parse(facts["pairs"]), BY_RANK[len(shape)]
+        pairs, axes = HeadPairs.parse(facts["pairs"]), AXES_BY_RANK[len(shape)]
         applied = AppliedRotation(
             x=as_vectors(before, axes),
             y=as_vectors(y, axes),
             right=as_vectors(right, axes),
             positions=golden.read("positions").astype(np.int64),
-            pairs=(pairs.taken, pairs.given),
+            pairs=(pairs.from_pairs, pairs.to_pairs),
             rotary=int(facts["rotary-dim"]),
             dtype=dtype,
             source=RotationSource((recipe[0], recipe[1])),
@@ -509,7 +512,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
 
 
 def _repeated(tested: Floats, truth: Floats) -> str | None:
-    """Return whether keys (b, heads, n, d) stand once for each head of the queries."""
+    """Return how keys (b, heads, n, d) were repeated for every head of the queries, or None."""
     if tested.ndim != 4 or truth.ndim != 4 or tested.shape[1] % truth.shape[1]:
         return None
     times = tested.shape[1] // truth.shape[1]
@@ -527,9 +530,13 @@ def _repeated(tested: Floats, truth: Floats) -> str | None:
 
 
 def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Finding]:
-    """Return whether the rows of one matrix are those of another in the order of the other pairing."""
-    for taken, given in (PAIRINGS, PAIRINGS[::-1]):
-        moved = PermutedRows(expected, HeadRows(taken, given, heads, heads))
+    """Return a finding if the rows of one matrix equal the rows of another in the other pairing's order."""
+    for from_pairs, to_pairs in (PAIRINGS, PAIRINGS[::-1]):
+        moved = PermutedRows(expected, HeadRows(from_pairs, to_pairs, heads, heads))
         if compare_tables(tested, moved).equal:
-            return [Finding("pairs", f"rows permuted: {given} against {taken}, every value equal once they are moved")]
+            return [
+                Finding(
+                    "pairs", f"rows permuted: {to_pairs} against {from_pairs}, every value equal once they are moved"
+                )
+            ]
     return []

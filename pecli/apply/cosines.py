@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 PAIRINGS = ("half", "interleaved")
 OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
-"""The pairing that a stored layout was made for; the others say none."""
+"""Pairing implied by a stored layout; other layouts imply none."""
 
 OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
 """A model's pairing, as its config is read."""
@@ -37,38 +37,38 @@ OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interlea
 
 @dataclass(frozen=True)
 class HeadPairs:
-    """How pairs stand in a vector.
+    """Pairing of columns in the input and output vectors.
 
     Attributes
     ----------
-    taken, given : {"half", "interleaved"}
+    from_pairs, to_pairs : {"half", "interleaved"}
         In the input, and in the output: x_i with x_(i + d/2), or x_2i with x_(2i+1).
     """
 
-    taken: str
-    given: str
+    from_pairs: str
+    to_pairs: str
 
     @classmethod
     def parse(cls, text: str) -> HeadPairs:
-        """Return what "half", "interleaved" or "interleaved:half" says.
+        """Return the pairing for "half", "interleaved" or "interleaved:half".
 
         Raises
         ------
         BadParameter
             For another word.
         """
-        taken, colon, given = text.partition(":")
-        given = given if colon else taken
-        if taken not in PAIRINGS or given not in PAIRINGS:
+        from_pairs, colon, to_pairs = text.partition(":")
+        to_pairs = to_pairs if colon else from_pairs
+        if from_pairs not in PAIRINGS or to_pairs not in PAIRINGS:
             raise BadParameter("pairs", text, "must be half or interleaved, or two of them: taken:given")
-        return cls(taken, given)
+        return cls(from_pairs, to_pairs)
 
     def __str__(self) -> str:
-        return self.taken if self.taken == self.given else f"{self.taken}:{self.given}"
+        return self.from_pairs if self.from_pairs == self.to_pairs else f"{self.from_pairs}:{self.to_pairs}"
 
-    def back(self) -> HeadPairs:
-        """Return the pairing of what undoes it."""
-        return HeadPairs(self.given, self.taken)
+    def inverse(self) -> HeadPairs:
+        """Return the inverse pairing."""
+        return HeadPairs(self.to_pairs, self.from_pairs)
 
 
 Columns = slice | Integers
@@ -96,8 +96,8 @@ def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[An
     return vectors[..., first], vectors[..., second]
 
 
-def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, Columns]) -> None:
-    """Store pairs that lie side by side: first members in some columns, second ones in others.
+def scatter_pairs(pairs: NDArray[Any], target: NDArray[Any], destination: tuple[Columns, Columns]) -> None:
+    """Scatter interleaved pairs to the columns of their first and second members.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, C
         The pairs of each row of `target` in turn, and one number that is not used.
     target : (.., m) ndarray
         The output, of the same type.
-    given : (columns, columns)
+    destination : (columns, columns)
         Columns of the first and of the second members.
 
     Notes
@@ -116,18 +116,18 @@ def put_apart(pairs: NDArray[Any], target: NDArray[Any], given: tuple[Columns, C
     size = pairs.itemsize
     shape = *target.shape[:-1], (len(pairs) - 1) // (2 * prod(target.shape[:-1]))
     if size == 8 or sys.byteorder != "little":
-        target[..., given[0]], target[..., given[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
+        target[..., destination[0]], target[..., destination[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
         return
     bits = target.view(f"u{size}")
     for k in (0, 1):
-        bits[..., given[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)
+        bits[..., destination[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)
 
 
 Points = NDArray[np.complex128]
 
 
 class Rotations(ABC):
-    """Cosines and sines of rows, as exactly as they are asked for; exact as stored unless a subclass says otherwise.
+    """Cosines and sines of rows at the requested accuracy; exact as stored unless a subclass differs.
 
     Attributes
     ----------
@@ -148,12 +148,12 @@ class Rotations(ABC):
         """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
 
     def approximate(self, start: int, stop: int) -> Points:
-        """Return the same within `loose`, where that is less work."""
+        """Return `rows` to within `loose`, where that is less work."""
         return self.rows(start, stop)
 
     @abstractmethod
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return c and s at some places (k,), as doubled numbers, and a bound on the absolute error of each."""
+        """Return c and s at some places (k,), as double-double numbers, and a bound on the absolute error of each."""
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals about 2^-bits wide that hold c and s of one place."""
@@ -173,7 +173,7 @@ class RotationFactors:
         Which row and which pair of theirs each sum has.
     second : (k,) bool ndarray
         Whether it is a second member.
-    back : bool
+    backward : bool
         Whether the rotation is transposed: s has the other sign.
     """
 
@@ -181,18 +181,18 @@ class RotationFactors:
     rows: Integers
     pairs: Integers
     second: NDArray[np.bool_]
-    back: bool
+    backward: bool
 
     def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return what multiplies the sums' own numbers, and the others of their pairs; see `Factors`."""
+        """Return the factors of the sums' own numbers and of their pairs' other members; see `Factors`."""
         c, s, error = self.rotations.doubled(self.rows[places], self.pairs[places])
-        sign = np.where(self.second[places] != self.back, 1.0, -1.0)
+        sign = np.where(self.second[places] != self.backward, 1.0, -1.0)
         return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
     def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold them; see `Factors`."""
         c, (low, high) = self.rotations.interval(int(self.rows[place]), int(self.pairs[place]), bits)
-        return c, (low, high) if self.second[place] != self.back else (-high, -low)
+        return c, (low, high) if self.second[place] != self.backward else (-high, -low)
 
 
 class ExactRotations(Rotations):
@@ -240,7 +240,7 @@ class ExactRotations(Rotations):
 
 
 class StoredRotations(Rotations):
-    """The cosines and sines that a file holds, which are exact as they stand.
+    """Cosines and sines of a file, exact as stored.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class ChangedRotations(Rotations):
 
     @abstractmethod
     def divisor(self, points: Points, start: int, stop: int) -> Floats:
-        """Return what c and s of rows are divided by, or multiplied with, (n, pairs) or (n, 1)."""
+        """Return the divisors of c and s of rows, or their factors where `divides` is false, (n, pairs) or (n, 1)."""
 
     divides = True
 
@@ -335,11 +335,11 @@ class ScaledRotations(ChangedRotations):
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         c, s, error = self.rotations.doubled(rows, pairs)
-        scale, known = self.scale.doubled(rows, pairs)
+        scale, scale_error = self.scale.doubled(rows, pairs)
         change = divide if self.divides else multiply
         size = 1 / scale.hi if self.divides else scale.hi
         # the operation errs by at most 15u^2 of the result, and c and s are at most about 1
-        return change(c, scale), change(s, scale), size * (error * 2 + 2.0**-98) + known * size * size * 2
+        return change(c, scale), change(s, scale), size * (error * 2 + 2.0**-98) + scale_error * size * size * 2
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold c and s of one place; see `Rotations`."""

@@ -7,7 +7,7 @@ A and B are known three ways:
   a x + b y then errs by at most 3u (abs(a x) + abs(b y)) and its second-order terms, with fused multiplications or
   without.  Its two ends are made by a sum and a difference, a further u each: 6u bounds all.  If both ends round
   to the same value, that is the correctly rounded one; first with one bound for many sums, then with that of each.
-- as doubled numbers with a bound on their error, for the few sums where the ends differ (and for float64, all).
+- as double-double numbers with a bound on their error, for the few sums where the ends differ (and for float64, all).
 - as intervals of fractions of any width, for what then is still in doubt.  A sum that lies exactly on a boundary
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
   intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `MAX_BITS`.
@@ -64,10 +64,10 @@ CANDIDATE_ERROR = 3 * 2.0**-52
 """6u: see above."""
 
 UNDERFLOW_ERROR = 2.0**-1060
-"""What products below the normal numbers may err by besides."""
+"""Additional error bound of products below the normal numbers."""
 
 DOUBLE_DOUBLE_ERROR = 2.0**-100
-"""Products of a float64 and a doubled number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
+"""Products of a float64 and a double-double number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
 
 MAX_SIZE = 2.0**900
 """Beyond this size, or below its reciprocal, a float64 may leave a doubled product no room: fractions decide."""
@@ -79,7 +79,7 @@ square roots of small fractions, whose sums cannot be that small without being z
 
 
 class Factors(Protocol):
-    """What A and B are, beyond float64."""
+    """Factors A and B, beyond float64."""
 
     def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
@@ -176,7 +176,7 @@ def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scra
 def sums_one_by_one(
     x: Floats, a: Floats, y: Floats, b: Floats, dtype: str, coarse: float = 1.0, loose: float = 0.0
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sums (k,) rounded to a type, as float64, and which may be wrong: each within its own error.
+    """Return sums (k,) rounded to a type, as float64, and a mask of the sums whose rounding is in doubt.
 
     a and b err by as much as `coarse` says, and by `loose` more.
     """
@@ -197,7 +197,7 @@ def sums_one_by_one(
 
 
 def largest_size(values: NDArray[np.floating[Any]]) -> float:
-    """Return the largest size of some values; infinite or NaN where one is."""
+    """Return the largest absolute value; infinite or NaN if a value is."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
@@ -220,13 +220,13 @@ def exact_sums(x: Floats, y: Floats, places: Places, factors: Factors, dtype: st
 
 
 def double_double_sums(
-    x: Floats, y: Floats, a: DoubleDouble, b: DoubleDouble, known: Floats, dtype: str
+    x: Floats, y: Floats, a: DoubleDouble, b: DoubleDouble, factor_error: Floats, dtype: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sums of any shape by doubled factors, known to within `known`, rounded; and which may be wrong."""
+    """Return rounded sums of any shape by factors with an error up to `factor_error`, and a mask of doubtful ones."""
     left, right = _product(x, a), _product(y, b)
     total = add(left, right)
     size = np.abs(left.hi) + np.abs(right.hi)
-    error = size * DOUBLE_DOUBLE_ERROR + (np.abs(x) + np.abs(y)) * known
+    error = size * DOUBLE_DOUBLE_ERROR + (np.abs(x) + np.abs(y)) * factor_error
     above = to_grid(*_normalised(total.hi, total.lo + error), GRIDS[dtype])
     below = to_grid(*_normalised(total.hi, total.lo - error), GRIDS[dtype])
     unsure = (above != below) | ((above == 0) & (size != 0))
@@ -241,13 +241,13 @@ def _normalised(hi: Floats, lo: Floats) -> tuple[Floats, Floats]:
 
 
 def _product(x: Floats, factor: DoubleDouble) -> DoubleDouble:
-    """Multiply a float64 and a doubled number, within 2u^2 of the product."""
+    """Multiply a float64 and a double-double number, within 2u^2 of the product."""
     product, error = two_prod(x, factor.hi)
     return DoubleDouble(*quick_two_sum(product, error + x * factor.lo))
 
 
 def _exactly(x: Fraction, y: Fraction, place: int, factors: Factors, dtype: str) -> float:
-    """Return one sum, correctly rounded: narrower intervals until both ends round alike."""
+    """Return a sum correctly rounded, by narrowing its interval until both ends round alike."""
     bits = FIRST_BITS
     while True:
         first, second = factors.interval(place, bits)
@@ -292,7 +292,7 @@ class ColumnBands:
             self.band[places], self.column[places] = band, np.arange(len(places))
 
     def at(self, columns: Integers) -> ColumnBands:
-        """Return those of some columns (k,)."""
+        """Return the bands of the given columns (k,)."""
         return ColumnBands(self.band[columns], self.column[columns])
 
 
@@ -351,7 +351,7 @@ class WavePoints:
     def _groups(
         self, rows: Integers, where: ColumnBands
     ) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
-        """Yield places by band and unit: which they are, the frequencies, the multiple and the column of each."""
+        """Yield the places of each band and unit, with their frequencies, multiples and columns."""
         for number, band in enumerate(self.plan.bands):
             selected = np.flatnonzero(where.band == number)
             if not len(selected):
@@ -375,7 +375,7 @@ class WavePoints:
                 )
 
     def _multiples(self, rows: Integers) -> Iterator[tuple[Fraction, Integers, Integers]]:
-        """Yield, for each unit, which of the ascending rows have it and their multiples."""
+        """Yield each unit with the indices of the ascending rows that have it, and their multiples."""
         if self.part.is_range:
             (segment,) = self.part.segments(0, self.part.count)
             assert isinstance(segment.multiples, range)
@@ -389,7 +389,7 @@ class WavePoints:
 
 
 class ExactRows(ABC):
-    """`count` rows of real numbers, (count, width), as exactly as they are asked for."""
+    """`count` rows of real numbers, (count, width), at any requested accuracy."""
 
     count: int
     width: int
@@ -400,7 +400,7 @@ class ExactRows(ABC):
 
     @abstractmethod
     def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
-        """Return some values (k,) as doubled numbers, and a bound on the absolute error of each."""
+        """Return some values (k,) as double-double numbers, and a bound on the absolute error of each."""
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return an interval about 2^-bits wide that holds one value: here its doubled value, which decides."""
@@ -408,13 +408,13 @@ class ExactRows(ABC):
 
 
 def exactly(value: DoubleDouble) -> Interval:
-    """Return the interval that a single doubled number (1,) stands for."""
+    """Return the interval of width zero at a single double-double number (1,)."""
     exact = Fraction(float(value.hi[0])) + Fraction(float(value.lo[0]))
     return exact, exact
 
 
 class StoredRows(ExactRows):
-    """Values that are exact as they stand: those of a file, or a table's float64 ones where nothing finer is known.
+    """Values that are exact as stored: those of a file, or a table's float64 ones where nothing finer is known.
 
     Parameters
     ----------

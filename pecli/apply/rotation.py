@@ -29,7 +29,7 @@ from pecli.apply.cosines import (
     complex_points,
     inverse_of,
     members,
-    put_apart,
+    scatter_pairs,
 )
 from pecli.apply.exact import (
     CANDIDATE_ERROR,
@@ -73,48 +73,48 @@ from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
 CACHE_BYTES = 1 << 25
-"""Bytes that are kept."""
+"""Bytes of computed blocks that a cache keeps."""
 
-Known = TypeVar("Known")
+Values = TypeVar("Values")
 
 
-class _Block(Generic[Known]):
-    """One run; whoever asks while it is computed waits for it."""
+class _Block(Generic[Values]):
+    """One block; callers that ask while it is computed wait for it."""
 
-    def __init__(self, compute: Callable[[int], Known], number: int) -> None:
+    def __init__(self, compute: Callable[[int], Values], number: int) -> None:
         self._compute, self._number, self._lock = compute, number, Lock()
-        self._found: Known | None = None
+        self._found: Values | None = None
 
-    def get(self) -> Known:
+    def get(self) -> Values:
         with self._lock:
             if self._found is None:
                 self._found = self._compute(self._number)
             return self._found
 
 
-class BlockCache(Generic[Known]):
-    """The runs of a table.
+class BlockCache(Generic[Values]):
+    """Most recently used blocks of a table.
 
     Parameters
     ----------
     compute : callable
-        Gives what is known of the run of a number.
+        Computes the values of the block with a given number.
     size : int
-        Bytes of that.
+        Bytes of a block's values.
     """
 
-    def __init__(self, compute: Callable[[int], Known], size: int) -> None:
-        self._kept = lru_cache(maxsize=max(2, CACHE_BYTES // size))(partial(_Block[Known], compute))
+    def __init__(self, compute: Callable[[int], Values], size: int) -> None:
+        self._kept = lru_cache(maxsize=max(2, CACHE_BYTES // size))(partial(_Block[Values], compute))
         self._lock = Lock()
 
-    def get(self, number: int) -> Known:
-        """Return what is known of a run."""
+    def get(self, number: int) -> Values:
+        """Return the computed values of a block."""
         with self._lock:
-            run = self._kept(number)
-        return run.get()
+            block = self._kept(number)
+        return block.get()
 
     def task(self, number: int) -> Task:
-        """Return what computes a run."""
+        """Return the task that computes a block."""
 
         def compute(own: Scratch) -> None:
             self.get(number)
@@ -126,7 +126,7 @@ BLOCK_VALUES = 1 << 17
 """Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`."""
 
 SHARED_HEADS_FACTOR = 2
-"""Factor of the block where heads share cosines; 4 would take 6 MiB more a thread."""
+"""Factor of the block where heads share cosines; 4 would take 6 MiB more per thread."""
 
 COPY_DIVISOR = 4
 """Divisor of the block for types other than float32, whose rounding makes copies."""
@@ -135,11 +135,11 @@ DOUBLE_DOUBLE_VALUES = 1 << 13
 """Values of a block that is rotated by double-double numbers."""
 
 MAX_DEFERRED_SUMS = 1 << 12
-"""Sums in doubt that wait until all blocks are done: deciding them takes long to begin."""
+"""Doubtful sums deferred until all blocks are done, since deciding them has a high fixed cost."""
 
 
 class Doubt(NamedTuple):
-    """Sums whose rounding is in doubt: where they belong, and their own number x, the other y, and c + i s."""
+    """Sums whose rounding is in doubt: vector and pair, their own member x, the other member y, and c + i s."""
 
     vector: Integers
     pair: Integers
@@ -151,7 +151,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True)
 class RotationTask:
-    """What is done to one tensor.
+    """Rotation of one tensor.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class RotatedTensors(Tabular):
         What is rotated.
     pairing : HeadPairs
         Which columns are a pair.
-    back : bool
+    backward : bool
         Whether the rotation is transposed.
     rows : (batches, n) int64 ndarray, optional
         Which row of the table each position of each batch has; by default row s for position s.
@@ -192,52 +192,54 @@ class RotatedTensors(Tabular):
         tasks: Sequence[RotationTask],
         pairing: HeadPairs,
         *,
-        back: bool = False,
+        backward: bool = False,
         rows: NDArray[np.int64] | None = None,
         parts: tuple[int, ...] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> None:
-        self.rotations, self.pairing, self.back, self.rows = rotations, pairing, back, rows
-        self.tasks = {one.tensor.name: one for one in tasks}
+        self.rotations, self.pairing, self.backward, self.rows = rotations, pairing, backward, rows
+        self.tasks = {task.tensor.name: task for task in tasks}
         self.width = 2 * rotations.pairs
-        for one in tasks:
-            if one.tensor.width < self.width:
-                rule = f"has vectors of {one.tensor.width}, and the table rotations {self.width} columns"
-                raise BadParameter("input", one.tensor.name, rule)
-        self.arrays: tuple[Array, ...] = tuple(one.tensor.like(one.tensor.name, one.dtype) for one in tasks)
+        for task in tasks:
+            if task.tensor.width < self.width:
+                rule = f"has vectors of {task.tensor.width}, and the table rotates {self.width} columns"
+                raise BadParameter("input", task.tensor.name, rule)
+        self.arrays: tuple[Array, ...] = tuple(task.tensor.like(task.tensor.name, task.dtype) for task in tasks)
         self.recipe, self.metadata = None, metadata or {}
-        self.taken, self.given = (columns(self.width, way, parts) for way in (pairing.taken, pairing.given))
-        every = np.arange(self.width)
-        self.places = np.array([[every[c] for c in both] for both in (self.taken, self.given)])
-        self.run = 1 << (max(1, BLOCK_VALUES // max(one.tensor.width for one in tasks)).bit_length() - 1)
-        self._runs = BlockCache(self._computed, self.run * self.width * 8)
-        self._doubled = BlockCache(self._computed_doubled, self.run * self.width * 20)
+        self.input_columns, self.output_columns = (
+            columns(self.width, pairs, parts) for pairs in (pairing.from_pairs, pairing.to_pairs)
+        )
+        all_columns, both = np.arange(self.width), (self.input_columns, self.output_columns)
+        self.pair_columns = np.array([[all_columns[side] for side in pair] for pair in both])
+        self.block_rows = 1 << (max(1, BLOCK_VALUES // max(task.tensor.width for task in tasks)).bit_length() - 1)
+        self._blocks = BlockCache(self._computed, self.block_rows * self.width * 8)
+        self._doubled = BlockCache(self._computed_doubled, self.block_rows * self.width * 20)
 
     def _computed(self, number: int) -> tuple[Points, float]:
-        """Return the points of a run, and what abs(c) + abs(s) is at most, so many times as they are coarse.
+        """Return the points of a block, and the maximum of abs(c) + abs(s), scaled up by the points' error.
 
         Points that are off by d in the plane move a sum by abs(x, y) d, at most sqrt(2) d times the larger of both.
         """
-        points = self.rotations.approximate(number * self.run, min((number + 1) * self.run, self._last))
+        points = self.rotations.approximate(number * self.block_rows, min((number + 1) * self.block_rows, self._last))
         with np.errstate(all="ignore"):
-            most = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
-        size = most * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
-        return (np.conjugate(points, out=points) if self.back else points), size
+            bound = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
+        size = bound * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
+        return (np.conjugate(points, out=points) if self.backward else points), size
 
     def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return the cosines and sines of a run as doubled numbers, and their error, (n, pairs) each."""
-        first = number * self.run
-        shape = min(self.run, self._last - first), self.rotations.pairs
+        """Return the cosines and sines of a block as double-double numbers, and their error, (n, pairs) each."""
+        first = number * self.block_rows
+        shape = min(self.block_rows, self._last - first), self.rotations.pairs
         rows, pairs = (index.reshape(-1) for index in np.indices(shape))
         c, s, error = self.rotations.doubled(rows + first, pairs)
         c, s = (DoubleDouble(part.hi.reshape(shape), part.lo.reshape(shape)) for part in (c, s))
-        return c, -s if self.back else s, error.reshape(shape)
+        return c, -s if self.backward else s, error.reshape(shape)
 
     @cached_property
     def _last(self) -> int:
         if self.rows is not None:
             return int(self.rows.max()) + 1
-        return max(one.tensor.side("s") for one in self.tasks.values())
+        return max(task.tensor.side("s") for task in self.tasks.values())
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -251,58 +253,58 @@ class RotatedTensors(Tabular):
 
     def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
-            one, doubts = self.tasks[name], list[Doubt]()
-            share(list(self._tasks(one, start, stop, target, doubts, threads)), threads)
-            self._decide(one, start, target, doubts)
+            task, doubts = self.tasks[name], list[Doubt]()
+            share(list(self._tasks(task, start, stop, target, doubts, threads)), threads)
+            self._decide(task, start, target, doubts)
 
     def _tasks(
-        self, one: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
+        self, task: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
     ) -> Iterator[Task]:
-        """Yield what is to be done: runs of the table before their vectors, so many that no thread waits for them."""
-        most = self.run if one.dtype == "float32" else max(1, self.run // COPY_DIVISOR)
-        grids = list(tiles(one.tensor, start, stop, most, SHARED_HEADS_FACTOR * most, self.rows is None))
+        """Yield the tasks: blocks of the table before their vectors, `threads` blocks ahead so that no thread waits."""
+        rows = self.block_rows if task.dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)
+        grids = list(tiles(task.tensor, start, stop, rows, SHARED_HEADS_FACTOR * rows, self.rows is None))
         firsts = np.array([grid.first for grid in grids], np.int64)
-        runs = (one.tensor.rows(firsts, self.rows) // self.run).tolist()
-        ahead = iter(dict.fromkeys(runs) if threads > 1 else ())
-        yield from (self._runs.task(number) for number in islice(ahead, threads))
-        for grid, number, before in zip(grids, runs, [None, *runs], strict=False):
+        blocks = (task.tensor.rows(firsts, self.rows) // self.block_rows).tolist()
+        ahead = iter(dict.fromkeys(blocks) if threads > 1 else ())
+        yield from (self._blocks.task(number) for number in islice(ahead, threads))
+        for grid, number, before in zip(grids, blocks, [None, *blocks], strict=False):
             if number != before and before is not None:
-                yield from (self._runs.task(number) for number in islice(ahead, 1))
-            yield partial(self._rotate, one, grid, target, start, doubts)
+                yield from (self._blocks.task(number) for number in islice(ahead, 1))
+            yield partial(self._rotate, task, grid, target, start, doubts)
 
     def _rotate(
-        self, one: RotationTask, grid: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+        self, task: RotationTask, grid: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
     ) -> None:
         """Rotate vectors; `out` begins with vector `first`."""
-        tensor, count = one.tensor, grid.shape[0] * grid.shape[1]
+        tensor, count = task.tensor, grid.shape[0] * grid.shape[1]
         points, size = self._points(tensor, grid)
-        held = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
-        given = grid.read(tensor, held.reshape(*grid.shape, tensor.width))
-        vectors = widen(given, tensor.dtype) if tensor.dtype == "bfloat16" else given
+        buffer = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
+        stored = grid.read(tensor, buffer.reshape(*grid.shape, tensor.width))
+        vectors = widen(stored, tensor.dtype) if tensor.dtype == "bfloat16" else stored
         z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*grid.shape, self.rotations.pairs)
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
         target = grid.of(out, first)
-        in_place = one.dtype != "float64" and self.pairing.given == "interleaved"
-        apart = own.get(f"rotated {one.dtype}", flat.size + 1, out.dtype.type)
-        rotated = target[..., : self.width] if in_place else apart[:-1].reshape(flat.shape)
+        in_place = task.dtype != "float64" and self.pairing.to_pairs == "interleaved"
+        packed = own.get(f"rotated {task.dtype}", flat.size + 1, out.dtype.type)
+        rotated = target[..., : self.width] if in_place else packed[:-1].reshape(flat.shape)
         with np.errstate(all="ignore"):
-            most = largest_size(vectors[..., : self.width]) * size
-            if self.pairing.taken == "half":
-                z.real, z.imag = vectors[..., self.taken[0]], vectors[..., self.taken[1]]
+            bound = largest_size(vectors[..., : self.width]) * size
+            if self.pairing.from_pairs == "half":
+                z.real, z.imag = vectors[..., self.input_columns[0]], vectors[..., self.input_columns[1]]
             else:
                 np.copyto(flat, vectors[..., : self.width])
-            if one.dtype == "float64" and isfinite(most):
+            if task.dtype == "float64" and isfinite(bound):
                 unsure = self._rotate_double_double(grid, tensor, z, rotated)
             else:
                 np.multiply(z, points, out=z)
-                places = round_candidates(flat, most, one.dtype, rotated, own)
+                places = round_candidates(flat, bound, task.dtype, rotated, own)
                 unsure = self._doubtful(places, grid, vectors, points)
         if not in_place:
-            put_apart(apart, target, self.given)
+            scatter_pairs(packed, target, self.output_columns)
         if tensor.width > self.width:
-            narrow(vectors[..., self.width :].astype(np.float64), None, one.dtype, target[..., self.width :])
+            narrow(vectors[..., self.width :].astype(np.float64), None, task.dtype, target[..., self.width :])
         if sum(len(doubt.vector) for doubt in unsure) > MAX_DEFERRED_SUMS:
-            self._decide(one, first, out, unsure)
+            self._decide(task, first, out, unsure)
         else:
             doubts += unsure
 
@@ -312,74 +314,74 @@ class RotatedTensors(Tabular):
         rows = tensor.rows(vectors, self.rows)
         z, rotated = z.reshape(len(rows), -1), rotated.reshape(len(rows), -1)
         doubts = list[Doubt]()
-        for number in np.unique(rows // self.run).tolist():
-            selected = np.flatnonzero(rows // self.run == number)
+        for number in np.unique(rows // self.block_rows).tolist():
+            selected = np.flatnonzero(rows // self.block_rows == number)
             for part in np.array_split(selected, max(1, len(selected) * self.width // DOUBLE_DOUBLE_VALUES)):
-                at, (cosine, sine, error) = rows[part] - number * self.run, self._doubled.get(number)
-                x, y, c, s, known = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
-                for second, (given, others, turn) in enumerate(((x, y, -s), (y, x, s))):
-                    values, unsure = double_double_sums(given, others, c, turn, known, "float64")
+                at, (cosine, sine, error) = rows[part] - number * self.block_rows, self._doubled.get(number)
+                x, y, c, s, point_error = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
+                for second, (own, other, signed_sine) in enumerate(((x, y, -s), (y, x, s))):
+                    values, unsure = double_double_sums(own, other, c, signed_sine, point_error, "float64")
                     rotated[part, second::2] = values
                     row, pair = unsure.nonzero()
                     if len(row):
-                        own, other = given[row, pair], others[row, pair]
+                        x_own, x_other = own[row, pair], other[row, pair]
                         point = complex_points(c.hi[row, pair], s.hi[row, pair])
-                        doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), own, other, point))
+                        doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), x_own, x_other, point))
         return doubts
 
     def _doubtful(self, places: Places, grid: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
-        """Return what goes into the sums at some places of a grid."""
+        """Return the operands of the sums at some places of a grid."""
         if not len(places):
             return []
         line, place, column = np.unravel_index(places, (*grid.shape, self.width))
         pair, second = np.divmod(column, 2)
-        x, y = (vectors[line, place, self.places[0, member, pair]] for member in (second, 1 - second))
+        x, y = (vectors[line, place, self.pair_columns[0, member, pair]] for member in (second, 1 - second))
         point = points[place, pair] if points.ndim == 2 else points[line, 0, pair]
         return [Doubt(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
-    def _decide(self, one: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
-        """Round what is in doubt, each sum by itself, and write it."""
+    def _decide(self, task: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
+        """Round each doubtful sum by itself, and write it."""
         if not doubts:
             return
         vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
-        turn = np.where(second, points.imag, -points.imag)
+        signed_sine = np.where(second, points.imag, -points.imag)
         values, unsure = sums_one_by_one(
-            x, points.real, y, turn, one.dtype, self.rotations.coarse, self.rotations.loose
+            x, points.real, y, signed_sine, task.dtype, self.rotations.coarse, self.rotations.loose
         )
         if unsure.any():
             left = [part[unsure] for part in (vectors, pairs, second)]
             rotation = RotationFactors(
-                self.rotations, one.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.back
+                self.rotations, task.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.backward
             )
-            values[unsure] = exact_sums(x[unsure], y[unsure], np.arange(len(left[0])), rotation, one.dtype)
-        out[vectors - start, self.places[1, second, pairs]] = narrow(values, None, one.dtype)
+            values[unsure] = exact_sums(x[unsure], y[unsure], np.arange(len(left[0])), rotation, task.dtype)
+        out[vectors - start, self.pair_columns[1, second, pairs]] = narrow(values, None, task.dtype)
 
     def _points(self, tensor: Tensor, grid: Tile) -> tuple[Points, float]:
         """Return the points of a grid's rows of the table, which broadcast to (*grid, pairs), and see `_computed`."""
         if grid.positions is not None and self.rows is None:
-            at = grid.positions.start // self.run * self.run
-            points, size = self._runs.get(at // self.run)
+            at = grid.positions.start // self.block_rows * self.block_rows
+            points, size = self._blocks.get(at // self.block_rows)
             points = points[grid.positions.start - at : grid.positions.stop - at]
             return (points[:, None] if grid.heads else points), size
         rows = tensor.rows(np.arange(grid.first, grid.first + grid.shape[1], dtype=np.int64), self.rows)
-        numbers, most = rows // self.run, 0.0
+        numbers, bound = rows // self.block_rows, 0.0
         found = np.empty((len(rows), self.rotations.pairs), np.complex128)
         for number in np.unique(numbers).tolist():
             selected = np.flatnonzero(numbers == number)
-            points, size = self._runs.get(number)
-            most = max(most, size)
-            found[selected] = points[rows[selected] - number * self.run]
-        return found, most
+            points, size = self._blocks.get(number)
+            bound = max(bound, size)
+            found[selected] = points[rows[selected] - number * self.block_rows]
+        return found, bound
 
 
 def head_width(recipe: Recipe) -> int | None:
-    """Return the width of the heads that a rotary recipe is for; None where it does not say one."""
+    """Return the head width of a rotary recipe; None if the recipe has none."""
     width = recipe.values.get("dim")
     return width if isinstance(width, int) else None
 
 
 def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[Tensor], pairs: int) -> None:
-    """Raise BadParameter for vectors of another width than the recipe's, of which columns would stay as they are."""
+    """Raise BadParameter if the vectors are wider or narrower than the recipe's heads."""
     width = None if recipe is None else head_width(recipe)
     for tensor in tensors if width is not None else ():
         if tensor.width != width:
@@ -398,13 +400,13 @@ def rotate(
     table, rows = _table(source, tensors, options)
     rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
     _check_widths(source, recipe, tensors, rotations.pairs)
-    back = options.way != "forward"
+    backward = options.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
-    pairing = pairing.back() if back else pairing
+    pairing = pairing.inverse() if backward else pairing
     names = " ".join(tensor.name for tensor in tensors)
     facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": options.way}
     facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
-    table_options = {"back": back, "rows": rows, "parts": parts_of, "metadata": facts}
+    table_options = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
     keys = keys_of(tensors) if effect.factor else []
     notes_of = (effect.note, roles_note(tensors)) if effect.factor else ()
     notes = (note, *notes_of, *axes_notes(tensors))
@@ -475,22 +477,22 @@ def rotation_steps(
         where = tensor.rows(numbers, rows)
         low = int(where.min())
         names = ["cos", "sin", *([factor] if factor else [])]
-        held = table.read_rows(names, low, int(where.max()) + 1)
-        cos, sin, *scale = (widen(held[name], table.array(name).dtype)[where - low] for name in names)
+        values = table.read_rows(names, low, int(where.max()) + 1)
+        cos, sin, *scale = (widen(values[name], table.array(name).dtype)[where - low] for name in names)
         for size in scale:
             times = rounded(1 / size, arithmetic) if divides else size
             cos, sin = rounded(cos * times, arithmetic), rounded(sin * times, arithmetic)
-        given = rounded(tensor.read(start, stop), arithmetic)
-        out = given.copy()
-        x, y = members(given, width, pairing.taken)
-        first, second = members(out, width, pairing.given)
+        vectors = rounded(tensor.read(start, stop), arithmetic)
+        out = vectors.copy()
+        x, y = members(vectors, width, pairing.from_pairs)
+        first, second = members(out, width, pairing.to_pairs)
         with np.errstate(all="ignore"):
             first[...] = rounded(rounded(x * cos, arithmetic) + rounded(-y * sin, arithmetic), arithmetic)
             second[...] = rounded(rounded(y * cos, arithmetic) + rounded(x * sin, arithmetic), arithmetic)
         return out
 
     def sizes(exact: Floats) -> Floats:
-        return pair_norms(exact, width, pairing.given == "interleaved")
+        return pair_norms(exact, width, pairing.to_pairs == "interleaved")
 
     return steps, sizes
 
@@ -500,9 +502,9 @@ def _cosines_and_positions(table: Tabular, rows: NDArray[np.int64] | None, dtype
     if rows is None:
         return table.as_type(dtype) if isinstance(table, Table) else table
     count = table.array("cos").rows
-    held = {name: table.read_rows([name], 0, count)[name][rows] for name in ("cos", "sin")}
+    values = {name: table.read_rows([name], 0, count)[name][rows] for name in ("cos", "sin")}
     where = table.position(0, count)
-    return InMemory({"positions": rows if where is None else where[rows], **held})
+    return InMemory({"positions": rows if where is None else where[rows], **values})
 
 
 def _framework_table(
@@ -525,12 +527,12 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
     if not isinstance(table, Table):
         return ScaledRotations(rotations, StoredRows(table, effect.factor), divides=key)
     assert isinstance(table.plan, Waves)
-    (factor,) = (one for one in table.plan.companions if one.name == effect.factor)
+    (factor,) = (array for array in table.plan.companions if array.name == effect.factor)
     return ScaledRotations(rotations, ValueRows(table, effect.factor, factor.at), divides=key)
 
 
 def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[Tabular, Any]:
-    """Return the table with cos and sin (n, pairs), and which row of it each position has."""
+    """Return the table with cos and sin (n, pairs), and the row of each position."""
     table_options, rows = table_rows(source, tensors, options)
     if source.recipe is not None:
         return source.open(**table_options, dtype="float64", layout="split"), rows
@@ -541,7 +543,7 @@ def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions
 
 
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
-    """Return the pairing, and where it comes from: guessing it is the very fault that is to be found."""
+    """Return the pairing and its origin; a guess could hide the fault that is looked for."""
     if pairs is not None:
         return HeadPairs.parse(pairs), f"pairs {pairs}, as given"
     if source.model_pairing:

@@ -39,7 +39,7 @@ Integers = NDArray[np.int64]
 
 
 def pair_table(source: NamedSource, queries: int, keys: int, options: ApplyOptions) -> Tabular:
-    """Return the float64 table of a source for so many queries and keys; the queries are the last of the keys.
+    """Return the float64 table of a source for `queries` and `keys`; the queries are the last of the keys.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class BiasRows(ExactRows):
         return DoubleDouble(hi, lo), np.zeros(len(rows))
 
     def _finer(self, row: int, columns: Integers) -> object:
-        """Return what the encoding computes, doubled, where it does so by distance or by key."""
+        """Return the encoding's double-double values where it computes them by distance or by key; else None."""
         table = self.table
         if not isinstance(table, Table) or not isinstance(table.plan, Bias) or not isinstance(table.filler, BiasFiller):
             return None
@@ -141,7 +141,7 @@ BLOCK_VALUES = 1 << 19
 
 @dataclass(frozen=True)
 class QueryRows:
-    """Some queries of one batch and head: `start` to `stop`."""
+    """Queries `start` to `stop` of one batch and head."""
 
     batch: int
     head: int
@@ -150,7 +150,7 @@ class QueryRows:
 
 
 class Logits(Protocol):
-    """What scores begin with."""
+    """Initial scores."""
 
     sides: tuple[int, int, int, int]
     name: str
@@ -161,7 +161,7 @@ class Logits(Protocol):
 
 
 class Adjustment(Protocol):
-    """What is done to them."""
+    """Change made to the scores."""
 
     def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values in place; return the new bound."""
@@ -169,7 +169,7 @@ class Adjustment(Protocol):
 
 
 class GivenLogits:
-    """Logits as they stand in a tensor (b, h, q, k)."""
+    """Logits as stored in a tensor (b, h, q, k)."""
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor, self.name = tensor, tensor.name
@@ -258,7 +258,7 @@ class ScoreRows(Tabular):
                     self.error = max(self.error, error)
 
     def split(self, start: int, stop: int) -> Iterator[QueryRows]:
-        """Yield the queries of each batch and head, so many that their scores fit."""
+        """Yield blocks of queries of one batch and head, whose scores fit in a block of `BLOCK_VALUES`."""
         most = max(1, BLOCK_VALUES // self.width)
         while start < stop:
             head, first = divmod(start, self.queries)
@@ -309,7 +309,7 @@ class HeadVectors:
 
 
 def finite_size(values: Floats) -> float:
-    """Return the largest size of those that are finite."""
+    """Return the largest absolute value of the finite values."""
     sizes = np.abs(values)
     return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
 

@@ -30,11 +30,11 @@ from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
-BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
-"""What the axes are taken for where nobody says."""
+AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
+"""Default axes by the number of dimensions."""
 
-OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
-"""What they are taken for in logits."""
+AXES_OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
+"""Axes of logits, where the vectors' axes are as given."""
 
 Integers = NDArray[np.int64]
 
@@ -78,12 +78,12 @@ class Tensor:
         return prod(self.shape[:-1])
 
     def side(self, axis: str) -> int:
-        """Return the length of an axis; 1 where it has none."""
+        """Return the length of an axis; 1 if the tensor lacks it."""
         axis = "t" if axis == "s" and "t" in self.axes else axis
         return self.shape[self.axes.index(axis)] if axis in self.axes else 1
 
     def places(self, vectors: Integers, axis: str) -> Integers:
-        """Return where vectors (n,) int64, counted in C order, stand along an axis."""
+        """Return the index along an axis of vectors (n,) int64, counted in C order."""
         axis = "t" if axis == "s" and "t" in self.axes else axis
         if axis not in self.axes:
             return np.zeros_like(vectors)
@@ -91,7 +91,7 @@ class Tensor:
         return vectors // prod(self.shape[at + 1 : -1]) % self.shape[at]
 
     def rows(self, vectors: Integers, rows: Integers | None) -> Integers:
-        """Return which row of a table vectors (n,) have: that of their position, or of its batch's row (b, s)."""
+        """Return the table row of vectors (n,): their position, or the entry of `rows` (b, s) for it."""
         where = self.places(vectors, "s")
         return where if rows is None else rows[self.places(vectors, "b") % len(rows), where]
 
@@ -124,9 +124,9 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     if not shape or not prod(shape):
         raise BadParameter("input", name, f"has the shape {_sides(shape)}: it holds no vectors")
     if axes is None:
-        if len(shape) not in BY_RANK:
+        if len(shape) not in AXES_BY_RANK:
             raise BadParameter("input", name, f"has the shape {_sides(shape)}: say what its axes are, as --axes bhsd")
-        axes = BY_RANK[len(shape)]
+        axes = AXES_BY_RANK[len(shape)]
     if axes not in AXES:
         raise BadParameter("axes", axes, f"must be one of {', '.join(AXES)}")
     if len(axes) != len(shape):
@@ -147,8 +147,8 @@ def as_logits(tensor: Tensor) -> Tensor:
     BadParameter
         If its axes are said to be others.
     """
-    axes = OF_LOGITS.get(tensor.axes, tensor.axes)
-    if axes not in OF_LOGITS.values():
+    axes = AXES_OF_LOGITS.get(tensor.axes, tensor.axes)
+    if axes not in AXES_OF_LOGITS.values():
         raise BadParameter("axes", axes, "are no logits: bhqk, hqk or qk are; with queries and keys give --scores")
     return replace(tensor, axes=axes)
 
@@ -198,7 +198,7 @@ class Tile:
         return self.start + self.low
 
     def vectors(self, line: Integers, place: Integers) -> Integers:
-        """Return which vectors stand at some places of the grid."""
+        """Return the vectors at some places of the grid."""
         return self.first + line * self.length + place
 
     def of(self, rows: NDArray[Any], first: int) -> NDArray[Any]:
@@ -207,7 +207,7 @@ class Tile:
         return whole.reshape(self.lines, self.length, -1)[:, self.low : self.high]
 
     def read(self, tensor: Tensor, out: NDArray[Any]) -> NDArray[Any]:
-        """Return the grid's vectors where they stand in memory, to be read only, or read into `out`, of that shape."""
+        """Return a read-only view of the grid's vectors in memory, or read them into `out`, of their shape."""
         held = tensor.view.held(self.start, self.start + self.lines * self.length)
         if held is not None:
             return self.of(held, self.start)
@@ -218,7 +218,7 @@ class Tile:
 
 
 def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: bool) -> Iterator[Tile]:
-    """Yield grids that make up vectors `start` to `stop`, those of equal positions together.
+    """Yield grids that cover vectors `start` to `stop`, with equal positions in one grid.
 
     Parameters
     ----------
@@ -232,13 +232,13 @@ def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: b
     if not aligned or len(tensor.shape) < 3:
         yield from _lines(start, stop, max(1, tensor.vectors), run, aligned)
         return
-    inner, apart = tensor.shape[-2], tensor.axes[-2] == "h"
+    inner, heads_inner = tensor.shape[-2], tensor.axes[-2] == "h"
     low, high = -(-start // inner), stop // inner  # what lies between is whole
     if low >= high:
-        yield from _lines(start, stop, inner, run, not apart)
+        yield from _lines(start, stop, inner, run, not heads_inner)
         return
-    yield from _lines(start, low * inner, inner, run, not apart)
-    if apart:
+    yield from _lines(start, low * inner, inner, run, not heads_inner)
+    if heads_inner:
         length = tensor.side("s")
         for at, end in _cut(low, high, length, min(run, max(1, most >> (inner - 1).bit_length()))):
             where = range(at % length, at % length + end - at)
@@ -248,7 +248,7 @@ def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: b
         step = min(run, max(1, most >> (heads - 1).bit_length()))
         for (at, end), head in product(_cut(0, inner, inner, step), range(low, high, heads)):
             yield Tile(head * inner, min(heads, high - head), inner, at, end, 0, range(at, end))
-    yield from _lines(high * inner, stop, inner, run, not apart)
+    yield from _lines(high * inner, stop, inner, run, not heads_inner)
 
 
 def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iterator[Tile]:
@@ -259,7 +259,7 @@ def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iter
 
 
 def _cut(start: int, stop: int, length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Cut start..stop at the multiples of `length`, and between two of them at those of `step`."""
+    """Cut start..stop at the multiples of `length`, and in between at the multiples of `step`."""
     while start < stop:
         inside = start % length
         end = min(stop, start - inside + length, start - inside % step + step)
@@ -301,7 +301,7 @@ MIN_SCALE = Decimal("1e-30")
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """What is asked of an application.
+    """Options of an application.
 
     Attributes
     ----------
@@ -343,13 +343,13 @@ class ApplyOptions:
     score_scale: Decimal | str | None = None
 
     def __post_init__(self) -> None:
-        """Raise UnknownName for another way: it would turn like a gradient."""
+        """Raise UnknownName for an unknown way, which would otherwise rotate like a gradient."""
         if self.way not in WAYS:
             raise UnknownName("way", self.way, WAYS)
 
     @property
     def first(self) -> Decimal:
-        """Position of the first row, 0 where none is said; :class:`BadParameter` where it is no number."""
+        """Position of the first row, 0 by default; :class:`BadParameter` if it is not a number."""
         return parse_position("start", self.start or "0")
 
 
@@ -396,7 +396,7 @@ def longest(tensors: Sequence[Tensor]) -> int:
 
 
 def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[dict[str, Any], Any]:
-    """Return the options of the source's table, and which of its rows each position of each batch has."""
+    """Return the options of the source's table, and the row of each position of each batch."""
     length = longest(tensors)
     if options.positions is None:
         given = source.given
@@ -420,7 +420,7 @@ def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOpt
 
 
 def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions) -> NDArray[np.int64] | None:
-    """Return which rows of a file the positions of each batch have: those that it says, or else of that number.
+    """Return the file's row of each position of each batch, by the file's positions or else by row number.
 
     Raises
     ------
@@ -452,7 +452,7 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions
 
 
 def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
-    """Return a sentence for each tensor on what its axes were taken for."""
+    """Return a sentence on the axes of each tensor."""
     return [f"{tensor.name} has the axes {tensor.axes}" for tensor in tensors]
 
 
@@ -463,7 +463,7 @@ def keys_of(tensors: Sequence[Tensor]) -> list[Tensor]:
 
 
 def roles_note(tensors: Sequence[Tensor]) -> str:
-    """Return what the tensors were taken for, where queries and keys are treated in different ways."""
+    """Return the role of each tensor, queries or keys, for encodings that treat them differently."""
     keys = keys_of(tensors)
     return "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
 
@@ -482,7 +482,7 @@ def only_tensor(tensors: Sequence[Tensor], what: str) -> Tensor:
 
 
 def parse_scale(given: object, name: str = "input-scale") -> Decimal | str | None:
-    """Return what inputs, or scores, are multiplied by: a number, "sqrt", or None.
+    """Return the scale of inputs or scores: a number, "sqrt", or None.
 
     Raises
     ------

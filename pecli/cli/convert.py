@@ -69,5 +69,5 @@ def _weights(options: ConvertOptions) -> int:
             options.source, options.output, rows, clobber=not options.no_clobber, progress=done.progress
         )  # fmt: skip
         done.facts = {"moved": moved}
-        done.text = f"{len(moved)} tensors from {rows.taken} to {rows.given}, the others as they were"
+        done.text = f"{len(moved)} tensors from {rows.from_pairs} to {rows.to_pairs}, the others as they were"
     return 0

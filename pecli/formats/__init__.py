@@ -73,7 +73,7 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
 )
-"""Those that are files, and read too: all but the exports and the stores of many objects."""
+"""Formats that pecli writes and reads as one file: all but the exports and the stores of many objects."""
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -267,7 +267,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
 
 
 def is_store(path: str) -> bool:
-    """Whether a path is that of a store of many objects, and no folder of files."""
+    """Return whether a path names a store of many objects, such as zarr, rather than a folder of files."""
     return _store_at(path) is not None
 
 
@@ -337,7 +337,7 @@ def split_path(path: str) -> tuple[str, str | None]:
 
 
 def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:
-    """Return the table of a file with some of its arrays, as a pickled one is made again."""
+    """Reopen a file for a pickled table, with the arrays of the given names."""
     made = open_table(path, format=form)
     made.arrays = tuple(made.array(name) for name in names)
     return made
@@ -359,7 +359,7 @@ _FOREIGN = (
 
 
 def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
-    """Return the name of the format that the content shows, or None where only the name could tell.
+    """Return the format recognised from the content, or None if only the file's name could decide.
 
     Raises
     ------
@@ -383,7 +383,7 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
 
 
 def is_text(head: bytes) -> bool:
-    """Whether these bytes can begin a text of UTF-8."""
+    """Return whether the bytes can be the beginning of a UTF-8 text."""
     try:
         head.decode()
     except UnicodeDecodeError as error:
@@ -414,8 +414,8 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
     return formats[shown]
 
 
-MEASURED_SECONDS = 0.3  # that measuring takes
-MEASURED_PLACES = 8  # of the table at which it is measured
+MEASURED_SECONDS = 0.3  # of computing, after which no further block is measured
+SAMPLED_BLOCKS = 8  # blocks of the table, evenly spaced, on which the rate is measured
 
 
 @dataclass(frozen=True)
@@ -443,7 +443,7 @@ class WriteEstimate:
 
 
 def estimate_write(table: Tabular, form: Format, workers: int) -> WriteEstimate:
-    """Compute a few blocks of a table, and say what all of it takes."""
+    """Estimate the time, memory and number of parts of a write by computing a few blocks of the table."""
     from pecli.formats.io.blocks import AHEAD_BYTES, BUFFER_BYTES
 
     size, rate = sum(array.bytes for array in table.arrays), _rate(table)
@@ -456,15 +456,15 @@ def estimate_write(table: Tabular, form: Format, workers: int) -> WriteEstimate:
 
 
 def _rate(table: Tabular) -> float:
-    """Return the bytes of values that one thread computes in a second, at places all over the table."""
+    """Return the bytes of values that one thread computes per second, measured on blocks spread over the table."""
     from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill
 
     blocks = []
     for group in table.groups():
         rows = max(1, BLOCK_BYTES // max(1, sum(array.row_bytes for array in group)))
         last = max(0, group[0].rows - rows)
-        for place in range(MEASURED_PLACES):
-            start = last * place // max(1, MEASURED_PLACES - 1)
+        for place in range(SAMPLED_BLOCKS):
+            start = last * place // max(1, SAMPLED_BLOCKS - 1)
             blocks.append(Task(tuple(group), start, min(group[0].rows, start + rows)))
     buffer, done, spent = Buffer(), 0, 0.0
     fill(table, blocks[0], buffer)  # what the first rows alone take
@@ -479,12 +479,12 @@ def _rate(table: Tabular) -> float:
 
 
 def _resident() -> int:
-    """Return the most memory that this process has taken, in bytes; `getrusage` alone counts in who started it."""
+    """Return the peak memory of this process in bytes; `getrusage` alone would include its parent."""
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
         return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), 100 << 20)
     try:
         import resource
     except ImportError:
         return 100 << 20
-    taken: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return taken if sys.platform == "darwin" else taken << 10
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak << 10

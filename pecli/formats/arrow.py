@@ -52,7 +52,7 @@ _NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def value_type(kind: pa.DataType) -> str | None:
-    """Return pecli's name of a plain Arrow type, None for what is no number."""
+    """Return pecli's name of a plain Arrow type, None for a type that is not numeric."""
     name = _NAMES.get(str(kind), str(kind))
     return name if name in ITEM_BYTES else None
 
@@ -134,7 +134,7 @@ class BatchTable(StoredTable):
         raise NotImplementedError
 
     def describe(self, schema: pa.Schema, first: pa.RecordBatch | None) -> dict[str, Any]:
-        """Take the columns from the schema and a first batch, and return the facts that stand with it."""
+        """Take the columns from the schema and a first batch, and return the facts in the schema's metadata."""
         found = [describe(self.source, f, first.column(i) if first else None) for i, f in enumerate(schema)]
         self._columns = {column.name: column for column in found if column is not None}
         return parse_object((schema.metadata or {}).get(KEY.encode(), b""))

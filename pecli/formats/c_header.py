@@ -28,7 +28,7 @@ _TYPES = {"float64": "double", "bool": "uint8_t"}
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
-    """Write every array as numbers of its own type."""
+    """Plan a C header in which every array holds literals of its own type."""
 
     def write(output: Output) -> None:
         begin(table, output)
@@ -42,7 +42,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 def begin(table: Tabular, output: Output) -> None:
-    """Write the guard, and what the table is."""
+    """Write the include guard and a comment that gives pecli's version and the recipe."""
     from pecli.version import __version__
 
     guard = f"{_word(output)}_H".upper()
@@ -79,7 +79,7 @@ def declare(array: Array, kind: str, blocks: Iterator[NDArray[Any]], literals: L
 
 
 def name_of(array: Array, output: Output) -> str:
-    """Return what an array is called in C: after the file and itself."""
+    """Return the C identifier of an array: after the file and itself."""
     return f"{_word(output)}_{re.sub(r'[^A-Za-z0-9_]', '_', array.name)}"
 
 

@@ -205,7 +205,7 @@ _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
 def labels_of(names: Sequence[str]) -> list[str]:
-    """Return those columns that say which row this is, in order: by their names, or ``axis0``, ``axis1`` in front."""
+    """Return the columns that label a row, in order: position and the like, or leading ``axis0``, ``axis1``."""
     axes = 0
     while axes < len(names) and names[axes] == f"axis{axes}":
         axes += 1
@@ -214,7 +214,7 @@ def labels_of(names: Sequence[str]) -> list[str]:
 
 
 def stem_of(name: str) -> tuple[str, bool]:
-    """Return what a numbered column belongs to, and whether it is a part of complex values."""
+    """Return the array name in front of a column's number, and whether the column is a part of complex values."""
     match = _NUMBERED.fullmatch(name)
     return (match[1], bool(match[3])) if match and match[1] else (name, False)
 

@@ -81,12 +81,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadshe
 
 
 def written_name(name: str) -> str:
-    """Return a name as a header has it: no spreadsheet takes it for a formula, whose author may be anybody."""
+    """Return a name for a header, quoted where a spreadsheet would run it as a formula."""
     return f"'{name}" if name.lstrip("'").startswith(FORMULA) else name
 
 
 def read_name(name: str) -> str:
-    """Return the name that a header's cell stands for."""
+    """Return the name in a header's cell, without the quote that guards a formula."""
     return name[1:] if name.startswith("'") and name.lstrip("'").startswith(FORMULA) else name
 
 
@@ -178,7 +178,7 @@ class CsvTable(BatchTable):
             raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
 
     def _parsed(self, names: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
-        """Return the columns of these names, or those in `texts` as text; numbers are int64 or float64."""
+        """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64."""
         import pyarrow as pa
         from pyarrow import csv as reader
 
@@ -194,7 +194,7 @@ class CsvTable(BatchTable):
             raise self._fault(len(names)) from error
 
     def _fault(self, width: int) -> BadFile:
-        """Return what is wrong with the lines, which could not be split into columns."""
+        """Return the error that explains why the lines could not be split into columns."""
         try:
             lines = self._data[self._begin :].decode().split("\n")
         except UnicodeDecodeError:
@@ -206,7 +206,7 @@ class CsvTable(BatchTable):
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
     def _column_types(self) -> dict[str, str]:
-        """Return the type of each column of numbers, one for all columns of an array; columns of words are left out."""
+        """Return the type of each numeric column, equal for all columns of an array; columns of text are left out."""
         names = self._table.column_names
         types = {}
         for name, column in zip(names, self._table.columns, strict=True):
@@ -225,7 +225,7 @@ class CsvTable(BatchTable):
         return types
 
     def _refuse_mixed(self, name: str) -> None:
-        """Raise where a column that is no numbers has some; NaN may be a gap among words, as pandas writes it."""
+        """Raise if a text column also holds numbers; NaN may be a gap in text, as pandas writes it."""
         (column,) = self._parsed(self._table.column_names, [name]).columns
         texts = [text for chunk in column.chunks for text in chunk.to_pylist()]
         if not any(NUMBER.fullmatch(text) and not math.isnan(float(text)) for text in texts):
@@ -237,7 +237,7 @@ class CsvTable(BatchTable):
         raise self.source.bad(f"holds '{texts[row][:SHOWN]}' {where}, where a number should stand")
 
     def _check_overflow(self) -> None:
-        """Raise where a decimal beyond the largest float64 was read as infinity."""
+        """Raise if a decimal beyond the largest float64 was read as infinity."""
         found: dict[str, list[int]] = {}
         for name, column in zip(self._table.column_names, self._table.columns, strict=True):
             if name in self._columns and self._columns[name].dtype == "float64":

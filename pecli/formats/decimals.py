@@ -17,7 +17,7 @@ def shortest(values: NDArray[Any]) -> list[str]:
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number, infinity and NaN among them."""
+    """Return whether a text is a number, infinity and NaN among them."""
     try:
         float(text)
     except ValueError:
@@ -48,7 +48,7 @@ ALL_DIGITS = {"float32": 9, "float16": 5}
 
 
 def spelled(values: NDArray[Any], dtype: str) -> bool:
-    """Whether decimals read as float64 are values of this type: in full, shortest, or with digits that read back."""
+    """Return whether decimals read as float64 are values of this type: exact, shortest or with `ALL_DIGITS` digits."""
     narrow = narrowed(values, dtype)
     if (np.isinf(narrow) & ~np.isinf(values)).any():
         return False

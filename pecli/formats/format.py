@@ -26,7 +26,7 @@ def no_progress(_bytes: int) -> None:
 
 
 def one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int], None]:
-    """Return what tells `progress` of at most `total` bytes, from any thread: positions are written but not counted."""
+    """Return a thread-safe `progress` that counts at most `total` bytes: positions are written but not counted."""
     import threading
 
     lock = threading.Lock()
@@ -52,12 +52,12 @@ class Shard:
 
 
 Spread = Callable[[str, "list[Shard]", "WriteOptions"], None]
-"""What has the shards of the store at a path written elsewhere, and returns when they are."""
+"""Function that has the shards of the store at a path written by other processes, and returns when they are written."""
 
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """How a table is written, beside the format.
+    """Options of a write, apart from the format.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 def _header(writer: Any) -> bytes:
-    """Return what the package writes before the tensors."""
+    """Return the bytes of a GGUF file before the tensors, as the package gguf writes them."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "header")
         writer.write_header_to_file(path)
@@ -90,7 +90,7 @@ def _recipe(table: Tabular) -> Recipe | None:
 
 
 def _factors(table: Tabular) -> np.ndarray[Any, Any] | None:
-    """Return what runtimes divide each frequency by; None where a key says the scaling, or there is none."""
+    """Return the divisor that runtimes apply to each frequency; None without scaling, or if a key gives the scaling."""
     recipe = _recipe(table)
     if recipe is None or recipe.values.get("scaling", "none") in ("none", *IN_KEYS):
         return None

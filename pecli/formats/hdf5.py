@@ -53,7 +53,7 @@ def file_type(dtype: str) -> h5t.TypeID:
 
 
 def stored_type(dataset: h5d.DatasetID) -> str | None:
-    """Return pecli's name of a dataset's type; None for what is no number that NumPy has."""
+    """Return pecli's name of a dataset's type; None for a type that is not numeric or that NumPy lacks."""
     from h5py import h5t
 
     from pecli.formats.stored import dtype_name
@@ -353,7 +353,7 @@ def _identity(item: h5py.Group | h5py.Dataset) -> Any:
 
 
 def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | None:
-    """Describe a dataset of numbers, having checked that the file can hold what it says; None for other data."""
+    """Describe a numeric dataset after checking that the file can hold its declared size; None for other data."""
     dtype = stored_type(dataset.id)
     if dtype is None or dataset.shape is None:
         return None
@@ -380,7 +380,7 @@ def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
 
 
 def _is_scale(dataset: h5py.Dataset) -> bool:
-    """Whether a dataset numbers an axis of others; as with labels, the library's own way would crash on damage."""
+    """Return whether a dataset is a dimension scale, without the library's own call, which crashes on damaged files."""
     from h5py import h5a, h5t
 
     if len(dataset.shape) != 1 or not h5a.exists(dataset.id, b"CLASS"):
@@ -443,7 +443,7 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
 
 
 def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:
-    """Return where the values stand, if they stand in the file as in memory; then HDF5's lock is not needed."""
+    """Return the offset of a contiguous dataset in its native type, whose reads need no lock of HDF5; else None."""
     kind = dataset.id.get_type()
     plain = bool(kind == file_type(dtype))
     return dataset.id.get_offset() if plain and dataset.chunks is None else None

@@ -86,7 +86,7 @@ class FilteredChunks:
                 self._sound[index] = 1
 
     def _is_sound(self, mask: int, data: bytes) -> bool:
-        """Whether a chunk is as long as it must be; bits of the mask stand for filters that were left out."""
+        """Return whether a chunk inflates to its declared size; set bits of `mask` are filters left out."""
         used = [code for index, (code, *_) in enumerate(self._filters) if not mask >> index & 1]
         if FLETCHER32 in used:
             data = data[:-4]
@@ -102,7 +102,7 @@ class FilteredChunks:
         return NBIT in used or SCALEOFFSET in used or len(data) == self._bytes
 
 
-ENDS = 1 << 18  # bytes at either end of a file, where writers put what describes its values
+END_BYTES = 1 << 18  # bytes at either end of a file, where writers put what describes its values
 FILE, COLLECTION, LOCAL = b"\x89HDF\r\n\x1a\n", b"GCOL\x01\0\0\0", b"HEAP\0\0\0\0"
 HEADER = 16  # bytes of a collection's own, of each of its objects', and of a free block of a local heap
 NOTHING = 1  # the offset of no block
@@ -118,7 +118,7 @@ def check_heaps(raw: RawFile) -> None:
     takes as much memory as is said.
     """
     size = raw.source.size
-    ends = [(start, raw.read(start, min(ENDS, size - start))) for start in sorted({0, max(0, size - ENDS)})]
+    ends = [(start, raw.read(start, min(END_BYTES, size - start))) for start in sorted({0, max(0, size - END_BYTES)})]
     if not _of_eight_bytes(ends[0][1]):
         return
     held: dict[int, dict[int, int]] = {}
@@ -127,7 +127,7 @@ def check_heaps(raw: RawFile) -> None:
             held[start + at] = sizes = dict(_objects(data, at))
             if sizes.pop(0, None) == 0:  # free space of no bytes: the library stays there
                 raise raw.source.bad(DAMAGED)
-        if any(_circles(raw, data, at) for at in _places(data, LOCAL)):
+        if any(_has_cycle(raw, data, at) for at in _places(data, LOCAL)):
             raise raw.source.bad(DAMAGED)
     if any(_overstated(data, address, sizes) for _, data in ends for address, sizes in held.items()):
         raise raw.source.bad(DAMAGED)
@@ -159,7 +159,7 @@ def _objects(data: bytes, at: int) -> Iterator[tuple[int, int]]:
 
 
 def _overstated(data: bytes, address: int, sizes: dict[int, int]) -> bool:
-    """Whether a reference to an object of this collection (a length, the address, the index) says it to be longer."""
+    """Return whether a reference (length, address, index) into this collection claims more than its object has."""
     for at in _places(data, struct.pack("<Q", address)):
         if at >= 4 and at + 12 <= len(data):
             length, index = struct.unpack_from("<I8xI", data, at - 4)
@@ -168,8 +168,8 @@ def _overstated(data: bytes, address: int, sizes: dict[int, int]) -> bool:
     return False
 
 
-def _circles(raw: RawFile, data: bytes, at: int) -> bool:
-    """Whether the free blocks of a local heap, each of which names the next, are more than fit into it."""
+def _has_cycle(raw: RawFile, data: bytes, at: int) -> bool:
+    """Return whether the free blocks of a local heap, each of which names the next, are more than fit into it."""
     if at + 32 > len(data):
         return False
     size, block, address = struct.unpack_from("<8xQQQ", data, at)

@@ -167,7 +167,7 @@ class JsonTable(StoredTable):
             raise self.source.bad(f"holds something that is no number in '{name}'") from None
 
     def _typed(self, name: str, values: NDArray[Any], dtype: str) -> NDArray[Any]:
-        """Return values in the type that the file says."""
+        """Return values in the dtype that the file declares."""
         kind = np.dtype(dtype).kind
         if kind == "f":
             wide = values.astype(np.float64, copy=False).reshape(-1)
@@ -207,7 +207,7 @@ class JsonTable(StoredTable):
 
 
 def _has_word(nested: Any) -> bool:
-    """Whether nested lists hold true, false or null."""
+    """Return whether nested lists hold true, false or null."""
     if isinstance(nested, list):
         return any(map(_has_word, nested))
     return nested is None or isinstance(nested, bool)

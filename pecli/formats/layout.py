@@ -23,7 +23,7 @@ PIECE = 1 << 17  # numbers of a scale that are made at once, 1 MiB: for a whole 
 
 @dataclass(frozen=True)
 class FileLayout:
-    """Where everything stands in a file.
+    """Offsets of the literals and arrays of a file.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:
 
 @dataclass(frozen=True)
 class DimensionScale:
-    """What numbers an axis.
+    """Coordinates of an axis.
 
     Parameters
     ----------

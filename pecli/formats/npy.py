@@ -47,7 +47,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
-LARGEST_STRETCH = 64 << 20  # bytes read to gather rows of a Fortran array
+MAX_SPAN_BYTES = 64 << 20  # bytes read to gather rows of a Fortran array
 
 
 def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int]:
@@ -125,13 +125,13 @@ class NpyArray:
             self.file.values(self.offset + start * array.row_bytes, self.dtype, out)
 
     def _fill_transposed(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Gather rows whose values lie one lead block apart, a stretch for each column."""
+        """Gather rows whose values lie one lead block apart, with one read for each column."""
         lead = array.shape[: array.lead]
         places = np.ravel_multi_index(np.unravel_index(np.arange(start, stop), lead), lead, order="F")
         if not len(places):
             return
         low = int(places.min())
-        if (int(places.max()) - low) * self.dtype.itemsize > LARGEST_STRETCH:
+        if (int(places.max()) - low) * self.dtype.itemsize > MAX_SPAN_BYTES:
             raise self.file.source.bad("holds rows in Fortran order that lie too far apart: save it in C order")
         span = np.empty(int(places.max()) + 1 - low, self.dtype)
         flat = np.empty((len(places), *array.row_shape[::-1]), out.dtype)  # columns in the order of the file

@@ -198,7 +198,7 @@ class _Deflated:
             out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
 
     def _raw(self, offset: int, count: int) -> NDArray[Any]:
-        """Return so many values from an offset behind the header."""
+        """Return `count` values from a byte offset behind the header."""
         raw = np.empty(count, self._dtype)
         view = raw_bytes(raw)
         with self._lock, self._reading():

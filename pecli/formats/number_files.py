@@ -49,7 +49,7 @@ _KEPT: dict[tuple[str, int, int] | None, NumberFile] = {}  # what came through a
 
 
 def _pipe(path: str) -> tuple[str, int, int] | None:
-    """Return what tells a pipe, a device or standard input from others; None for a file."""
+    """Return the name, device and inode that identify a pipe, a device or standard input; None for a file."""
     place, name = split_path(path)
     try:
         found = os.fstat(0) if place == "-" else os.stat(place)

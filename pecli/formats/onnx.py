@@ -21,7 +21,7 @@ BYTES = 2  # how a field of bytes is marked
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
-    """Plan a model that turns X (batch, heads, sequence, head size) at position_ids (batch, sequence).
+    """Plan a model that rotates X (batch, heads, sequence, head size) by position_ids (batch, sequence).
 
     Columns i and i + dim/2 turn together: a table does not say which do, and the node's attribute ``interleaved`` does.
     """
@@ -80,7 +80,7 @@ def _described(array: Array) -> bytes:
 
 
 def _field(number: int, size: int) -> bytes:
-    """Return the mark of a field of so many bytes."""
+    """Return the tag and length of a field of `size` bytes."""
     return _varint(number << 3 | BYTES) + _varint(size)
 
 

@@ -37,7 +37,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 def _check_chunks(columns: TableColumns) -> None:
-    """Refuse what would have so many chunks that the list of them, kept until the end, outgrows the memory."""
+    """Refuse a table whose list of column chunks, kept in memory until the end, would be too long."""
     width = sum(math.prod(row_axes(array)) for array in columns.arrays)
     chunks = width * -(-columns.rows // columns.group_rows())
     if chunks > MAX_CHUNKS:

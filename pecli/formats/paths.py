@@ -1,4 +1,4 @@
-"""What a path names: a recipe, a model's config, a folder, a file, and the files of a folder that may be tables."""
+"""Kind of source that a path names (recipe, config, folder, file), and the files of a folder that may be tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rop
 
 
 class Kind(Enum):
-    """What a source's text names."""
+    """Kind of source that a text names."""
 
     RECIPE = "recipe"
     CONFIG = "config"
@@ -28,7 +28,7 @@ class Kind(Enum):
 
 
 def kind_of(text: str) -> Kind:
-    """Return what a text names; a file need not exist.
+    """Return the kind of source that a text names; a file need not exist.
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
     is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
@@ -49,17 +49,17 @@ def kind_of(text: str) -> Kind:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text is no file, and a pattern that files match."""
+    """Return whether a text is no file, and a pattern that files match."""
     return any(mark in text for mark in "*?[") and not os.path.exists(text) and bool(glob.glob(text, recursive=True))
 
 
 def is_checkpoint(folder: str) -> bool:
-    """Whether a folder is a model's: it has a config.json."""
+    """Return whether a folder is a model's: it has a config.json."""
     return (Path(folder) / "config.json").is_file()
 
 
 def _is_config(path: Path) -> bool:
-    """Whether a JSON file holds one object that says ``model_type`` or has rotary keys."""
+    """Return whether a JSON file holds one object with ``model_type`` or rotary keys."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_CONFIG:
             return False
@@ -73,7 +73,7 @@ def _is_config(path: Path) -> bool:
     return isinstance(loaded, dict) and bool(CONFIG_KEYS & loaded.keys())
 
 
-OTHERS = 20_000  # names that are no table's, after which a folder is taken for a home, or a disk
+MAX_OTHER_FILES = 20_000  # files that are not tables; more mean that the folder is a home folder or a disk
 
 
 def files_of(text: str) -> list[str]:
@@ -110,9 +110,11 @@ def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) 
         yield from (str(Path(folder, name)) for name in tables)
         folders[:] = [name for name in folders if name[0] not in "._" and not name.lower().endswith(stores)]
         others += len(files) + len(folders) - len(tables)
-        if others > OTHERS:
-            some = os.path.join(root, "*.npy")
-            raise BadFile(root, f"holds more than {OTHERS:,} other files: name a folder of tables, or '{some}'")
+        if others > MAX_OTHER_FILES:
+            pattern = os.path.join(root, "*.npy")
+            raise BadFile(
+                root, f"holds more than {MAX_OTHER_FILES:,} other files: name a folder of tables, or '{pattern}'"
+            )
 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:

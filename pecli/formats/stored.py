@@ -28,7 +28,7 @@ def plain(text: str) -> str:
 
 
 def facts_json(table: Tabular, **more: Any) -> str:
-    """Return the recipe, the metadata, what the arrays are, and `more` as JSON, always in the same order."""
+    """Return the recipe, the metadata, shape, axes and dtype of the arrays, and `more` as JSON with sorted keys."""
     import json
 
     arrays = {
@@ -46,12 +46,12 @@ def plain_facts(facts: Mapping[str, str]) -> dict[str, str]:
 
 
 def texts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return those facts that are text."""
+    """Return the facts whose values are text."""
     return {key: value for key, value in facts.items() if isinstance(value, str)}
 
 
 def axes_of(facts: Mapping[str, Any], name: str) -> list[str]:
-    """Return what the facts call the axes of an array; nothing where they say nothing sensible."""
+    """Return the names of an array's axes in the facts; an empty list if they are missing or not text."""
     arrays = facts.get("arrays")
     described = arrays.get(name) if isinstance(arrays, dict) else None
     axes = described.get("axes") if isinstance(described, dict) else None
@@ -151,7 +151,7 @@ class StoredTable(Tabular):
             self.arrays = tuple(array for array in self.arrays if array.name not in names)
 
     def _numbers(self, found: Array) -> bool:
-        """Whether an array can be the positions of the rows of another."""
+        """Return whether an array can be the positions of the rows of another."""
         if len(found.shape) != 1 or found.dtype not in ("int64", "int32", "float64"):
             return False
         others = (array for array in self.arrays if array is not found)

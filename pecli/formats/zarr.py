@@ -52,7 +52,7 @@ def _most(spec: Any) -> int:
 
 
 def check_stated(data: Any, codec: str, most: int) -> None:
-    """Raise :class:`ValueError` where the header of a chunk says more than `most` bytes."""
+    """Raise :class:`ValueError` if the header of a chunk claims more than `most` bytes."""
     start = STATED[codec]
     if int.from_bytes(bytes(memoryview(data)[start : start + 4]), "little") > most:
         raise ValueError(f"inflates to more than {most} bytes")
@@ -255,7 +255,7 @@ def shard_rows(array: Array) -> Iterator[tuple[int, int]]:
 
 
 def create(table: Numbered, places: Places, array: Array, path: str, *, compress: bool) -> None:
-    """Write what describes an array, in a store of its own, so that the root stays without a word."""
+    """Write an array's metadata through a separate store, so that the root's metadata is not written yet."""
     import zarr
 
     names = [places.get((array.name, axis), label) for axis, label in enumerate(array.axes)]
@@ -302,7 +302,7 @@ def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], optio
 
 
 def _finish(table: Numbered, path: str) -> None:
-    """Write the root, with what is known of the table."""
+    """Write the root group with the recipe, the metadata and the names of the arrays."""
     import zarr
 
     facts = {"pecli_recipe": table.recipe, **table.metadata}
@@ -350,7 +350,7 @@ class ZarrTable(StoredTable):
         self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
 
     def _read_ahead(self, array: Array, part: tuple[int, ...]) -> None:
-        """Fetch objects whole, where consecutive rows stand in one: their index costs as long a way as they do."""
+        """Fetch whole objects where one object holds consecutive rows: their index costs as long a way as they do."""
         run = _run(array, part)
         if not run:
             return
@@ -445,7 +445,7 @@ class Objects:
         self.path, self.bytes = path, 0
 
     def sync(self) -> None:
-        """See that all that was written is on the disk, before the root says that it is."""
+        """Flush every written object to the disk before the root marks the store as complete."""
         if is_url(self.path):
             return
         for folder, _, names in os.walk(self.path):
@@ -471,7 +471,7 @@ class Objects:
 
 
 def check_objects(path: str, need: Need) -> None:
-    """Raise if no store can stand at `path`, before an object is written."""
+    """Raise if no store can be created at `path`, before an object is written."""
     if is_url(path):
         from pecli.formats.io.remote import check_empty
 
@@ -492,7 +492,7 @@ def check_objects(path: str, need: Need) -> None:
 
 @contextlib.contextmanager
 def open_objects(path: str, need: Need) -> Iterator[Objects]:
-    """Take a place for a store; on a clean exit it stands there whole, on any other nothing is left."""
+    """Create a store; a clean exit leaves it complete, any other exit leaves nothing."""
     check_objects(path, need)
     objects = Objects(path)
     with explained(shown(path), need):

@@ -78,13 +78,13 @@ def _turned(
     which = "cosine and sine of position times frequency"
     pairing = HeadPairs.parse(options.pairs or "half")
     if options.way != "forward":
-        sin, pairing, which = -sin, pairing.back(), f"{which}, the sine with the other sign"
+        sin, pairing, which = -sin, pairing.inverse(), f"{which}, the sine with the other sign"
     squares = cos**2 + sin**2
     if options.way == "inverse" and np.abs(squares - 1).max() > 1e-6:
         cos, sin, which = cos / squares, sin / squares, f"{which}, both over the square of the magnitude"
     width = 2 * cos.shape[1]
-    x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.taken))
-    names = members(np.arange(width)[None], width, pairing.taken)
+    x, y = (part[0].tolist() for part in members(np.array([vector]), width, pairing.from_pairs))
+    names = members(np.arange(width)[None], width, pairing.from_pairs)
     shown = range(min(cos.shape[1], PAIRS))
     chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
     yield Step("the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])

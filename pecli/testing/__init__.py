@@ -91,7 +91,7 @@ def assert_applied(
 
 
 def check_encoding(encoding: Any, length: int = 12) -> None:
-    """Raise AssertionError unless a declared encoding keeps the contract that every one of the catalogue keeps.
+    """Raise AssertionError unless a declared encoding keeps the contract of the catalogue.
 
     Its example is computed in every type, in any slice, reproduced by its recipe, worked through, and a value
     outside a parameter's range is refused by name.

@@ -1,4 +1,4 @@
-"""Whether a table was applied rightly, and if not, what was done instead."""
+"""Check of whether a table was applied correctly, and the mistake if it was not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pecli import api
 from pecli.apply.cosines import HeadPairs
-from pecli.apply.tensors import BY_RANK
+from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.located import located
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Applied:
-    """Inputs, outputs, and what should have made the one of the other."""
+    """Inputs, outputs, and the source and options that should have produced the outputs."""
 
     source: NamedSource
     inputs: Any
@@ -50,7 +50,7 @@ class Applied:
         return table_of(self.outputs)
 
     def fault(self, atol: float | None = None) -> str:
-        """Return what was done instead, or nothing.
+        """Return a description of the mistake, or an empty string.
 
         Raises
         ------
@@ -86,12 +86,12 @@ class Applied:
         return max((a.shape[-2] if len(a.shape) > 1 else 1 for a in self.before.arrays), default=1) + (self.start or 0)
 
     def made(self, **options: Any) -> Any:
-        """Return what is made of the inputs, in float64."""
+        """Return the expected outputs for the inputs, in float64."""
         given = {"pairs": self.pairs, "start": self.start, "positions": self.positions, "axes": self.axes, **options}
         return api.apply(self.source, self.before, dtype="float64", **given)
 
     def gap(self, made: Any) -> float:
-        """Return how far the outputs are from what is made of the inputs; infinite where one is not a number."""
+        """Return the largest difference between the outputs and the expected ones; infinite if a value is NaN."""
         pairs = zip(self._numbers(made.outputs), self._numbers(self.after), strict=True)
         gaps = [np.abs(exact - got).max(initial=0.0) for exact, got in pairs]
         return float(np.nan_to_num(np.max(gaps), nan=np.inf, posinf=np.inf))  # max() would pass over a NaN
@@ -101,7 +101,7 @@ class Applied:
             yield floats(table.read(array.name), array.dtype).astype(np.float64)
 
     def explained(self, made: Any) -> list[str]:
-        """Return what was done to each tensor instead, and where."""
+        """Return the mistake made in each tensor, and its place."""
         facts, companion, found = made.outputs.metadata, made.companion, list[str]()
         for array, x, y, right in zip(
             self.after.arrays, *(self._numbers(t) for t in (self.before, self.after, made.outputs)), strict=True
@@ -109,14 +109,14 @@ class Applied:
             if "rotary-dim" not in facts:
                 found += self._added(array.name, x, y, right)
                 continue
-            axes = self.axes or BY_RANK[x.ndim]
+            axes = self.axes or AXES_BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
             applied = judge.AppliedRotation(
                 x=judge.as_vectors(x, axes),
                 y=judge.as_vectors(y, axes),
                 right=judge.as_vectors(right, axes),
                 positions=self._positions(x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1),
-                pairs=(pairs.taken, pairs.given),
+                pairs=(pairs.from_pairs, pairs.to_pairs),
                 rotary=int(facts["rotary-dim"]),
                 dtype=array.dtype,
                 source=self._source(facts["applied"], companion),
@@ -143,7 +143,7 @@ class Applied:
         return judge.RotationSource(None, (np.arange(len(cos)), cos, sin))
 
     def _added(self, name: str, x: Floats, y: Floats, right: Floats) -> list[str]:
-        """Return what was done instead of adding rows, or adding a bias."""
+        """Return the mistake made in adding rows or a bias."""
         if np.array_equal(x, y):
             return [f"{name}: nothing was done: the outputs are the inputs"]
         for start in (1, 0, (self.start or 0) - 1, (self.start or 0) + 1) if self.positions is None else ():

@@ -1,4 +1,4 @@
-"""What every encoding owes, checked on its own example."""
+"""Contract of every encoding, checked on its own example."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pecli.teach.examples import work_through
 
 
 def faults_of(encoding: Any, length: int) -> list[str]:
-    """Return what a declaration lacks, a sentence each."""
+    """Return the faults of a declaration, a sentence each."""
     declared = declared_by(encoding)
     found: list[str] = []
     for check in (_described, _computed, _refused, _worked, _extended):

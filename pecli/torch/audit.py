@@ -21,7 +21,7 @@ from pecli.torch.modules import BiasModule, RotaryModule, TableModule, name_of, 
 
 FREQUENCIES = "inv_freq"
 EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "position_embedding", "pos_embed", "pos_emb")
-"""What modules that hold rows of positions are called."""
+"""Names of modules that hold rows of positions."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ def _source(module: Any, model: Any, **choice: str) -> NamedSource | None:
 
 
 def _takes(module: Any) -> list[str]:
-    """Return the names of what a module is called with."""
+    """Return the parameter names of a module's forward."""
     return [name for name in inspect.signature(module.forward).parameters if name != "kwargs"]
 
 
@@ -103,7 +103,7 @@ UNSAID = "it holds frequencies, and its config does not say which table they mak
 
 
 def _called(module: Any, model: Any, length: int, kind: str) -> Any:
-    """Return what a rotary module gives for the first positions, (n, width) each; None where its call is not known."""
+    """Return a rotary module's outputs at the first positions, (n, width) each; None where its call is not known."""
     device = next(module.buffers()).device
     match _takes(module):
         case ["x" | "hidden_states", "position_ids", *_]:
@@ -156,7 +156,7 @@ TRIED = 8
 
 
 class RotaryInPlace(torch.nn.Module):
-    """What a rotary module of transformers returns, from exact tables.
+    """Replacement of a rotary module of transformers, with exact tables.
 
     Of a model with several streams of positions (time, height, width), which stream a column belongs to is read off
     the module in whose place it stands.
@@ -201,7 +201,7 @@ class RotaryInPlace(torch.nn.Module):
         return found
 
     def fault(self, module: torch.nn.Module) -> str:
-        """Return what differs between a module and this one, tried on the same positions; nothing where they agree."""
+        """Return how this module differs from the replaced one at the same positions; empty where they agree."""
         device = next(module.buffers()).device
         x = torch.zeros(2, TRIED, 4, device=device)
         places = torch.arange(TRIED, device=device)
@@ -235,7 +235,7 @@ def _side(x: torch.Tensor) -> str:
 
 
 def _streams(module: Any, kinds: list[str]) -> torch.Tensor | None:
-    """Return which stream of positions each column belongs to; None where the module takes one stream alone."""
+    """Return the stream of positions of each column; None if the module takes a single stream."""
     device = next(module.buffers()).device
     x = torch.zeros(1, TRIED, 4, device=device)
     places = torch.arange(TRIED, device=device)
@@ -300,7 +300,9 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
 
 
 ALIBI = ("build_alibi_tensor", "build_mpt_alibi_tensor")
-"""What makes the bias: of an attention mask, heads and a type; of heads, a number of keys and the bias's maximum."""
+"""Names of functions that make the bias: of an attention mask, heads and a type; of heads, a number of keys and the
+bias's maximum.
+"""
 
 
 def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
@@ -393,7 +395,7 @@ KINDS = (rotary, alibi, buckets, rows)
 
 @dataclass(frozen=True, repr=False)
 class Audited:
-    """One table of a live model beside the exact one.
+    """Comparison of one table of a live model with the exact one.
 
     Attributes
     ----------
@@ -415,7 +417,7 @@ class Audited:
 
     @property
     def good(self) -> bool:
-        """Whether it was compared and is the table of its config, or is trained; a table that nobody saw is not."""
+        """Whether the table equals its config's, or is trained; false if it was not found."""
         return self.trained or (self.comparison is not None and self.comparison.equal)
 
     def __bool__(self) -> bool:
@@ -457,7 +459,7 @@ def audit(model: torch.nn.Module, length: int = 64) -> list[Audited]:
 
 
 class Replaced(list[str]):
-    """The names of what was replaced.
+    """Names of the replaced modules.
 
     Attributes
     ----------
@@ -491,7 +493,7 @@ def _tables(model: torch.nn.Module) -> list[Live]:
 
 
 def _sources(model: torch.nn.Module) -> dict[str, NamedSource]:
-    """Return what the config says of each kind of layer."""
+    """Return the config's source for each kind of layer."""
     config = getattr(model, "config", None)
     try:
         layers = api.read_config(config).layers

@@ -1,4 +1,4 @@
-"""A module for each family, and what it takes of saved state."""
+"""A module for each family, and the loading of saved state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ IGNORED = ("position_ids", "original_inv_freq")
 
 
 def take_saved(held: FrameworkTable, state: Mapping[str, Any], prefix: str) -> tuple[dict[str, Any], list[str]]:
-    """Return what a state dict holds of a table by the keys that it is known by, and what is wrong with it.
+    """Return the entries of a state dict that belong to a table, under the module's names, and their faults.
 
     Trained arrays get the module's names and lose axes of length 1. Computed ones are compared and left out: a value
     of None.
@@ -78,7 +78,7 @@ def name_of(dtype: torch.dtype) -> str:
 
 
 class TableModule(torch.nn.Module):
-    """A table as non-persistent buffers, one for each array; what a model trains as parameters, drawn by pecli.
+    """A table as one non-persistent buffer for each array; trained arrays are parameters, drawn by pecli.
 
     `.to(dtype)` computes the buffers anew and rounds them once from the real numbers; it never rounds a rounded value.
     `load_state_dict` takes what others saved of such a table, whatever they called it: trained values are loaded,
@@ -111,7 +111,7 @@ class TableModule(torch.nn.Module):
         self.number = _numbered(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take the state of a copy, which is a module of its own."""
+        """Restore the state of a copy, under a new number."""
         super().__setstate__(state)
         self.number = _numbered(self)
 
@@ -135,7 +135,7 @@ class TableModule(torch.nn.Module):
         return next(held).device
 
     def _apply(self, fn: Any, recurse: bool = True) -> TableModule:
-        """Move as PyTorch asks, the constants as they are; where the type changes, they are computed in it.
+        """Apply PyTorch's conversion; constants whose type changes are computed in the new type.
 
         Coming from the meta device, where nothing has values, they are computed anew too.
         """
@@ -211,7 +211,7 @@ class TableModule(torch.nn.Module):
 
 
 MODULES: weakref.WeakValueDictionary[int, TableModule] = weakref.WeakValueDictionary()
-"""The modules there are, by their numbers: what a compiled function calls them by."""
+"""Live modules by number, the handle that a compiled function passes."""
 
 _NUMBERS = itertools.count()
 
@@ -223,19 +223,19 @@ def _numbered(module: TableModule) -> int:
 
 
 def _traced() -> bool:
-    """Whether `torch.compile` traces, and not `torch.export`."""
+    """Return whether `torch.compile` traces, and not `torch.export`."""
     exporting = getattr(torch.compiler, "is_exporting", lambda: False)
     return bool(torch.compiler.is_dynamo_compiling() and not exporting())
 
 
 def _capturing(positions: torch.Tensor) -> bool:
-    """Whether a CUDA graph is recorded, in which no value can be looked at."""
+    """Return whether a CUDA graph is recorded, in which no value can be looked at."""
     return bool(positions.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 @torch.library.custom_op("pecli::rows", mutates_args=())
 def _rows(positions: torch.Tensor, names: str, number: int) -> list[torch.Tensor]:
-    """Return rows of a module's arrays, made longer where a position lies past them: a call that no compiler enters."""
+    """Return rows of a module's arrays, which grow to the last position; a call opaque to the compiler."""
     module = MODULES[number]
     if not _capturing(positions):
         module.check(positions)
@@ -250,7 +250,7 @@ def _(positions: torch.Tensor, names: str, number: int) -> list[torch.Tensor]:
 
 @torch.library.custom_op("pecli::checked", mutates_args=())
 def _checked(positions: torch.Tensor, number: int) -> torch.Tensor:
-    """Return positions that a module's trained table has; IndexError for others."""
+    """Return the positions if a module's trained table has them; else raise IndexError."""
     if not _capturing(positions):
         MODULES[number].check(positions)
     return positions.clone()
@@ -283,7 +283,7 @@ class EmbeddingModule(AbsoluteModule):
 
 
 class RotaryModule(TableModule):
-    """Cosines and sines of positions, and what they do to queries and keys."""
+    """Cosines and sines of positions, and the rotation of queries and keys by them."""
 
     family = Family.ROTARY
     cos: torch.Tensor
@@ -299,7 +299,7 @@ class RotaryModule(TableModule):
     def rotate(
         self, x: torch.Tensor, pairs: str, positions: torch.Tensor | None = None, offset: int = 0
     ) -> torch.Tensor:
-        """Return x (batch, heads, n, dim) turned; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
+        """Return x (batch, heads, n, dim) rotated; `pairs` is "half" (x_i, x_(i+d/2)) or "interleaved" (x_2i, x_2i+1).
 
         `positions` is (n) or (batch, n). The result has the type of x.
         """

@@ -47,7 +47,7 @@ def files(tmp_path):
         ("rope:dim=8 --pairs half --random 1x4x3x8 --kv-heads 3", "must divide the 4 heads"),
         ("rope:dim=8 q.npy --pairs half --positions @places.npy", "positions of batches are whole numbers"),
         ("rope:dim=8 q.npy --pairs half --arithmetic float32 --inverse", "is for plain rotations"),
-        ("cache.npz q.npy --pairs half", "has vectors of 8, and the table rotations 16 columns"),
+        ("cache.npz q.npy --pairs half", "has vectors of 8, and the table rotates 16 columns"),
         ("flat.npy q.npy k.npy --scores --pairs half", "--pairs half is for rotary tables"),
         ("alibi:heads=4 logits.npy --axes bhqk --input-scale 2", "--input-scale 2 is for absolute tables"),
         ("alibi:heads=4 logits.npy --axes bhqk --positions 0,1", "must be 3, one for each key"),

@@ -28,7 +28,7 @@ _OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 @dataclass(frozen=True)
 class Need:
-    """Bytes that a file takes, or, where that is not known, takes at least."""
+    """Size of a file in bytes, or a lower bound where the size is not known."""
 
     size: int = 0
     exact: bool = True
@@ -42,7 +42,7 @@ _NOTHING = Need()
 
 @contextlib.contextmanager
 def open_output(path: str, *, clobber: bool = True, need: Need = _NOTHING) -> Iterator[Output]:
-    """Open `path` for writing; on a clean exit the file stands there whole, on any other nothing is left.
+    """Open `path` for an atomic write: a clean exit leaves the complete file, any other exit leaves nothing.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def open_output(path: str, *, clobber: bool = True, need: Need = _NOTHING) -> It
 
 
 def is_stream(path: str) -> bool:
-    """Whether `path` is written straight: standard output, a device, a FIFO."""
+    """Return whether `path` is written straight: standard output, a device, a FIFO."""
     if path == STANDARD or path == "/dev/stdout" or path == "/dev/stderr" or _OWN_DESCRIPTOR.fullmatch(path):
         return True
     try:
@@ -164,7 +164,7 @@ def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
 
 
 def _link(hidden: str, name: str, path: str) -> bool:
-    """Give the file this name, unless another has it by now; whether the file system has links."""
+    """Link the file to its name unless that exists by now; return whether the file system has hard links."""
     try:
         os.link(hidden, name)
     except FileExistsError:
@@ -180,7 +180,7 @@ def _discard(name: str) -> None:
 
 
 def _own(descriptor: int, old: os.stat_result) -> None:
-    """Give a file the owner, the group and the permissions of the old one, as far as the system lets us."""
+    """Copy the owner, the group and the permissions of the old file, as far as the system allows."""
     if not hasattr(os, "fchmod"):
         return
     mode, now = old.st_mode & PERMISSIONS, os.fstat(descriptor)
@@ -228,7 +228,7 @@ def _stream(path: str) -> Iterator[Output]:
 
 @contextlib.contextmanager
 def explained(path: str, need: Need) -> Iterator[None]:
-    """Turn what the system says of a write into :class:`WriteFailed`."""
+    """Convert an operating system error of a write into :class:`WriteFailed`."""
     try:
         yield
     except PecliError:
@@ -262,7 +262,7 @@ def _reason(error: OSError, path: str, need: Need) -> str:
 
 
 def free_space(folder: str) -> int | None:
-    """Return the bytes that are free where a folder lies; None where nobody knows."""
+    """Return the free bytes of a folder's file system; None if unknown."""
     try:
         usage = shutil.disk_usage(folder)
     except OSError:

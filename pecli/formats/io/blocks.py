@@ -57,7 +57,7 @@ class Buffer:
 
 
 def fill(table: Tabular, task: Task, buffer: Buffer) -> dict[str, NDArray[Any]]:
-    """Compute the rows of a task into the buffer, in pieces that keep small what the computation itself takes."""
+    """Compute the rows of a task into the buffer, in pieces that bound the memory of the computation."""
     views = buffer.views(task)
     for piece in tasks(task.arrays, BLOCK_BYTES, task.start, task.stop):
         part = slice(piece.start - task.start, piece.stop - task.start)
@@ -75,7 +75,7 @@ def tasks(
 
 
 def groups(arrays: Sequence[Array], rows: int) -> Iterator[Task]:
-    """Split arrays of equal length into tasks of so many rows."""
+    """Split arrays of equal length into tasks of `rows` rows."""
     yield from _split(tuple(arrays), rows, 0, arrays[0].rows)
 
 
@@ -117,7 +117,7 @@ def in_turn(
     buffer_bytes: int,
     most_threads: int | None = None,
 ) -> Iterator[Iterator[Result]]:
-    """Give the results of tasks in order, computed ahead in a few buffers of so many bytes.
+    """Yield an iterator over the results of tasks in order, computed ahead in buffers of `buffer_bytes` each.
 
     `make` gives a result, good until the next is asked for, and the bytes of values in it, which are reported then.
     """

@@ -48,11 +48,11 @@ class Output(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Whether any place can be written."""
+        """Return whether the output is a regular file, which can be written at any offset."""
         return self.regular
 
     def tell(self) -> int:
-        """Return the place where `write` goes on."""
+        """Return the offset of the next `write`."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
@@ -76,7 +76,7 @@ class Output(io.RawIOBase):
         return count
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Read back what was written at the present place of a regular file."""
+        """Read bytes at the current offset of a regular file."""
         view = memoryview(buffer).cast("B")
         data = os.pread(self._descriptor, len(view), self._at)
         view[: len(data)] = data
@@ -129,7 +129,7 @@ class Output(io.RawIOBase):
 
 
 class HeldOutput(io.RawIOBase):
-    """An output as a library's writer sees it: what it writes waits until the caller has seen no failure.
+    """An output for a library's writer, whose pieces are postponed until the caller has seen no failure.
 
     An interrupt may raise within a write that the library calls; the library
     then ends its file as if it were whole, and a reader of the pipe would
@@ -145,7 +145,7 @@ class HeldOutput(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return how many bytes were written, waiting ones counted."""
+        """Return the number of bytes written, postponed ones included."""
         return self._at
 
     def write(self, data: ReadableBuffer) -> int:
@@ -156,14 +156,14 @@ class HeldOutput(io.RawIOBase):
         return count
 
     def release(self) -> None:
-        """Write what waits."""
+        """Write the postponed pieces."""
         for data in self._waiting:
             self._output.write(data)
         self._waiting.clear()
 
 
 class Image(io.RawIOBase):
-    """A file in memory that keeps what was written and where, and no byte of what was not."""
+    """A sparse file in memory: the written pieces with their offsets."""
 
     def __init__(self) -> None:
         self.writes: list[tuple[int, bytes]] = []
@@ -185,7 +185,7 @@ class Image(io.RawIOBase):
         return self.size
 
     def write(self, data: Any) -> int:
-        """Keep or pass on what is written."""
+        """Record a piece at the current offset."""
         piece = bytes(data)
         self.writes.append((self._at, piece))
         self._at += len(piece)
@@ -193,7 +193,7 @@ class Image(io.RawIOBase):
         return len(piece)
 
     def readinto(self, buffer: Any) -> int:
-        """Read back what was written."""
+        """Read bytes at the current offset; bytes never written read as zero."""
         view = memoryview(buffer).cast("B")
         view[:] = bytes(len(view))
         for offset, piece in self.writes:
@@ -205,7 +205,7 @@ class Image(io.RawIOBase):
 
 
 class Shielded(io.RawIOBase):
-    """An output as the HDF5 library sees it: no write ever fails; the first failure is kept."""
+    """An output for the HDF5 library: no write fails, and the first failure is kept for `check`."""
 
     def __init__(self, output: Output) -> None:
         self.output = output
@@ -224,12 +224,12 @@ class Shielded(io.RawIOBase):
         return self._guarded(self.output.truncate, size)
 
     def write(self, data: Any) -> int:
-        """Keep or pass on what is written."""
+        """Pass the data on to the output."""
         self._guarded(self.output.write, data)
         return len(data)
 
     def readinto(self, buffer: Any) -> int:
-        """Read back what was written."""
+        """Read bytes from the output."""
         return self._guarded(self.output.readinto, buffer)
 
     def _guarded(self, act: Any, argument: Any) -> int:
@@ -245,7 +245,7 @@ class Shielded(io.RawIOBase):
         self.output.abandon()
 
     def check(self) -> None:
-        """Raise the failure that was kept."""
+        """Raise the first failure, if a write failed."""
         if self.failure is not None:
             raise self.failure
 

@@ -34,7 +34,7 @@ Result = TypeVar("Result")
 
 
 def retry(name: str, act: Callable[[], Result]) -> Result:
-    """Do what may fail while a connection is lost, some times; say so each time.
+    """Call a function that may fail while a connection is lost, up to `TRIES` times, with a message before each retry.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def retry(name: str, act: Callable[[], Result]) -> Result:
 
 @contextlib.contextmanager
 def wrap_errors(name: str) -> Iterator[None]:
-    """Tell in one sentence what hinders writing.
+    """Convert any error of a write into a :class:`WriteFailed` of one sentence.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def wrap_errors(name: str) -> Iterator[None]:
 
 
 def _cause(error: Exception) -> BaseException:
-    """Return what really failed: a lost connection is told as a file that is not there, by the client of HTTP."""
+    """Return the underlying error: the client of HTTP reports a lost connection as a missing file."""
     cause = error.__cause__
     if isinstance(cause, PecliError):  # what is refused is no file, to the client of HTTP
         raise cause
@@ -85,7 +85,7 @@ def _cause(error: Exception) -> BaseException:
 
 
 def _final(error: BaseException) -> bool:
-    """Whether trying again is of no use."""
+    """Return whether an error is permanent, so that a retry is useless."""
     if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
         return True
     status = getattr(error, "status", None)
@@ -108,19 +108,19 @@ def _reason(error: BaseException) -> str:
 
 
 def brief(error: BaseException) -> str:
-    """Return what an error says in one line, without what URLs in it keep secret."""
+    """Return an error's message in one line, at most 200 characters, with the secrets of its URLs removed."""
     text = " ".join(shown(str(error), secrets=True).split()) or type(error).__name__
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
-LONGEST = 4 << 20  # bytes of a range: at 100 MB/s they take 40 ms, as long as a round trip to a store
-SHORTEST = 1 << 20  # to which the longest falls, where more is read in turn than can be held
-MIN_SEQUENCE = 4  # ranges that follow one another before more is fetched than was asked for
-HELD = 12 << 20  # bytes of ranges that are held
+MAX_RANGE_BYTES = 4 << 20  # of a request: at 100 MB/s they take 40 ms, as long as a round trip to a store
+MIN_RANGE_BYTES = 1 << 20  # lower limit of the longest request, halved where ranges are dropped unread
+MIN_SEQUENCE = 4  # consecutive ranges before the next one is fetched ahead
+MAX_CACHED_BYTES = 12 << 20  # of fetched ranges that are kept
 
 
 class Range:
-    """Bytes `start` to `stop`, fetched or on their way; so many ranges before it follow one another."""
+    """Bytes `start` to `stop`, fetched or being fetched, and the number of consecutive ranges before it."""
 
     def __init__(self, start: int, stop: int, before: int) -> None:
         self.start, self.stop, self.before, self.used = start, stop, before, 0
@@ -128,7 +128,7 @@ class Range:
         self.error: BaseException | None = None
 
     def fetch(self, read: Callable[[int, int], bytes | memoryview]) -> None:
-        """Fetch it; an error waits for whoever wants the bytes."""
+        """Fetch the bytes; an error is kept for the thread that reads them."""
         try:
             self._data = memoryview(read(self.start, self.stop - self.start))
         except BaseException as error:
@@ -136,7 +136,7 @@ class Range:
         self._arrived.set()
 
     def take(self, offset: int, count: int) -> memoryview:
-        """Return at most `count` bytes from `offset`, once they are there."""
+        """Wait for the range, and return at most `count` bytes from `offset`."""
         self._arrived.wait()
         if self.error is not None:
             raise self.error
@@ -146,7 +146,7 @@ class Range:
 
 
 class ReadAhead:
-    """Reads of a file by any thread, of which those that follow one another are made longer.
+    """Reads of a file from any thread, with longer requests where ranges are consecutive.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ class ReadAhead:
         size: int,
         span: Callable[[int], tuple[int, int]] | None = None,
     ) -> None:
-        self._read, self._size, self._span, self._longest = read, size, span, LONGEST
-        self._held: list[Range] = []  # the last used last
+        self._read, self._size, self._span, self._max_bytes = read, size, span, MAX_RANGE_BYTES
+        self._ranges: list[Range] = []  # the last used last
         self._lock = threading.Lock()
 
     def read(self, offset: int, count: int) -> bytes | memoryview:
         """Return exactly `count` bytes at `offset`."""
-        if count >= LONGEST:
+        if count >= MAX_RANGE_BYTES:
             return self._read(offset, count)
         pieces = []
         while count:
@@ -180,21 +180,21 @@ class ReadAhead:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _range(self, offset: int, count: int) -> Range:
-        """Return the range that holds what stands at `offset`, and see that the one after it is on its way."""
+        """Return the range that holds `offset`, and start to fetch the next one in a sequence."""
         with self._lock:
-            self._held = [held for held in self._held if held.error is None]
-            found = next((held for held in self._held if held.start <= offset < held.stop), None)
+            self._ranges = [cached for cached in self._ranges if cached.error is None]
+            found = next((cached for cached in self._ranges if cached.start <= offset < cached.stop), None)
             known = found is not None
             if found is None:
-                before = next((held for held in self._held if held.stop == offset), None)
+                before = next((cached for cached in self._ranges if cached.stop == offset), None)
                 found = self._new(offset, count, before)
             after = None
             wanted = found.before > MIN_SEQUENCE and found.stop < self._size and self._span is None
-            if wanted and all(held.start != found.stop for held in self._held):
+            if wanted and all(cached.start != found.stop for cached in self._ranges):
                 after = self._new(found.stop, 0, found)
-            self._held.remove(found)
-            self._held.append(found)
-            self._forget(found, after)
+            self._ranges.remove(found)
+            self._ranges.append(found)
+            self._evict(found, after)
         if after is not None:
             threading.Thread(target=after.fetch, args=(self._read,), daemon=True).start()
         if not known:
@@ -202,26 +202,26 @@ class ReadAhead:
         return found
 
     def _new(self, start: int, count: int, before: Range | None) -> Range:
-        """Hold a range to come: a whole piece, or one twice as long as the one that it follows."""
+        """Add a range to fetch: a whole piece, or a range twice as long as the preceding one."""
         stop, many = start + count, 0 if before is None else before.before + 1
         if self._span is not None:
             start, stop = self._span(start)
         elif before is not None and many >= MIN_SEQUENCE:
-            stop = max(stop, min(self._size, start + min(self._longest, 2 * (before.stop - before.start))))
+            stop = max(stop, min(self._size, start + min(self._max_bytes, 2 * (before.stop - before.start))))
         found = Range(start, stop, many)
-        self._held.append(found)
+        self._ranges.append(found)
         return found
 
-    def _forget(self, *kept: Range | None) -> None:
-        """Let go of what was used longest ago; if it was fetched in vain, fetch less from now on."""
-        while sum(held.stop - held.start for held in self._held) > HELD:
-            remaining = [held for held in self._held if held not in kept]
+    def _evict(self, *kept: Range | None) -> None:
+        """Drop the least recently used ranges; halve the longest request if a dropped range was fetched in vain."""
+        while sum(cached.stop - cached.start for cached in self._ranges) > MAX_CACHED_BYTES:
+            remaining = [cached for cached in self._ranges if cached not in kept]
             if not remaining:
                 return
-            old = next((held for held in remaining if held.used >= held.stop - held.start), remaining[0])
-            self._held.remove(old)
+            old = next((cached for cached in remaining if cached.used >= cached.stop - cached.start), remaining[0])
+            self._ranges.remove(old)
             if old.before and not old.used:
-                self._longest = max(SHORTEST, self._longest // 2)
+                self._max_bytes = max(MIN_RANGE_BYTES, self._max_bytes // 2)
 
 
 MAX_KEPT = 4 << 30  # bytes of a file that is kept on the disk while it is read
@@ -261,7 +261,7 @@ def system_of(url: str) -> tuple[Any, str]:
         if not (log := logging.getLogger(package)).handlers:
             log.addHandler(logging.NullHandler())
     try:
-        system, path = fsspec.core.url_to_fs(url, **_patience(protocol))
+        system, path = fsspec.core.url_to_fs(url, **_timeouts(protocol))
     except (ImportError, ValueError) as error:
         raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
     if "s3" in system.protocol and system.retries != RETRIES:
@@ -271,15 +271,15 @@ def system_of(url: str) -> tuple[Any, str]:
 
 
 def _without_asking(system: Any) -> None:
-    """Have a body sent at once: whether its server wants it, the client would wait for ever to be told."""
+    """Disable the "Expect: 100-continue" header, after which the client could wait forever for the server."""
     from botocore.handlers import add_expect_header
 
     system.s3.meta.events.unregister("before-call.s3", add_expect_header)
     system.retries = RETRIES
 
 
-def _patience(protocol: str) -> dict[str, Any]:
-    """Return what makes a protocol's client give up on a silent server, and read nothing ahead or from memory."""
+def _timeouts(protocol: str) -> dict[str, Any]:
+    """Return the options that give a protocol's client a timeout and disable its caches and read-ahead."""
     match protocol:
         case "http" | "https":
             return {"client_kwargs": _client()}
@@ -293,7 +293,7 @@ def _patience(protocol: str) -> dict[str, Any]:
 
 @functools.cache
 def _client() -> dict[str, Any]:
-    """Return how files are asked for over HTTP: as they are, since bytes that stand for gigabytes are no range of one.
+    """Return the options of the HTTP client: no content encoding, so that ranges are those of the file itself.
 
     A redirect to another host is refused, and to a connection that anybody reads: whoever named the first trusts that.
     """
@@ -338,7 +338,7 @@ class RemoteFile:
         return bytes(self._ahead.read(offset, count))
 
     def keep(self) -> None:
-        """Fetch nothing twice from now on: who reads goes through the file more than once."""
+        """Keep fetched blocks on the disk from now on, for readers that go through the file more than once."""
         free = free_space(tempfile.gettempdir())
         if self.size > MAX_KEPT or (free is not None and self.size > free // MIN_FREE):
             return
@@ -355,7 +355,7 @@ class RemoteFile:
         self._ahead = ReadAhead(read, self.size)
 
     def release(self) -> None:
-        """Let go of the bytes that were read ahead, or kept."""
+        """Drop the bytes that were read ahead or kept."""
         self._ahead = ReadAhead(self._fetch, self.size)
 
     def _fetch(self, offset: int, count: int) -> bytes:
@@ -372,7 +372,7 @@ class RemoteFile:
 
 @contextlib.contextmanager
 def remote_source(url: str) -> Iterator[InputFile]:
-    """Give what lies behind a URL as a file to read.
+    """Open a URL as a file to read.
 
     Raises
     ------
@@ -423,7 +423,7 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
 
 
 def check_target(url: str, *, clobber: bool) -> None:
-    """Raise if nothing can be written behind a URL, before a byte is."""
+    """Raise if a URL cannot be written, before a byte is sent."""
     with wrap_errors(url_name(url)):
         system, path = system_of(url)
         if {"s3", "gs"} & set(system.protocol):
@@ -491,11 +491,11 @@ def put(url: str, data: bytes) -> None:
 
 
 def chunk_store(url: str) -> Any:
-    """Return what zarr reads objects from."""
+    """Return the store from which zarr reads the objects of a URL."""
     from fsspec.asyn import reset_lock
     from zarr.storage import FsspecStore
 
     atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
     system_of(url)  # says what is missing
-    options = _patience(url.partition("://")[0].lower())
+    options = _timeouts(url.partition("://")[0].lower())
     return FsspecStore.from_url(url, storage_options=options, read_only=True)

@@ -31,7 +31,7 @@ LIBRARY_ERRORS = (
     OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
     SystemError, zlib.error, struct.error,
 )  # fmt: skip
-"""What the libraries were seen to raise, or might, where a file is damaged."""
+"""Errors that the libraries raise, or might raise, on a damaged file."""
 
 HEAD_BYTES = 4096
 PIECE = 1 << 20  # bytes of a pipe copied at a time
@@ -63,18 +63,18 @@ class InputFile:
     remote: Any = None
 
     def bad(self, rule: str) -> BadFile:
-        """Return the error that says what is wrong with the file."""
+        """Return the error for a fault of the file."""
         return BadFile(self.name, rule)
 
     def handle(self) -> Any:
-        """Return what a library opens: the path, or a file-like object that reads ranges."""
+        """Return the argument with which a library opens the file: the path, or an object that reads ranges."""
         if self.remote is None:
             return self.path
         return io.BufferedReader(_Ranges(self.remote), AHEAD)
 
 
 class _Ranges(io.RawIOBase):
-    """A remote file as libraries read files."""
+    """A remote file as a binary stream for libraries."""
 
     def __init__(self, file: Any) -> None:
         self._remote, self._at, self._size = file, 0, int(file.size)
@@ -107,7 +107,7 @@ class _Ranges(io.RawIOBase):
 
 @contextlib.contextmanager
 def reading(source: InputFile, what: str) -> Iterator[None]:
-    """Turn whatever a library raises on a damaged file into :class:`BadFile`; `what` follows the file's name."""
+    """Convert any error of a library on a damaged file into :class:`BadFile`; `what` follows the file's name."""
     try:
         yield
     except PecliError:
@@ -125,7 +125,7 @@ def reading(source: InputFile, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def undone(close: Callable[[], None]) -> Iterator[None]:
-    """Close what was opened, if what follows fails."""
+    """Close an opened file if the body of the with statement fails."""
     try:
         yield
     except BaseException:
@@ -134,7 +134,7 @@ def undone(close: Callable[[], None]) -> Iterator[None]:
 
 
 class RawFile:
-    """Values that stand in a file as they stand in memory, read at offsets by any thread."""
+    """Uncompressed values of a file, read at offsets by any thread."""
 
     def __init__(self, source: InputFile) -> None:
         self.source, self.descriptor = source, -1
@@ -188,13 +188,13 @@ class RawFile:
 
 
 def without_limit(_source: InputFile) -> int:
-    """Let a pipe give as much as it has, and the disk takes."""
+    """Return no limit on the bytes of a pipe."""
     return sys.maxsize
 
 
 @contextlib.contextmanager
 def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
-    """Give the file behind `path` as one that can be read anywhere; "-" and pipes are copied to the disk first.
+    """Open `path` for random access; standard input ("-") and pipes are copied to the disk first.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ INFLATE_PIECE = 1 << 16  # bytes that are inflated at once; of zeros they become
 
 
 def zlib_size(data: bytes, most: int) -> int:
-    """Return how many bytes a zlib stream inflates to, or some number above `most`; -1 where it is cut or damaged."""
+    """Return the inflated size of a zlib stream, or some number above `most`; -1 where it is cut or damaged."""
     stream, size = zlib.decompressobj(), 0
     try:
         for start in range(0, len(data), INFLATE_PIECE):
@@ -283,18 +283,18 @@ def zlib_size(data: bytes, most: int) -> int:
     return size if stream.eof else -1
 
 
-def inflated(data: bytes, codec: str, most: int) -> bytes:
-    """Return what bytes of "gzip", "zlib" or "zstd" inflate to; :class:`ValueError` where that is more than `most`."""
+def inflated(data: bytes, codec: str, max_bytes: int) -> bytes:
+    """Return "gzip", "zlib" or "zstd" data decompressed; :class:`ValueError` beyond `max_bytes`."""
     if codec == "zlib":
         stream = zlib.decompressobj()
-        found = stream.decompress(data, most + 1)
+        found = stream.decompress(data, max_bytes + 1)
         if not stream.eof:
-            raise ValueError(f"inflates to more than {most} bytes, or is cut")
+            raise ValueError(f"inflates to more than {max_bytes} bytes, or is cut")
     else:
         import pyarrow as pa
 
         with pa.CompressedInputStream(pa.BufferReader(data), codec) as opened:
-            found = opened.read(most + 1)
-    if len(found) > most:
-        raise ValueError(f"inflates to more than {most} bytes")
+            found = opened.read(max_bytes + 1)
+    if len(found) > max_bytes:
+        raise ValueError(f"inflates to more than {max_bytes} bytes")
     return found
