@@ -57,7 +57,7 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
-UNSAID = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
+UNSAID = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that say nothing of a kernel."""
 UNNAMED = "other frequencies"  # of no rule that was found; a base that gives every value says more
 PLAIN = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # keys that are no part of a scaling
