@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
-UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
+UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that do not describe a kernel."""
 UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
@@ -229,7 +230,8 @@ class AppliedRotation:
         """Return how far each value may be from the exact one: by angles in float32 and some roundings of its pair."""
         x = self.flat[0][vectors]
         size = np.maximum(np.abs(made), np.abs(x))
-        for first, second in (columns(self.rotary, pairing) for pairing in WORDS):
+        for width, pairing, end in product({self.rotary, x.shape[1]}, WORDS, (False, True)):
+            first, second = (x.shape[1] - 1 - at if end else at for at in columns(width, pairing))
             norm = np.maximum(*(np.hypot(values[:, first], values[:, second]) for values in (made, x)))
             size[:, first], size[:, second] = np.maximum(size[:, first], norm), np.maximum(size[:, second], norm)
         angle = 2 * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
@@ -377,8 +379,9 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, partial(applied.rotated, among=among, pairs=("half", "half"))
     for rotary in sorted({whole, whole // 2, whole // 4, width // 2} - {width, 0}):
         for given in (str(rotary), None):
-            text = f"{rotary} columns were rotated, and {width} were expected"
-            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given})
+            part = ", the whole head," if rotary == whole else ""
+            text = f"{rotary} columns{part} were rotated, and {width} were expected"
+            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given, "partial": None})
 
 
 def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:

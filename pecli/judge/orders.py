@@ -167,6 +167,24 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
 
 
+def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
+    """Yield the text for a table that has every expected row once, though some were expected again, and the map.
+
+    `source` is the place at which each expected row stands.
+    """
+    off = [run for run in runs_of(source) if run.target != run.first or (run.step != 1 and run.places > 1)]
+    if (source < 0).any() or not 0 < len(off) <= MAX_PARTS:
+        return
+    texts = []
+    for run in off:
+        low, high = sorted((run.target, run.target + run.step * (run.places - 1)))
+        verb = "holds" if low == high else "hold"
+        texts.append(f"{span(run.first, run.last, unit)} should hold what {span(low, high, unit)} {verb}")
+    order = np.full(len(source), UNKNOWN)
+    order[source[::-1]] = np.arange(len(source))[::-1]
+    yield ", ".join(texts), order
+
+
 def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
     """Yield one rule for all places: every second one, each several times, the first ones again and again, a shift."""
     n, places = len(found), np.arange(len(found))
@@ -196,7 +214,8 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
 def runs_of(found: Integers) -> list[OrderRun]:
     """Return the runs of a map; neighbours without an expected row, of one kind, are a run of step 0."""
     runs, first, n = list[OrderRun](), 0, len(found)
-    breaks = [np.append(np.flatnonzero(np.diff(found) != step), n - 1) for step in (1, 0, -1)]
+    known = found[1:] >= 0  # a run backwards ends at row 0, and what follows it is no row
+    breaks = [np.append(np.flatnonzero((np.diff(found) != s) | ((s < 0) & ~known)), n - 1) for s in (1, 0, -1)]
     while first < n:
         target = int(found[first])
         ends = [int(at[np.searchsorted(at, first)]) for at in breaks]
