@@ -106,7 +106,7 @@ def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | N
         around = np.ptp(cos, axis=0) > magnitudes / 2  # roundings cancel in the mean of what goes around
         if around.any():
             usual = np.abs(squares / magnitudes**2 - 1) < MAX_SIZE_OFF
-            means = np.sqrt(squares.mean(axis=0, where=usual))
+            means = np.sqrt(np.where(usual, squares, 0).sum(axis=0) / np.maximum(usual.sum(axis=0), 1))
             magnitudes = np.where(around & (np.abs(means / magnitudes - 1) < 0.01), means, magnitudes)
             typical = float(np.median(magnitudes[around]))
             magnitudes = np.where(~around & (np.abs(magnitudes / typical - 1) < 0.01), typical, magnitudes)
