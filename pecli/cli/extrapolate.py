@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import LONGEST, OUTPUT, flag, option, positions, refuse, share, whole
+from pecli.cli.options import LONGEST, OUTPUT, SCREEN, flag, option, positions, refuse, share, whole
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
@@ -84,6 +84,7 @@ class ExtrapolateOptions(Writing):
     plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     picture: str | None = option("What to draw, joined with +: {}.", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
+    all: bool = flag("Every pair, head and statistic, and the rules of the verdicts.", panel=SCREEN)
 
     @property
     def pictures(self) -> list[str]:
@@ -98,7 +99,7 @@ def check_together(options: ExtrapolateOptions) -> None:
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
-    measuring = ("threshold", "tuned")
+    measuring = ("threshold", "tuned", "all")
     writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
     if options.output is not None or options.extend is not None:
         refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
@@ -190,8 +191,9 @@ def command(options: ExtrapolateOptions) -> int:
             raise BadParameter("plot", options.plot, rule)
         show_charts(charts, options.plot, clobber=not options.no_clobber, quiet=options.quiet)
     result = {"reports": [asdict(report) for report in reports], "rules": rules_of(reports)}
+    every = options.all or options.format is not None
     if options.json or options.plot != "-":
-        answer(options, lambda: result, lambda: reports_view(reports))
+        answer(options, lambda: result, lambda: reports_view(reports, every=every))
     return 0
 
 

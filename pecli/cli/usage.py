@@ -148,8 +148,11 @@ def _option_with(word: str, words: Sequence[str], encoding: Encoding | None) -> 
         choice = dict(parameter.param.synonyms).get(word, word)
         if choice in parameter.choices and choice != "none":
             return f"--{parameter.option} {choice}"
-    table = [(name, declared(TableOptions)[name][1]) for name in ("form", "layout")]
-    return next((f"--{n} {word}" for n, one in table if encoding.family in one.families and word in one.words), None)
+    for name in ("form", "layout"):
+        table = declared(TableOptions)[name][1]
+        if encoding.family in table.families and not callable(table.words) and word in table.words:
+            return f"--{name} {word}"
+    return None
 
 
 def _generates(context: Any) -> bool:
@@ -186,10 +189,26 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
     if takers and not (encoding is not None and encoding.name in owners):
         return f"it is an option of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
     if owners:
-        name = encoding.name if encoding is not None and encoding.name in owners else owners[0]
+        if encoding is not None and encoding.name in owners:
+            return f"it is part of the recipe: {_in_recipe(words, encoding)}"
         value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")
-        return f"it is part of the recipe, {name}:{word}={value}"
+        return f"it is part of the recipe, {owners[0]}:{word}={value}"
     return "it is an option of pecli generate" if table is not None else ""
+
+
+def _in_recipe(words: Sequence[str], encoding: Encoding) -> str:
+    """Return a command line with the options that belong to an encoding in its recipe."""
+    own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
+    parts = iter([part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])])
+    line, keys = list[str](), list[str]()
+    for part in parts:
+        if part in own:
+            keys.append(f"{part[2:]}={next(parts, '..')}")
+        else:
+            line.append(part)
+    at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)
+    line[at] += ("," if ":" in line[at] else ":") + ",".join(keys)
+    return shlex.join(["pecli", *line])
 
 
 def _options_of(command: str) -> type:
