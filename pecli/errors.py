@@ -158,8 +158,8 @@ class WouldOverwrite(PecliError, FileExistsError):
 class MissingPackage(PecliError, ImportError):
     """A package that a format or a picture needs and that is not installed."""
 
-    def __init__(self, package: str, remedy: str) -> None:
-        super().__init__(f"the package {package} is not installed: {remedy}")
+    def __init__(self, package: str, needed_by: str, remedy: str) -> None:
+        super().__init__(f"{needed_by} needs the package {package}: {remedy}")
 
 
 class BrokenPipe(Exception):

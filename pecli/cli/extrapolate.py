@@ -227,7 +227,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
     if found.bias is not None and not options.silent:
-        tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
+        tell(f"{recipe.encoding.name} has a bias for every distance: its table need not grow")
     keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
     table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
     return table, f"{recipe.short} ({found.verdict})"
@@ -255,8 +255,8 @@ def _new_rows(options: ExtrapolateOptions) -> int:
         if wanted not in (None, new):
             raise BadParameter("test-len", wanted, f"must be {new}, as --to-grid and --prefix say, or be left out")
         return new
-    refuse("needs --to-grid beside it", options, "grid")
-    refuse("needs --grid beside it", options, "to_grid")
+    refuse("needs --to-grid too", options, "grid")
+    refuse("needs --grid too", options, "to_grid")
     if wanted is None:
         raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
     return wanted

@@ -146,7 +146,7 @@ def _option_with(word: str, words: Sequence[str], encoding: Encoding | None) -> 
         return None
     for parameter in encoding.options:
         choice = dict(parameter.param.synonyms).get(word, word)
-        if choice in parameter.choices and choice != "none":
+        if choice in parameter.choices:
             return f"--{parameter.option} {choice}"
     for name in ("form", "layout"):
         table = declared(TableOptions)[name][1]
@@ -199,11 +199,12 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
 def _in_recipe(words: Sequence[str], encoding: Encoding) -> str:
     """Return a command line with the options that belong to an encoding in its recipe."""
     own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
+    flags = {f"--{parameter.option}" for parameter in encoding.options if parameter.kind == "flag"}
     parts = iter([part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])])
     line, keys = list[str](), list[str]()
     for part in parts:
         if part in own:
-            keys.append(f"{part[2:]}={next(parts, '..')}")
+            keys.append(f"{part[2:]}={'true' if part in flags else next(parts, '..')}")
         else:
             line.append(part)
     at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)

@@ -197,7 +197,8 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
         ("generate bias", "one of its family, alibi, "),
         ("inspect a.npy --hash", "did you mean --sha256?"),
-        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe, sinusoidal:dim=4"),
+        ("plot rope:base=500 --dim=64 --len 9 -o x.svg", "pecli plot rope:base=500,dim=64 --len 9 -o x.svg"),
+        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe: pecli inspect sinusoidal:dim=4"),
         ("inspect", "inspect needs SOURCE: see pecli help inspect"),
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),
@@ -296,8 +297,8 @@ def test_other_words_mean_the_same_recipe(typed, meant):
         ("sinusoidal:head-dim=64", "give dim=, the model's width"),
         ("rope:dim=8,theta=x", "theta=x must be a finite number"),
         ("rope:dim=8,head-dim=8", "says again what dim= says"),
-        ("rope:dim=8,base=500k", "write it out, such as 500000"),
-        ("rope:dim=8,base=1M", "write it out, such as 1000000"),
+        ("rope:dim=8,base=500k", "base=500k may mean 500000 or 512000: write it out"),
+        ("rope:dim=8,base=1M", "base=1M may mean 1000000 or 1048576: write it out"),
     ],
 )
 def test_words_that_mean_something_else_are_refused_with_the_right_one(typed, words):
@@ -334,7 +335,7 @@ def test_counts_of_positions_take_k_and_m():
     assert Table.parse("sinusoidal:dim=4,len=128k").rows == 131072
     assert Table.parse("sinusoidal:dim=4", length="1M").rows == 1 << 20
     assert Table.parse("sinusoidal:dim=4,start=1M,len=2").position(0, 1)[0] == 1 << 20
-    with pytest.raises(BadParameter, match="write it out, such as 500000"):
+    with pytest.raises(BadParameter, match="base=500k may mean 500000 or 512000: write it out"):
         parse_number("base", "500k")
 
 

@@ -135,7 +135,7 @@ def test_the_table_has_the_type_and_layout_asked_for(pecli, tmp_path):
 
 def test_a_bias_needs_no_longer_table_and_is_written_all_the_same(pecli, tmp_path):
     done = pecli("extrapolate", "alibi:heads=2", "--train-len", 10, "--test-len", 20, "-o", "bias.npy")
-    assert "alibi needs no longer table" in done.stderr
+    assert "alibi has a bias for every distance: its table need not grow" in done.stderr
     assert np.load(tmp_path / "bias.npy").shape == (2, 20, 20)
 
 
@@ -228,7 +228,7 @@ REFUSED = [
     (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "--antialias is for linear and cubic"),
     (("pe.npy", "--extend", "cubic", "--grid", "5x4", "--to-grid", "9x9"), "has 20 cells, and the table 17 rows"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4", "--to-grid", "9x9"), "give --prefix 1 if the first 1 are"),
-    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid beside it"),
+    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid too"),
     (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "--grid 4by4 must be two whole numbers"),
     (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--extend", "linear"), "rope is computed at every position"),
