@@ -8,7 +8,7 @@ styles of ``except`` work.  This module imports nothing of pecli.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class PecliError(Exception):
@@ -52,7 +52,19 @@ class BadRecipe(PecliError, ValueError):
 
 
 class MissingParameter(BadRecipe):
-    """A recipe or a table without something that it needs; the message has a complete example."""
+    """A recipe or a table without something that it needs.
+
+    Parameters
+    ----------
+    message : str
+        What is needed, and after "; for example" what to give.
+    example : mapping, optional
+        What to give, by the keys of a recipe.
+    """
+
+    def __init__(self, message: str, example: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.example = dict(example or {})
 
 
 class UnknownName(PecliError, LookupError):
@@ -146,8 +158,8 @@ class WouldOverwrite(PecliError, FileExistsError):
 class MissingPackage(PecliError, ImportError):
     """A package that a format or a picture needs and that is not installed."""
 
-    def __init__(self, package: str, remedy: str) -> None:
-        super().__init__(f"the package {package} is not installed: {remedy}")
+    def __init__(self, package: str, needed_by: str, remedy: str) -> None:
+        super().__init__(f"{needed_by} needs the package {package}: {remedy}")
 
 
 class BrokenPipe(Exception):

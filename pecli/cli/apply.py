@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
 from pecli.cli.options import TABLE, flag, option, refuse, required, whole
+from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.layout import known_format
-from pecli.cli.terminal.writing import Writing, deliver
+from pecli.cli.terminal.writing import Writing, deliver, report
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.printing import figure
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from pecli.apply.tensors import ApplyResult, Tensor
+    from pecli.numbers.positions import Positions
     from pecli.spec.tabular import Tabular
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
+SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed result; csv and json stream all of it
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
@@ -82,25 +87,36 @@ def command(options: ApplyArguments) -> int:
 
     if options.steps:
         return _worked_through(options)
-    if options.output is None and options.format is None:
-        raise BadRecipe("apply needs -o PATH, or --format for standard output")
-    source = read_source(options.source, **_choice(options))
-    if options.vector is not None:
-        raise BadParameter("vector", options.vector, "is worked out on a board: give --steps too")
+    if on_screen := options.output is None and options.format in SHOWN_FORMATS:
+        refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
+    source, asked = read_source(options.source, **_choice(options)), _apply_options(options)
     drawn = _drawn(options)
     tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
+    where: Positions | None = None
+    if options.vector is not None:
+        if tensors:
+            raise BadParameter("vector", options.vector, "stands for the inputs: name no files, and draw none")
+        from pecli.teach.vectors import options_for_vector, repeated
+
+        asked, where = options_for_vector(source, asked)
+        tensors = [repeated(_vector(options.vector), where)]
     if not tensors:
-        raise BadRecipe("apply needs inputs: name files of tensors, or draw some with --random BxHxSxD")
+        raise BadRecipe(
+            "apply needs inputs: name files of tensors, give a --vector, or draw some with --random BxHxSxD"
+        )
     names = [tensor.name for tensor in tensors]
     if len(set(names)) < len(names):
         raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
-    made = apply(source, tensors, _apply_options(options))
+    made = apply(source, tensors, asked)
     outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made)
     if not options.silent:
-        for note in made.notes:
+        pairs = [f"pairs {asked.pairs}; choose with --pairs"] if asked.pairs and not options.pairs else []
+        for note in made.notes if options.vector is None else pairs:
             tell(clean(f"pecli: {note}"))
     facts = {"error_bound": made.bound, "worst_ulp": made.worst}
     more = {name: fact for name, fact in facts.items() if fact is not None}
+    if on_screen:
+        return _print(outputs, None if where is None else list(where), options, more)
     status = deliver(outputs, options.source, options, more)
     if not options.silent and not options.json:
         if made.bound is not None:
@@ -108,6 +124,22 @@ def command(options: ApplyArguments) -> int:
         if made.worst is not None:
             tell(f"pecli: {options.arithmetic} arithmetic errs by at most {figure(made.worst(), 3)} ulp here")
     return status
+
+
+def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, more: dict[str, Any]) -> int:
+    """Print the results for a person, or as JSON their head and tail; rows are those of a vector `at` positions."""
+    from pecli.cli.terminal.screen import answer
+    from pecli.inspect.statistics import preview
+    from pecli.numbers.positions import fraction_text
+
+    parts = [replace(part, row_axis="row") if part.row_axis == "position" else part for part in preview(table)]
+    if at is not None:
+        labels = [[None if label is None else fraction_text(at[int(label)]) for label in p.row_labels] for p in parts]
+        parts = [replace(p, row_axis="position", row_labels=names) for p, names in zip(parts, labels, strict=True)]
+    view: list[Item] = [f"{options.source}   {shapes_text(table.arrays)}", *map(preview_grid, parts)]
+    facts = {name: fact() for name, fact in more.items()}
+    answer(options, lambda: {**report(table, [part.as_dict() for part in parts]), **facts}, lambda: view)
+    return 0
 
 
 def _worked_through(options: ApplyArguments) -> int:

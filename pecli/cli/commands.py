@@ -234,6 +234,8 @@ def _meant(word: str) -> str | None:
 
     if word.partition(":")[0] in CATALOGUE:
         return f"pecli generate {clean(word)}, or pecli list {clean(word.partition(':')[0])}"
+    if word.lower() == "slopes":
+        return "pecli generate alibi --heads 8 --form slopes"
     meant = next((name for name, entry in COMMANDS.items() if word.lower() in entry.meant), None)
     return f"pecli {meant}" if meant else None
 

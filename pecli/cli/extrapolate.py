@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import LONGEST, OUTPUT, flag, option, positions, refuse, share, whole
+from pecli.cli.options import LONGEST, OUTPUT, SCREEN, flag, option, positions, refuse, share, whole
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
@@ -84,6 +84,7 @@ class ExtrapolateOptions(Writing):
     plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
     picture: str | None = option("What to draw, joined with +: {}.", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
+    all: bool = flag("Every pair, head and statistic, and the rules of the verdicts.", panel=SCREEN)
 
     @property
     def pictures(self) -> list[str]:
@@ -98,7 +99,7 @@ def check_together(options: ExtrapolateOptions) -> None:
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
-    measuring = ("threshold", "tuned")
+    measuring = ("threshold", "tuned", "all")
     writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
     if options.output is not None or options.extend is not None:
         refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
@@ -190,8 +191,9 @@ def command(options: ExtrapolateOptions) -> int:
             raise BadParameter("plot", options.plot, rule)
         show_charts(charts, options.plot, clobber=not options.no_clobber, quiet=options.quiet)
     result = {"reports": [asdict(report) for report in reports], "rules": rules_of(reports)}
+    every = options.all or options.format is not None
     if options.json or options.plot != "-":
-        answer(options, lambda: result, lambda: reports_view(reports))
+        answer(options, lambda: result, lambda: reports_view(reports, every=every))
     return 0
 
 
@@ -225,7 +227,7 @@ def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
     if found.bias is not None and not options.silent:
-        tell(f"{recipe.encoding.name} needs no longer table: its bias is computed for every distance")
+        tell(f"{recipe.encoding.name} has a bias for every distance: its table need not grow")
     keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
     table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
     return table, f"{recipe.short} ({found.verdict})"
@@ -253,8 +255,8 @@ def _new_rows(options: ExtrapolateOptions) -> int:
         if wanted not in (None, new):
             raise BadParameter("test-len", wanted, f"must be {new}, as --to-grid and --prefix say, or be left out")
         return new
-    refuse("needs --to-grid beside it", options, "grid")
-    refuse("needs --grid beside it", options, "to_grid")
+    refuse("needs --to-grid too", options, "grid")
+    refuse("needs --grid too", options, "to_grid")
     if wanted is None:
         raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
     return wanted

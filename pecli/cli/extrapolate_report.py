@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, grid
+from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, Verdict, grid
 from pecli.extrapolate.reach import spans
 from pecli.extrapolate.report import Extrapolation, rules_of
 from pecli.numbers.printing import at_least, figure, padded, percent
@@ -14,37 +14,38 @@ if TYPE_CHECKING:
     from pecli.extrapolate.coverage import Coverage, WaveReach
     from pecli.extrapolate.reach import BiasReach, IndexReach
     from pecli.extrapolate.resize import ExtensionReach
-    from pecli.extrapolate.scalings import Scaled
 
 PAIRS = 14
 HEADS = 12
 
 
-def reports_view(reports: Sequence[Extrapolation]) -> list[Item]:
-    """Return reports, and the rules of the verdicts that occur."""
+def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> list[Item]:
+    """Return the verdict and the remedy of each report; with `every`, all figures, and the rules of the verdicts."""
     items: list[Item] = []
     for one in reports:
-        items += [*([""] if items else []), *_report(one)]
-    return [*items, "\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items())]
+        items += [*([""] if items else []), *([one.source] if len(reports) > 1 else [])]
+        items += [Verdict(f"{one.verdict}: {one.finding}"), *([f"remedy: {one.remedy}"] if one.remedy else [])]
+        items += _figures(one) if every else _scalings(one)[:1]
+    if every:
+        return [*items, "\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items())]
+    return [
+        *items,
+        *(["all figures and the rules: --all"] if any(r.waves or r.bias or r.index for r in reports) else []),
+    ]
 
 
-def _report(report: Extrapolation) -> list[Item]:
+def _figures(report: Extrapolation) -> list[Item]:
     items: list[Item] = [
         f"{report.source}   trained on {report.train} positions, tried on {report.test}",
-        f"{report.verdict}: {report.finding}",
+        f"longer table: {report.longer}",
     ]
-    if report.remedy:
-        items.append(f"remedy: {report.remedy}")
-    items.append(f"longer table: {report.longer}")
     if report.waves:
         items += _waves(report.waves, report.train, report.test)
     if report.bias:
         items += _bias(report.bias, report.train, report.test)
     if report.index:
         items += _index(report.index, report.test)
-    if report.scalings:
-        items += _scalings(report.scalings, report)
-    return items
+    return items + _scalings(report)
 
 
 def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
@@ -149,12 +150,15 @@ def _index(reach: IndexReach, test: int) -> list[Item]:
     return ["", *(Fact(name, text, 21) for name, text in facts)]
 
 
-def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
-    figures = [("scaling", LEFT), ("factor", 4), ("inside", RIGHT), ("step", RIGHT), ("magnitude", 4),
+def _scalings(report: Extrapolation) -> list[Item]:
+    """Return a table of the scalings, what is missing for some, and a table of what they do to pairs."""
+    if not report.scalings:
+        return []
+    figures = [("scaling", LEFT), ("factor", 4), ("angles seen", RIGHT), ("step kept", RIGHT), ("magnitude", 4),
                ("factor ≥", RIGHT), ("base ≥", RIGHT)]  # fmt: skip
     rows: list[list[object]] = []
     pairs = []
-    for s in scalings:
+    for s in report.scalings:
         if s.reach is None:
             rows.append([s.scaling, *["-"] * 6])
             continue
@@ -164,13 +168,14 @@ def _scalings(scalings: Sequence[Scaled], report: Extrapolation) -> list[Item]:
             _least(s.smallest_base),
         ])  # fmt: skip
         pairs.append([s.scaling, *(spans(part) or "-" for part in (s.kept, s.blended, s.interpolated))])
-    title = (
-        f"A model trained unscaled on {report.train} positions, scaled for {report.test}: share of new phases inside, "
-        "distance of neighbours left, and the least factor or base that keeps every phase inside"
+    title = f"A model trained unscaled on {report.train} positions, scaled for {report.test}"
+    meaning = (
+        "  angles seen: share of the new angles that training saw; step kept: of the distance between neighbouring "
+        "positions in training; factor ≥, base ≥: the least that keeps every angle inside"
     )
-    missing = [f"  {s.scaling}: {s.missing}" for s in scalings if s.missing]
+    missing = [f"  {s.scaling}: {s.missing}" for s in report.scalings if s.missing]
     treatments = [(name, LEFT) for name in ("scaling", "kept", "blended", "interpolated")]
-    return [grid(figures, rows, title=title), *missing, grid(treatments, pairs, title="What it does to pairs")]
+    return [grid(figures, rows, title=title), meaning, *missing, grid(treatments, pairs, title="What it does to pairs")]
 
 
 def _least(value: float | None) -> str:

@@ -187,17 +187,21 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     needs = str(error).partition("; for example")[0]
     example = Recipe.parse(encoding.example)
     keys = {key: word for key, word in example.keys().items() if encoding.parameters[key.replace("-", "_")].required}
+    known = {**keys, **{key: word for key, word in own.items() if word is not None}}
+    try:
+        rows = Recipe.bind(encoding.name, **known).rows
+    except MissingParameter as further:  # such as the factor of a scaling
+        needs += "" if error.example else f"; {str(further).partition('; for example')[0]}"
+        known, rows = {**known, **further.example}, None
+    except BadParameter as further:
+        return f"{needs}; {further}"
     line = ["pecli generate", encoding.name]
-    line += [f"--{key} {shlex.quote(str(word))}" for key, word in {**keys, **own}.items() if word not in (None, False)]
-    if options.len is None and options.positions is None and example.rows is None:
+    line += [f"--{key} {shlex.quote(str(word))}" for key, word in known.items() if word is not False]
+    if options.len is None and options.positions is None and rows is None:
         needs += "" if "a length" in needs else "; and a length: len=N"
         line.append("--len 2048")
-    elif options.len is not None:
-        line.append(f"--len {options.len}")
-    try:
-        Recipe.bind(encoding.name, **{**keys, **{key: word for key, word in own.items() if word is not None}})
-    except BadParameter as further:  # such as the factor of a scaling
-        return f"{needs}; {further}"
+    for name in ("len", "positions"):
+        line += [f"--{name} {shlex.quote(getattr(options, name))}"] if getattr(options, name) else []
     return f"{needs}; for example: {' '.join(line)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -32,7 +33,9 @@ MEANT = {
     "rtol": ("rel", "relative"),
     "train-len": ("train", "trained", "original-len"),
     "test-len": ("test", "target-len"),
+    "config": ("model", "config-file", "model-config"),
 }
+CONFIG = ("--config", "--model", "--config-file", "--model-config")
 
 # Options that a command had, and what does their work now.
 REPLACED = {
@@ -54,7 +57,8 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
     context: Any = getattr(error, "ctx", None)
     option = getattr(error, "option_name", None)
     if option is not None and not hasattr(error, "possibilities"):
-        return f"{option} needs a value"
+        other = _option_with(option.lstrip("-"), words, _encoding(context, words))
+        return f"{option} needs a value" + (f": did you mean {other}?" if other else "")
     if context is None:
         return error.format_message()
     typed = " ".join(context.command_path.split()[1:])
@@ -63,12 +67,18 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
     if hasattr(error, "param_type"):
         return f"{typed} needs {context.command.params[0].metavar}: see pecli help {typed}"
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
-    return f"{typed} takes nothing like {extra}: {_place(extra, context)}" if extra else error.format_message()
+    return f"{typed} takes nothing like {extra}: {_place(extra, context, words)}" if extra else error.format_message()
 
 
-def _place(word: str, context: Any) -> str:
+def _place(word: str, context: Any, words: Sequence[str]) -> str:
     """Return where a word belongs that stands where nothing does."""
-    names = _visible(context)
+    names, encoding, numbers = _visible(context), _encoding(context, words), word.split()
+    if _generates(context) and encoding is not None and all(map(str.isdecimal, numbers)):
+        needed = ["len", *(parameter.option for parameter in encoding.options if parameter.required)]
+        free = [name for name in needed if not any(f"{w}=".startswith(f"--{name}=") for w in words)]
+        given = [f"--{name} {number}" for name, number in zip(free, numbers, strict=False)]
+        if len(given) == len(numbers):
+            return f"did you mean pecli {shlex.join(w for w in words if w not in numbers)} {' '.join(given)}?"
     key, equals, value = word.partition("=")
     if equals and key in names:
         return f"write --{key} {value}"
@@ -90,6 +100,8 @@ def _visible(context: Any) -> list[str]:
 def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     """Return what to type instead of an option that a command lacks."""
     word, names, encoding = option.lstrip("-").replace("_", "-"), _visible(context), _encoding(context, words)
+    if context.command_path.split()[1:] == ["generate"]:
+        return _named_first(words)
     if word in names:
         return f"did you mean --{word}?"
     verb = next((verb for _, older, (verb, *_) in OLDER if older == f"--{word}"), word)
@@ -102,11 +114,45 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)
     if word in named:
         return f"did you mean --{named[word]}?"
+    if other := _option_with(word, words, encoding):
+        return f"did you mean {other}?"
     elsewhere = _elsewhere(word, context, words, encoding)
     if elsewhere:
         return elsewhere
     found = nearest(word, [*names, *named])
     return _help(context) if found is None else f"did you mean --{named.get(found, found)}?"
+
+
+def _named_first(words: Sequence[str]) -> str:
+    """Return the line with the encoding, the recipe or the config where it belongs: before the options."""
+    from pecli.spec.catalogue import CATALOGUE
+
+    parts = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith(CONFIG) else [word])]
+    configs = [after for before, after in pairwise(parts) if before in CONFIG]
+    names = [word for word in parts if word.partition(":")[0] in CATALOGUE] or configs
+    if not names:
+        return "name the encoding first, as in pecli generate sinusoidal --len 2048 --dim 512"
+    left = [part for part in parts if part != names[0] and (part not in CONFIG or names[0] not in configs)]
+    length = "" if "--len" in left or names[0] not in configs else ", with --len N for another length"
+    return f"write pecli generate {shlex.join([names[0], *left])}{length}"
+
+
+def _option_with(word: str, words: Sequence[str], encoding: Encoding | None) -> str | None:
+    """Return the option of ``generate`` that takes a word as its value, with it; None if there is none."""
+    from pecli.cli.generate import TableOptions
+    from pecli.cli.options import declared
+
+    if encoding is None or words[:1] != ["generate"]:
+        return None
+    for parameter in encoding.options:
+        choice = dict(parameter.param.synonyms).get(word, word)
+        if choice in parameter.choices:
+            return f"--{parameter.option} {choice}"
+    for name in ("form", "layout"):
+        table = declared(TableOptions)[name][1]
+        if encoding.family in table.families and not callable(table.words) and word in table.words:
+            return f"--{name} {word}"
+    return None
 
 
 def _generates(context: Any) -> bool:
@@ -117,7 +163,7 @@ def _encoding(context: Any, words: Sequence[str]) -> Encoding | None:
     """Return the encoding whose command, or whose recipe, was typed."""
     from pecli.spec.catalogue import CATALOGUE
 
-    names = (word.partition(":")[0] for word in (context.info_name, *words))
+    names = (word.partition(":")[0] for word in (getattr(context, "info_name", ""), *words))
     return next((CATALOGUE[name] for name in names if name in CATALOGUE), None)
 
 
@@ -143,10 +189,27 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
     if takers and not (encoding is not None and encoding.name in owners):
         return f"it is an option of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
     if owners:
-        name = encoding.name if encoding is not None and encoding.name in owners else owners[0]
+        if encoding is not None and encoding.name in owners:
+            return f"it is part of the recipe: {_in_recipe(words, encoding)}"
         value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")
-        return f"it is part of the recipe, {name}:{word}={value}"
+        return f"it is part of the recipe, {owners[0]}:{word}={value}"
     return "it is an option of pecli generate" if table is not None else ""
+
+
+def _in_recipe(words: Sequence[str], encoding: Encoding) -> str:
+    """Return a command line with the options that belong to an encoding in its recipe."""
+    own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
+    flags = {f"--{parameter.option}" for parameter in encoding.options if parameter.kind == "flag"}
+    parts = iter([part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])])
+    line, keys = list[str](), list[str]()
+    for part in parts:
+        if part in own:
+            keys.append(f"{part[2:]}={'true' if part in flags else next(parts, '..')}")
+        else:
+            line.append(part)
+    at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)
+    line[at] += ("," if ":" in line[at] else ":") + ",".join(keys)
+    return shlex.join(["pecli", *line])
 
 
 def _options_of(command: str) -> type:

@@ -89,7 +89,7 @@ def _file(
     total = 2 * sum(array.bytes for array in table.arrays)
     with progress_for(total, quiet=options.quiet or options.json) as advance:
         found = verify(table, text, recipe, advance, **choice)
-    return {"source": text, **found.as_dict()}, verified_view(found, every=options.all)
+    return {"source": text, **found.as_dict()}, verified_view(found, recipe, every=options.all)
 
 
 def _folder(
@@ -103,14 +103,15 @@ def _folder(
     return {**facts, "findings": found.findings, "parts": parts}, folder_view(found, every=options.all)
 
 
-def verified_view(found: Verified, *, every: bool = False) -> list[Item]:
-    """Return whether a file holds what its recipe gives, why not, and where."""
+def verified_view(found: Verified, given: str | None = None, *, every: bool = False) -> list[Item]:
+    """Return whether a file holds what its recipe, or the one that was given, gives, why not, and where."""
     if found.problem or found.comparison is None:
         return [Verdict(f"not verified: {found.path}: {found.problem}", False)]
     recipe = [Fact("recipe", short_recipe(found.recipe))] if found.recipe else []  # one component has none
     if found.good:
         count = found.comparison.total.compared
-        return [Verdict(f"verified: {count:,} values of {found.path} are what its recipe gives", True), *recipe]
+        source = given or "its recipe"
+        return [Verdict(f"verified: {count:,} values of {found.path} are what {source} gives", True), *recipe]
     items = difference_view(found.comparison, ("file", "recipe"), every=every)
     return [*items[:1], Fact("file", found.path), *recipe, *items[1:]]
 

@@ -189,7 +189,7 @@ def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> 
             made, verdict="unmeasured", finding="its angles are not products of one frequency and a position"
         )
     reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
-    return _of_phases(made, reach, scales=bool(scalings_of(recipe)))
+    return _of_phases(made, reach, scales=bool(scalings_of(recipe)) and not made.scalings)
 
 
 def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrapolation:
@@ -200,10 +200,7 @@ def _of_phases(made: Extrapolation, reach: WaveReach, *, scales: bool) -> Extrap
         finding = f"all {count} frequencies stay within angles seen in training"
         return replace(made, verdict="inside", finding=finding)
     first = min(pair.first for pair in outside if pair.first is not None)
-    finding = (
-        f"{len(outside)} of {count} frequencies reach angles never seen in training, the first at position {first}; "
-        f"{percent(reach.inside, 1)} of the new angles were seen"
-    )
+    finding = f"{len(outside)} of {count} frequencies reach angles never seen in training, from position {first} on"
     remedies = []
     if reach.smallest_factor is not None:
         base = "" if reach.smallest_base is None else f", or a base of {at_least(reach.smallest_base)},"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from pecli.encodings.rotary.rope.scalings import SCALINGS
+from pecli.encodings.rotary.rope.scalings import OTHER_NAMES, SCALINGS
 from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
@@ -94,7 +94,7 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
     wanted = tuple(dict.fromkeys(word.strip() for word in text.replace("+", ",").split(",")))
     for word in wanted:
         if word not in SCALINGS:
-            raise UnknownName("scaling", word, ("all", *SCALINGS))
+            raise UnknownName("scaling", word, ("all", *SCALINGS), dict(OTHER_NAMES).get(word))
         if word not in own:
             raise BadParameter("scaling", word, f"is none that {name} has: use {', '.join(own)}")
     return wanted

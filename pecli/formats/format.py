@@ -159,7 +159,7 @@ class Format:
             return
         if importlib.util.find_spec(self.package) is None:
             wanted = f"'pecli[{self.package}]'" if self.extra else self.package
-            raise MissingPackage(self.package, f"{self.name} needs it: pip install {wanted}, or use npy or npz")
+            raise MissingPackage(self.package, self.name, f"pip install {wanted}, or use npy or npz")
         if self.room:
             mmap.mmap(-1, self.room).close()  # OSError ENOMEM, where the library would say "std::bad_alloc" and abort
 

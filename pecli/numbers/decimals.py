@@ -190,8 +190,8 @@ def _number(name: str, given: object, rule: str) -> Decimal:
     if written is None:
         short = _THOUSANDS.fullmatch(text)
         if short is not None and len(short[1]) <= LONGEST_NUMBER:
-            count = int(short[1]) * (1000 if short[2] in "kK" else 10**6)
-            rule = f"is short for another number in every program: write it out, such as {count}"
+            power = 1 if short[2] in "kK" else 2
+            rule = f"may mean {int(short[1]) * 1000**power} or {int(short[1]) * 1024**power}: write it out"
         raise BadParameter(name, shorten(text), rule)
     if len(text) > LONGEST_NUMBER:
         raise BadParameter(name, shorten(text), f"must have at most {LONGEST_NUMBER} characters")

@@ -147,7 +147,7 @@ def png_of(charts: Sequence[Chart]) -> bytes:
     try:
         figures: Any = import_module("matplotlib.figure")
     except ImportError:
-        raise MissingPackage("matplotlib", "pip install 'pecli[plot]', or write .svg, which needs nothing") from None
+        raise MissingPackage("matplotlib", "this picture", "pip install 'pecli[plot]', or write .svg") from None
     height = HEIGHT * len(charts)
     figure = figures.Figure(figsize=(WIDTH / UNITS, height / UNITS), dpi=DOTS, facecolor=PAPER)
     paper = figure.add_axes((0, 0, 1, 1))

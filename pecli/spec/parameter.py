@@ -78,6 +78,8 @@ class Param:
         Other words for it, as other programs call it.
     wrong : tuple of (word, rule)
         Words that would mean something else, and what to give instead.
+    synonyms : tuple of (word, choice)
+        What others call one of the choices.
     mistaken : callable, optional
         What people give instead of the value that is meant: :func:`pecli.spec.hooks.other_choices` of a
         choice or a flag, or a function of the same kind.
@@ -102,6 +104,7 @@ class Param:
     mistaken: Mistaken | None = None
     names: tuple[str, ...] = ()
     wrong: tuple[tuple[str, str], ...] = ()
+    synonyms: tuple[tuple[str, str], ...] = ()
 
     @property
     def range_text(self) -> str:
@@ -200,7 +203,8 @@ class Parameter:
                 if str(given) not in self.choices:
                     if self.param.number:
                         return self._number(given)
-                    raise UnknownName(self.option, str(given), self.choices)
+                    meant = dict(self.param.synonyms).get(str(given).lower())
+                    raise UnknownName(self.option, str(given), self.choices, meant)
                 return str(given)
             case "text":
                 if not str(given):

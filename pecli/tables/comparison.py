@@ -152,16 +152,19 @@ class Comparison:
         if self.equal:
             if not unequal:
                 return f"same: {compared:,} values are equal{self._bits}"
-            return f"same within the tolerance ({self.tolerance}): {unequal:,} of {compared:,} values are not equal"
+            return f"same within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
         if not compared:
             return "different: they have nothing in common to compare"
         if not beyond and unequal:
-            both = f"within the tolerance ({self.tolerance}), {unequal:,} of {compared:,} values are not equal"
+            both = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
             return f"different: what both have is the same {both}"
         if not beyond:
             return f"different: what both have is the same in {compared:,} values"
         share = f"{beyond:,} of {compared:,} values ({_share(beyond, compared)})"
-        return f"different: {share} differ" + ("" if self.tolerance.exact else f" by more than {self.tolerance}")
+        if self.tolerance.exact:
+            return f"different: {share} differ"
+        by = "by more than" if self.tolerance.decimals is None else "at"
+        return f"different: {share} differ {by} {self.tolerance}"
 
     @property
     def _bits(self) -> str:

@@ -292,7 +292,7 @@ class Tolerance:
 
     def __str__(self) -> str:
         if self.decimals is not None:
-            return f"as printed with {self.decimals} decimals"
+            return f"{self.decimals} printed decimals"
         parts = {"atol": self.atol, "rtol": self.rtol, "ulp": self.ulp}
         return ", ".join(f"{name} {value:g}" for name, value in parts.items() if value)
 

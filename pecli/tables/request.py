@@ -273,6 +273,8 @@ def positions_of(
         if rows is not None and start is None and step is None and count != rows:
             raise BadParameter("len", count, f"must be {rows}, the rows that {shorten(recipe.short)} has: leave it out")
         return Positions.arange(count, first, by)
+    if rows is None and recipe.encoding.facts.longest == "max_len":
+        rows = recipe.values["max_len"]  # a trained matrix has rows enough for these positions
     if rows is None:
         raise MissingParameter(f"{recipe.encoding.name} needs a length: give len=N, or positions=")
     end = rows - 1 if by > 0 else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -57,7 +58,7 @@ def _frozen(value: Any) -> Any:
 
 
 def task(word: str) -> Recommendations:
-    """Return the task of a name, in any case and with spaces or hyphens.
+    """Return the task of a name, in any case and with spaces or hyphens; else the one that has most of these words.
 
     Raises
     ------
@@ -68,7 +69,21 @@ def task(word: str) -> Recommendations:
     for one in tasks().values():
         if name in (one.name, *one.names):
             return one
+    words = set(name.split("-"))
+    named = {one.name: len(words & _words(one)) for one in tasks().values()}
+    most = max(named.values())
+    if most and list(named.values()).count(most) == 1:
+        return tasks()[max(named, key=named.__getitem__)]
     raise UnknownName("task", word, tuple(tasks()))
+
+
+COMMON = frozenset(["a", "and", "at", "for", "in", "of", "or", "the", "to", "with"])
+
+
+def _words(one: Recommendations) -> set[str]:
+    """Return the words of a task's names and title."""
+    text = " ".join((one.name, one.title, *one.names)).lower()
+    return set(re.findall(r"[a-z0-9]+", text)) - COMMON
 
 
 def where(encodings: Iterable[Encoding], conditions: str) -> list[Encoding]:

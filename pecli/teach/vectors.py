@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pecli.apply.apply import apply
 from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
 from pecli.apply.rotation import pairing_of
-from pecli.apply.tensors import ApplyOptions, tensor_of
+from pecli.apply.tensors import ApplyOptions, Tensor, tensor_of
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.positions import Positions
@@ -51,23 +51,34 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], options: A
     """
     recipe = source.recipe
     if recipe is None or recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
-        raise BadRecipe("--steps works out rotations and rows that are added: give the recipe of one")
-    where = options.positions
-    if not isinstance(where, Positions):
-        where = Positions.listed([options.first if options.start else 1])
+        rule = "give the recipe of one, or leave --steps out to see the result alone"
+        raise BadRecipe(f"--steps works out rotations and rows that are added: {rule}")
+    options, where = options_for_vector(source, options)
     if where.count > MAX_POSITIONS:
         raise BadParameter(
             "positions", f"({where.count} positions)", f"are too many for a board: give at most {MAX_POSITIONS}"
         )
-    rotary = recipe.encoding.family is Family.ROTARY
-    if rotary and options.pairs is None:
-        usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
-        options = replace(options, pairs=usual if source.model_pairing is None else str(pairing_of(source, None)[0]))
-    rows = np.tile(np.array(vector, np.float64), (where.count, 1))
-    made = apply(source, [tensor_of(InMemory({"x": rows}), "x")], replace(options, positions=where, start=None))
+    made = apply(source, [repeated(vector, where)], options)
     found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
-    steps = (_turned if rotary else _added)(recipe, list(where), vector, found, options)
-    return Example.of(recipe, "applied", steps)
+    worked = _turned if recipe.encoding.family is Family.ROTARY else _added
+    return Example.of(recipe, "applied", worked(recipe, list(where), vector, found, options))
+
+
+def options_for_vector(source: NamedSource, options: ApplyOptions) -> tuple[ApplyOptions, Positions]:
+    """Return options with the pairs of the source, or neighbours, and the positions of a vector, by default 1."""
+    where = options.positions
+    if not isinstance(where, Positions):
+        where = Positions.listed([options.first if options.start else 1])
+    recipe, pairs = source.recipe, options.pairs
+    if recipe is not None and recipe.encoding.family is Family.ROTARY and pairs is None:
+        usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
+        pairs = usual if source.model_pairing is None else str(pairing_of(source, None)[0])
+    return replace(options, positions=where, start=None, pairs=pairs), where
+
+
+def repeated(vector: Sequence[float], where: Positions) -> Tensor:
+    """Return one vector as a tensor with a row for each position."""
+    return tensor_of(InMemory({"x": np.tile(np.array(vector, np.float64), (where.count, 1))}), "x")
 
 
 def _turned(

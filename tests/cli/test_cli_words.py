@@ -153,7 +153,10 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
         ("generate rope:dim=4", "rope needs a length: give --len N, or --positions"),
         ("generate rope:dim=1,len=3", "dim=1 must be even: use 2, or rotary-dim=1 for one pair"),
         ("generate rope:dim=4,len=x", "len=x must be a whole number"),
-        ("generate rope --dim 4 --len 3 --scaling ntk", "--factor must be given for --scaling ntk"),
+        (
+            "generate rope --dim 4 --len 3 --scaling ntk",
+            "--scaling ntk needs --factor; for example: pecli generate rope --dim 4 --scaling ntk --factor 4 --len 3",
+        ),
         ("generate rope --d-model 64 --len 3", "--d-model 64 is the width of the model: give --head-dim, that width"),
         (
             "generate t5 --heads 2 --mask causal --len 3",
@@ -194,7 +197,8 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
         ("generate bias", "one of its family, alibi, "),
         ("inspect a.npy --hash", "did you mean --sha256?"),
-        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe, sinusoidal:dim=4"),
+        ("plot rope:base=500 --dim=64 --len 9 -o x.svg", "pecli plot rope:base=500,dim=64 --len 9 -o x.svg"),
+        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe: pecli inspect sinusoidal:dim=4"),
         ("inspect", "inspect needs SOURCE: see pecli help inspect"),
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),
@@ -293,8 +297,8 @@ def test_other_words_mean_the_same_recipe(typed, meant):
         ("sinusoidal:head-dim=64", "give dim=, the model's width"),
         ("rope:dim=8,theta=x", "theta=x must be a finite number"),
         ("rope:dim=8,head-dim=8", "says again what dim= says"),
-        ("rope:dim=8,base=500k", "write it out, such as 500000"),
-        ("rope:dim=8,base=1M", "write it out, such as 1000000"),
+        ("rope:dim=8,base=500k", "base=500k may mean 500000 or 512000: write it out"),
+        ("rope:dim=8,base=1M", "base=1M may mean 1000000 or 1048576: write it out"),
     ],
 )
 def test_words_that_mean_something_else_are_refused_with_the_right_one(typed, words):
@@ -331,7 +335,7 @@ def test_counts_of_positions_take_k_and_m():
     assert Table.parse("sinusoidal:dim=4,len=128k").rows == 131072
     assert Table.parse("sinusoidal:dim=4", length="1M").rows == 1 << 20
     assert Table.parse("sinusoidal:dim=4,start=1M,len=2").position(0, 1)[0] == 1 << 20
-    with pytest.raises(BadParameter, match="write it out, such as 500000"):
+    with pytest.raises(BadParameter, match="base=500k may mean 500000 or 512000: write it out"):
         parse_number("base", "500k")
 
 
@@ -354,3 +358,42 @@ def test_options_of_other_names_and_an_example_without_parameters(pecli):
     for name in ("sinusoidal", "conditional"):
         done = pecli("inspect", name, "--steps")
         assert (done.returncode, "worked through" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("sinusoidal 8 4", "sinusoidal --len 8 --dim 4"),
+        ("sinusoidal 8 --dim 4", "sinusoidal --dim 4 --len 8"),
+        ("--config config.json --len 3", "config.json --len 3"),
+        ("--model=config.json --len 3", "config.json --len 3"),
+        ("--len 3 --dim 4 sinusoidal", "sinusoidal --len 3 --dim 4"),
+        ("rope --dim 4 --scaling yarn --len 3", "rope --dim 4 --scaling yarn --factor 4 --original-max 4096 --len 3"),
+        ("rope --dim 4 --scaling yarn", "rope --dim 4 --scaling yarn --factor 4 --original-max 4096 --len 2048"),
+    ],
+)
+def test_a_wrong_line_is_answered_with_one_that_runs(pecli, refuses, config, words, line):
+    refuses("generate", *words.split(), says=f"pecli generate {line}")
+    assert pecli("generate", *line.split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("generate rope --dim 8 --len 4 --scaling pi", "did you mean 'linear'?"),
+        ("generate rope:dim=8,len=4,scaling=position-interpolation", "did you mean 'linear'?"),
+        ("generate rope --dim 8 --len 4 --interpolation 4", "did you mean --scaling linear?"),
+        ("extrapolate rope:dim=8 --train-len 8 --test-len 16 --scaling interpolation", "did you mean 'linear'?"),
+        ("generate alibi --heads 8 --slopes", "--slopes needs a value: did you mean --form slopes?"),
+        ("generate rope --dim 8 --len 4 --half", "did you mean --layout half?"),
+        ("slopes 8", "did you mean pecli generate alibi --heads 8 --form slopes?"),
+    ],
+)
+def test_other_names_of_a_choice_lead_to_it(refuses, words, says):
+    refuses(*words.split(), says=says)
+
+
+@pytest.mark.parametrize("words", ["learned:max-len=6,dim=4", "learned --max-len 6 --dim 4"])
+def test_trained_rows_are_as_many_as_their_parameter_says(pecli, tmp_path, words):
+    assert pecli("generate", *words.split(), "-o", "a.npy").returncode == 0
+    assert np.load(tmp_path / "a.npy").shape == (6, 4)

@@ -76,7 +76,7 @@ def test_a_precision_that_is_asked_for_holds_everywhere():
         ("inspect t5:heads=2 --steps", "0.0000000"),
         ("apply rope:dim=2 --vector 1,0 --positions 1 --pairs half --steps", "0.5403023"),
         ("compare rope:dim=2,len=2 rope:dim=2,len=2,start=1 --values --all", "0.4596977"),
-        ("extrapolate rope:dim=4 --train-len 16 --test-len 32", "6.2831853"),
+        ("extrapolate rope:dim=4 --train-len 16 --test-len 32 --all", "6.2831853"),
     ],
 )
 def test_every_command_prints_so_many_decimals(pecli, words, printed):

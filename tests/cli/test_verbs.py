@@ -305,3 +305,23 @@ def test_all_that_is_missing_is_named_with_a_line_to_copy(pecli, words):
     for option in re.findall(r"--[a-z-]+(?= N| HxW)", done.stderr.partition("for example")[0]):
         assert option in line
     assert pecli(*line.split()).returncode == 0, done.stderr
+
+
+def test_apply_prints_what_it_does_to_a_vector(pecli, tmp_path):
+    done = pecli("apply", "rope:dim=4", "--vector", "1,2,-1,1", "--positions", "1,3")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[-2:]]
+    for words, position in zip(rows, (1, 3), strict=True):
+        turned = [complex(1, 2) * np.exp(1j * position), complex(-1, 1) * np.exp(0.01j * position)]
+        assert words[0] == str(position)
+        np.testing.assert_allclose([float(w) for w in words[1:]], np.array(turned).view(float), atol=5e-5)
+    (tmp_path / "own.csv").write_text("0,1,0,1\n0.5,0.25,2,3\n")
+    last = pecli("apply", "own.csv", "--vector", "1,2,-1,1").stdout.splitlines()[-1]
+    assert [float(word) for word in last.split()] == [1, 1.5, 2.25, 1, 4]
+
+
+def test_apply_prints_tensors_by_row_where_no_file_is_named(pecli, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((3, 4), np.float32))
+    lines = pecli("apply", "sinusoidal:dim=4", "x.npy", "--start", 5).stdout.splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "2"]
+    assert lines[2] == "x (row by channel)"

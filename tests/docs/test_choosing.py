@@ -33,7 +33,8 @@ def test_recommendations_are_recipes_with_reasons_and_sources(name):
 
 
 def test_long_context_is_rope_with_a_scaling_first():
-    assert task("128k") is task("serving")
+    assert task("128k") is task("serving at 128k") is task("serving")
+    assert task("long documents") is task("long-context")
     assert "scaling=" in task("Long Context").choose[0][0]
     with pytest.raises(UnknownName, match="images"):
         task("imges")

@@ -19,18 +19,25 @@ def report(pecli, *arguments):
 
 
 def test_the_report_says_what_was_measured_and_by_which_rule(pecli):
-    done = pecli(*ROPE)
+    done = pecli(*ROPE, "--all")
     assert done.returncode == 0
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert lines[0] == "rope:dim=128   trained on 4096 positions, tried on 32768"
-    assert lines[1].startswith(
-        "unseen: 18 of 64 frequencies reach angles never seen in training, the first at position 4096; 79.8 %"
-    )
-    assert lines[2].startswith("remedy: dividing all frequencies by 8, or a base of 180499")
+    assert lines[0] == "unseen: 18 of 64 frequencies reach angles never seen in training, from position 4096 on"
+    assert lines[1].startswith("remedy: dividing all frequencies by 8, or a base of 180499")
+    assert lines[2] == "rope:dim=128   trained on 4096 positions, tried on 32768"
     assert "critical dimension   92 of 128" in done.stdout
     assert "  unseen: new positions bring angles" in done.stdout
     assert max(len(line) for line in lines[lines.index("") + 1 :][:12]) <= 80
+
+
+def test_the_report_is_short_unless_all_of_it_is_asked_for(pecli, refuses):
+    full = pecli(*ROPE, "--all").stdout.splitlines()
+    assert pecli(*ROPE).stdout.splitlines() == [*full[:2], "all figures and the rules: --all"]
+    done = pecli(*ROPE, "--scaling", "linear,ntk,yarn", env={"COLUMNS": "80"})
+    assert sum(1 + (len(line) - 1) // 80 for line in done.stdout.splitlines()) <= 12
+    assert [line.split()[0] for line in done.stdout.splitlines()[-4:-1]] == ["linear", "ntk", "yarn"]
+    refuses(*ROPE, "--all", "-o", "x.npy", says="--all is for reports")
 
 
 def test_json_holds_everything(pecli):
@@ -54,10 +61,14 @@ def test_several_sources_make_one_report(pecli):
 
 
 def test_the_scalings_are_printed_side_by_side(pecli):
-    done = pecli(*ROPE, "--scaling", "all")
+    done = pecli(*ROPE, "--scaling", "all", "--all")
     rows = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line.strip()}
     assert rows["yarn"] == ["yarn", "0-20", "21-45", "46-63"]
-    assert "100.00 %   12.8 %" in next(line for line in done.stdout.splitlines() if line.startswith("linear"))
+    assert rows["pair"][0] == "pair"
+    assert next(line.split()[2:6] for line in done.stdout.splitlines() if line.startswith("linear"))[::2] == [
+        "100.00",
+        "12.8",
+    ]
 
 
 def test_a_model_config_states_its_training_length(pecli, tmp_path):
@@ -124,7 +135,7 @@ def test_the_table_has_the_type_and_layout_asked_for(pecli, tmp_path):
 
 def test_a_bias_needs_no_longer_table_and_is_written_all_the_same(pecli, tmp_path):
     done = pecli("extrapolate", "alibi:heads=2", "--train-len", 10, "--test-len", 20, "-o", "bias.npy")
-    assert "alibi needs no longer table" in done.stderr
+    assert "alibi has a bias for every distance: its table need not grow" in done.stderr
     assert np.load(tmp_path / "bias.npy").shape == (2, 20, 20)
 
 
@@ -177,7 +188,7 @@ def test_a_computed_table_in_a_file_counts_as_its_recipe(pecli, tmp_path):
 def test_a_picture_is_drawn_as_svg(pecli, tmp_path):
     done = pecli(*ROPE, "--scaling", "all", "--plot", "reach.svg", "-q")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("rope:dim=128")  # -q silences messages, not the answer
+    assert done.stdout.startswith("unseen: 18 of 64")  # -q silences messages, not the answer
     root = ET.parse(tmp_path / "reach.svg").getroot()
     texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Phases of rope:dim=128: seen in training and new" in texts
@@ -217,7 +228,7 @@ REFUSED = [
     (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "--antialias is for linear and cubic"),
     (("pe.npy", "--extend", "cubic", "--grid", "5x4", "--to-grid", "9x9"), "has 20 cells, and the table 17 rows"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4", "--to-grid", "9x9"), "give --prefix 1 if the first 1 are"),
-    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid beside it"),
+    (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid too"),
     (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "--grid 4by4 must be two whole numbers"),
     (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--extend", "linear"), "rope is computed at every position"),

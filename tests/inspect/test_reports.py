@@ -45,7 +45,7 @@ REACHED = {
 }  # fmt: skip
 EXTRAPOLATED = {
     **{
-        name: ("extrapolate", source, "--train-len", str(train), "--test-len", str(test), *more)
+        name: ("extrapolate", source, "--train-len", str(train), "--test-len", str(test), "--all", *more)
         for name, (source, train, test, *more) in REACHED.items()
     },
     "longer": ("extrapolate", "trained.npy", "--test-len", "256", "--extend", "linear"),

@@ -131,7 +131,9 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
     if to.scheduler is not None and to.workers is not None:
         raise BadParameter("workers", to.workers, "starts workers here: leave it out with --scheduler")
     if find_spec("distributed") is None:
-        raise MissingPackage("distributed", "workers need it: pip install 'pecli[dask]', or leave --workers out")
+        raise MissingPackage(
+            "distributed", "writing with workers", "pip install 'pecli[dask]', or let this process write"
+        )
     from pecli.dask import cluster, spread
 
     with cluster(to.scheduler, to.workers) as client:

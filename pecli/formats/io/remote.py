@@ -253,7 +253,7 @@ def system_of(url: str) -> tuple[Any, str]:
         raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")
     for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):
         if importlib.util.find_spec(package) is None:
-            raise MissingPackage(package, f"{protocol}:// needs it: pip install 'pecli[remote]' {package}")
+            raise MissingPackage(package, f"{protocol}://", f"pip install 'pecli[remote]' {package}")
     import fsspec
 
     keep_connections()

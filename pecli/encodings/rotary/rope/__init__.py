@@ -13,6 +13,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope.scalings import (
+    OTHER_NAMES,
     SCALING_OPTIONS,
     SCALINGS,
     UNRECOGNISED,
@@ -103,7 +104,10 @@ def rope(
     scaling: Annotated[
         str,
         Param(
-            "How frequencies are stretched for longer contexts.", when=_COMPUTED, names=("rope-type", "rope-scaling")
+            "How frequencies are stretched for longer contexts.",
+            when=_COMPUTED,
+            names=("rope-type", "rope-scaling"),
+            synonyms=OTHER_NAMES,
         ),
     ] = "none",
     frequencies: Annotated[

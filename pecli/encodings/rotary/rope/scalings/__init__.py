@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Annotated, Any, Literal, get_args
 
 from pecli.encodings.shared.deferred import Float32, np
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import MissingParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import MinFactor, Mistakes
@@ -210,12 +210,12 @@ class Scaling:
 
         Raises
         ------
-        BadParameter
-            If one is missing that it must have, or they do not fit together.
+        MissingParameter, BadParameter
+            If some are missing that it must have, or they do not fit together.
         """
-        for option in self.required:
-            if given.get(option.replace("-", "_")) is None:
-                raise BadParameter(option, None, f"must be given for scaling={self.name}")
+        lacking = [option for option in self.required if given.get(option.replace("-", "_")) is None]
+        if lacking:
+            raise lacks(self.name, *lacking)
         frequencies = self.frequencies(series, **_own(self.frequencies, given))
         return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
 
@@ -223,6 +223,26 @@ class Scaling:
         """Return the frequencies as a framework computes them in float32, for checked parameters."""
         with np.errstate(all="ignore"):  # a framework warns of nothing either
             return self.float32(series, **_own(self.frequencies, given))
+
+
+EXAMPLES = {
+    "factor": "4", "original-max": "4096", "max-position": "4096", "seq-len": "16384", "short-factor": "short.npy",
+    "long-factor": "long.npy",
+}  # fmt: skip
+"""What a message gives as an example of each parameter that a scaling must have."""
+OTHER_NAMES = (
+    *((word, "linear") for word in ("interpolation", "position-interpolation", "pi")),
+    ("su", "longrope"), ("default", "none"), ("llama", "llama3"),
+)  # fmt: skip
+"""Names that papers and configs have for a scaling, and the one that it has here."""
+
+
+def lacks(scaling: str, *options: str) -> MissingParameter:
+    """Return the error about parameters that a scaling needs, all of them, with an example of each."""
+    example = {option: EXAMPLES[option] for option in options}
+    given = ", ".join(f"{option}={text}" for option, text in example.items())
+    needs = " and ".join(f"{option}=" for option in options)
+    return MissingParameter(f"scaling={scaling} needs {needs}; for example {given}", {"scaling": scaling, **example})
 
 
 @cache
@@ -312,5 +332,5 @@ def scaling_of(name: object) -> Scaling:
         If there is none.
     """
     if name not in SCALINGS:
-        raise UnknownName("scaling", str(name), SCALINGS)
+        raise UnknownName("scaling", str(name), SCALINGS, dict(OTHER_NAMES).get(str(name).lower()))
     return SCALINGS[str(name)]

@@ -23,6 +23,7 @@ from pecli.encodings.rotary.rope.scalings import (
     Scaling,
     SeqLen,
     inverse_powers,
+    lacks,
 )
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
@@ -147,7 +148,7 @@ def _ntk_frequencies(
         raise BadParameter("alpha", alpha, f"is another name for factor={factor}: give one of them")
     times = alpha if factor is None else factor
     if times is None:
-        raise BadParameter("factor", None, "must be given for scaling=ntk")
+        raise lacks("ntk", "factor")
     return grown(series, times)
 
 
