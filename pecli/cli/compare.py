@@ -402,10 +402,10 @@ def _stack_lines(rows: Sequence[StackRow], *, every: bool) -> list[Item]:
 def _stack_reasons(row: StackRow) -> list[Item]:
     """Return why a stack differs, the key that decides, the source of each statement, and remarks."""
     found = []
-    for key, departure, source in zip(row.keys, row.departures, row.sources, strict=True):
-        refusal = row.trouble.removeprefix(departure) if row.trouble.startswith(departure) else ""
-        found.append(f"{row.stack} {departure}{refusal} (key {key}; {source})")
-    if row.trouble and not any(row.trouble.startswith(departure) for departure in row.departures):
+    for key, difference, source in zip(row.keys, row.differences, row.sources, strict=True):
+        refusal = row.trouble.removeprefix(difference) if row.trouble.startswith(difference) else ""
+        found.append(f"{row.stack} {difference}{refusal} (key {key}; {source})")
+    if row.trouble and not any(row.trouble.startswith(difference) for difference in row.differences):
         found.append(f"{row.stack}: {row.trouble}")
     return [*found, *row.remarks]
 

@@ -150,7 +150,7 @@ class StackRow:
         What multiplies cos and sin.
     values : float or None
         Largest difference of a cos or sin over the sampled positions.
-    keys, departures, sources : tuple of str
+    keys, differences, sources : tuple of str
         The keys on which it hangs, what the stack does, and where that was read.
     remedies : tuple of Remedy
         Changes of the config with which it may agree.
@@ -171,7 +171,7 @@ class StackRow:
     magnitude: float | None = None
     values: float | None = None
     keys: tuple[str, ...] = ()
-    departures: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -245,7 +245,7 @@ def _rows(layer: LayerReading, kind: str, readings: Mapping[str, ConfigReading |
         rows = [StackRow(TRANSFORMERS, VERSION, trouble=str(refusal))]
     else:
         own = _resolved(layer.encoding, layer.params, length)
-        rows = [_beside(StackRow(TRANSFORMERS, VERSION), own, own, length)]
+        rows = [_stack_row(StackRow(TRANSFORMERS, VERSION), own, own, length)]
     for name, reading in readings.items():
         if name == TRANSFORMERS or not stack_of(name).knows(layer.written.model):
             continue
@@ -265,19 +265,19 @@ def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
     stack, rules = stack_of(reading.stack), reading.differences
     row = StackRow(
         reading.stack, reading.version, reading.run, keys=tuple(rule.key for rule in rules),
-        departures=tuple(rule.text for rule in rules), sources=tuple(rule.source for rule in rules),
+        differences=tuple(rule.text for rule in rules), sources=tuple(rule.source for rule in rules),
         remedies=tuple(remedy for rule in rules for remedy in rule.remedies),
         remarks=tuple(rule_text(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
     )  # fmt: skip
     if reading.params is None:
         return replace(row, trouble=f"{rules[-1].text}: {rules[-1].error}", known=rules[-1].error != "not known")
     try:
-        return _beside(row, _resolved(reading.encoding, reading.params, length), own, length)
+        return _stack_row(row, _resolved(reading.encoding, reading.params, length), own, length)
     except PecliError as error:
         return replace(row, trouble=str(error))
 
 
-def _beside(row: StackRow, recipe: Recipe, own: Recipe | None, length: int) -> StackRow:
+def _stack_row(row: StackRow, recipe: Recipe, own: Recipe | None, length: int) -> StackRow:
     """Return the row with what the recipe makes, beside transformers' own table."""
     row = replace(row, recipe=recipe.short)
     plan = recipe.plan
@@ -302,9 +302,9 @@ def _difference(recipe: Recipe, own: Recipe, length: int) -> float:
     over_all = np.linspace(0, length - 1, SAMPLES).astype(int)
     spread = np.unique(np.concatenate([np.arange(min(length, SAMPLES)), over_all]))
     positions = "+".join(map(str, spread))
-    mine, theirs = (Table.make(one, positions=positions, dtype="float64") for one in (recipe, own))
-    names = zip(mine.arrays, theirs.arrays, strict=True)
-    return max(float(np.abs(mine.read(a.name) - theirs.read(b.name)).max()) for a, b in names)
+    actual, expected = (Table.make(one, positions=positions, dtype="float64") for one in (recipe, own))
+    names = zip(actual.arrays, expected.arrays, strict=True)
+    return max(float(np.abs(actual.read(a.name) - expected.read(b.name)).max()) for a, b in names)
 
 
 def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
@@ -342,14 +342,14 @@ def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
 def _said(rows: list[StackRow], own: StackRow) -> str:
     """Return what stacks do: the first one in words, with its figure, the others by name."""
     one = rows[0]
-    text = one.departures[-1].partition(":")[0] if one.departures else one.trouble
+    text = one.differences[-1].partition(":")[0] if one.differences else one.trouble
     others = f" ({_names(rows[1:])} differ{'s' * (len(rows) == 2)} too)" if rows[1:] else ""
     return f"{stack_of(one.stack).title} {one.version} {text}: {_figure(one, own)}{others}"
 
 
 def _figure(row: StackRow, own: StackRow) -> str:
     if row.recipe is None:
-        done = row.departures[-1] if row.departures else ""
+        done = row.differences[-1] if row.differences else ""
         return f"it makes no table ({row.trouble.removeprefix(f'{done}: ')})"
     if row.magnitude is not None and own.magnitude is not None and row.magnitude != own.magnitude:
         return f"magnitude {figure(row.magnitude, 4)} instead of {figure(own.magnitude, 4)}"

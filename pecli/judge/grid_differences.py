@@ -52,7 +52,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     if not isinstance(plan, Waves) or not plan.axes or not plan.bands:
         return None
     pairs = PlannedPairs.of(plan)
-    if len({band.axis for band in plan.bands}) < 2 and not pairs.rises:
+    if len({band.axis for band in plan.bands}) < 2 and not pairs.ascending:
         return None
     found: list[list[Finding]] = []
     with np.errstate(all="ignore"):
@@ -62,7 +62,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
                 findings = _same(grid, expected)
                 if findings is not None:
                     return findings
-            features = [grid for grid in planned if grid.reading is None] if pairs.rises else []
+            features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
             found += [
                 findings for grid in (*features, *grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))
             ]

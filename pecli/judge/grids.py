@@ -82,7 +82,7 @@ class PlannedPairs:
         return cls(plan, table[:, 0] * table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
     @property
-    def rises(self) -> bool:
+    def ascending(self) -> bool:
         """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""
         return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
 

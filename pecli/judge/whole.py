@@ -76,7 +76,7 @@ def recipe_of(name: WaveName, *, rows: int | None = None) -> str:
     return join_recipe(name.encoding, keys)
 
 
-class Departures(NamedTuple):
+class BlockDifferences(NamedTuple):
     """Differences of one component in some rows: counts, and the values that the arithmetic does not give.
 
     Attributes
@@ -161,7 +161,7 @@ class Expectation:
         blank = np.isin(positions, self.name.named.blank)
         return [np.where(blank[:, None], 0.0, part) for part in found]
 
-    def compare(self, start: int, stop: int) -> Iterator[Departures]:
+    def compare(self, start: int, stop: int) -> Iterator[BlockDifferences]:
         """Yield the differences of at most `rows` rows from the expected values, for each place of a component."""
         measured, reading, dtype = self.measured, self.measured.reading, self.measured.dtype
         positions, angles = self.positions(start, stop), self.measured.reading.is_angles
@@ -187,7 +187,7 @@ class Expectation:
                     residual = np.fmax.reduce(off, axis=None)
                 numbers = np.arange(measured.planes[at.plane].width)[at.index][columns]
                 wrong = rows, numbers, have[rows, columns], want[rows, columns]
-                yield Departures(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
+                yield BlockDifferences(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
     def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
         """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
@@ -210,7 +210,7 @@ def tally(name: WaveName) -> Tally:
     planes, expected = name.measured.planes, Expectation(name)
     total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
 
-    def compared(start: int) -> list[Departures]:
+    def compared(start: int) -> list[BlockDifferences]:
         with np.errstate(all="ignore"):
             return list(expected.compare(start, min(start + expected.rows, planes[0].rows)))
 

@@ -185,7 +185,7 @@ def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     yield _difference(table.source, plan, (m, n), turning, places)
     if not plan.axes:
         yield _scores(table.source, plan, (m, n))
-    yield from _beside(table, names)
+    yield from _other_arrays(table, names)
 
 
 def _default(recipe: Recipe) -> tuple[int, int]:
@@ -344,7 +344,7 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
     return Step("the score depends on n - m alone", items)
 
 
-def _beside(table: Table, names: Sequence[str]) -> Iterator[Step]:
+def _other_arrays(table: Table, names: Sequence[str]) -> Iterator[Step]:
     """Yield the arrays of the table other than cos and sin."""
     for array in table.arrays:
         if array.name in ("cos", "sin") or array.rows != 2 or len(array.row_shape) != 1:

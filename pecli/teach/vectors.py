@@ -60,7 +60,7 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], options: A
         )
     made = apply(source, [repeated(vector, where)], options)
     found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
-    worked = _turned if recipe.encoding.family is Family.ROTARY else _added
+    worked = _rotated if recipe.encoding.family is Family.ROTARY else _added
     return Example.of(recipe, "applied", worked(recipe, list(where), vector, found, options))
 
 
@@ -81,7 +81,7 @@ def repeated(vector: Sequence[float], where: Positions) -> Tensor:
     return tensor_of(InMemory({"x": np.tile(np.array(vector, np.float64), (where.count, 1))}), "x")
 
 
-def _turned(
+def _rotated(
     recipe: Recipe, at: list[Fraction], vector: Sequence[float], found: Floats, options: ApplyOptions
 ) -> Iterator[Step]:
     table = table_at(recipe, at)

@@ -73,7 +73,7 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
             raise
         raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
     if isinstance(written, Space):
-        return _outlook(table, label, to, path, form, written)
+        return _dry_run(table, label, to, path, form, written)
     return describe(table, label, to, path, form.name, written, more)
 
 
@@ -166,7 +166,7 @@ def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
         tell(line(f"wrote {to.output}: {done.text}, {size_text(done.size)}, {seconds:.2f} s"))
 
 
-def _outlook(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
+def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
     """Say what would be written, what it takes of long work, and whether the disk has room for it."""
     from dataclasses import asdict
 

@@ -411,7 +411,7 @@ def _factor_of_lengths(params: Params, written: RawConfig) -> Params:
     return {**params, "factor": number_text(times)}
 
 
-def _share_beside(params: Params, written: RawConfig) -> Params:
+def _share_outside(params: Params, written: RawConfig) -> Params:
     """Return the share at the top level, which wins over the one in rope_parameters."""
     share = number(written.config.get("partial_rotary_factor"))
     if share is None:
@@ -478,7 +478,7 @@ STACKS["exllamav3"] = Stack(
         Rule(
             key="partial_rotary_factor",
             text="takes partial_rotary_factor at the top level before the one in rope_parameters", source=_EXLLAMA3,
-            change=_share_beside, where=changes.both(changes.new_keys, changes.of("phi")), remedies=(stack.NO_SHARE,),
+            change=_share_outside, where=changes.both(changes.new_keys, changes.of("phi")), remedies=(stack.NO_SHARE,),
         ),
     ),
 )  # fmt: skip
