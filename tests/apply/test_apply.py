@@ -338,7 +338,6 @@ def test_refusals_leave_nothing(refuses, tmp_path):
     np.save(tmp_path / "q.npy", np.zeros((2, 8), np.float32))
     refuses("apply", "rope:dim=8", "q.npy", "-o", "o.npy", says="--pairs half")
     refuses("apply", "rope:dim=8", "-o", "o.npy", "--pairs", "half", says="needs inputs")
-    refuses("apply", "rope:dim=8", "q.npy", "--pairs", "half", says="-o PATH")
     refuses("apply", "rope:dim=8", "--random", "2x3x4", "--pairs", "half", "-o", "o.npz", says="four sides")
 
 
