@@ -78,11 +78,12 @@ def names_of(tree: ast.AST) -> set[str]:
 
 
 def test_names_are_the_fields():
-    wrong = []
-    for path in sorted((ROOT / "pecli").rglob("*.py")):
-        for name in names_of(ast.parse(path.read_text())):
-            if name in CONSTANTS or PRIVATE & set(re.split(r"[._]", name.lower())):
-                wrong.append(f"{path.relative_to(ROOT)}: {name}")
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sorted((ROOT / "pecli").rglob("*.py"))
+        for name in names_of(ast.parse(path.read_text()))
+        if name in CONSTANTS or PRIVATE & set(re.split(r"[._]", name.lower()))
+    ]
     assert wrong == []
 
 
