@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import zarr
 
 
-MORE = 1 << 20  # bytes beside the values of a chunk: checksums, the index of a shard
+MORE = 1 << 20  # bytes in addition to the values of a chunk: checksums, the index of a shard
 SAFE = ("bytes", "transpose", "crc32c", "sharding_indexed", "gzip", "zstd", "blosc")  # of version 3
 STATED = {"blosc": 4, "lz4": 0}  # where four bytes are the size by which the library takes memory, and stays in it
 STEADY = ("delta", "shuffle", "bitround")  # filters of version 2 that change no size
