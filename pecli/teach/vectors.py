@@ -70,6 +70,9 @@ def options_for_vector(source: NamedSource, options: ApplyOptions) -> tuple[Appl
     if not isinstance(where, Positions):
         where = Positions.listed([options.first if options.start else 1])
     recipe, pairs = source.recipe, options.pairs
+    if recipe is not None and recipe.encoding.family not in (Family.ROTARY, Family.ABSOLUTE):
+        rule = f"is rotated or added to, and {recipe.encoding.name} does neither: name files of its inputs"
+        raise BadParameter("vector", None, rule)
     if recipe is not None and recipe.encoding.family is Family.ROTARY and pairs is None:
         usual = OF_LAYOUT.get(source.given.get("layout", ""), "interleaved")
         pairs = usual if source.model_pairing is None else str(pairing_of(source, None)[0])

@@ -41,6 +41,7 @@ def files(tmp_path):
         ("rope:dim=8 q.npy --pairs half --inverse --gradient", "a gradient is not divided"),
         ("rope:dim=8 q.npy q.npy --pairs half", "must have names of their own"),
         ("rope:dim=8 q.npy --pairs half --vector 1,2", "--vector 1,2 stands for the inputs"),
+        ("alibi:heads=4 --vector 1,2", "--vector is rotated or added to, and alibi does neither"),
         ("rope:dim=8 q.npy --pairs half --steps", "give --vector 1,2,-1,1"),
         ("rope:dim=8 q.npy --pairs half --seed 3", "give --random BxHxSxD too"),
         ("rope:dim=8 q.npy --pairs half --random 1x2x3x8", "name no files beside it"),
