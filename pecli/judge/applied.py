@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -229,7 +230,8 @@ class AppliedRotation:
         """Return how far each value may be from the exact one: by angles in float32 and some roundings of its pair."""
         x = self.flat[0][vectors]
         size = np.maximum(np.abs(made), np.abs(x))
-        for first, second in (columns(self.rotary, pairing) for pairing in WORDS):
+        for width, pairing, end in product({self.rotary, x.shape[1]}, WORDS, (False, True)):
+            first, second = (x.shape[1] - 1 - at if end else at for at in columns(width, pairing))
             norm = np.maximum(*(np.hypot(values[:, first], values[:, second]) for values in (made, x)))
             size[:, first], size[:, second] = np.maximum(size[:, first], norm), np.maximum(size[:, second], norm)
         angle = 2 * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
@@ -377,8 +379,9 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, partial(applied.rotated, among=among, pairs=("half", "half"))
     for rotary in sorted({whole, whole // 2, whole // 4, width // 2} - {width, 0}):
         for given in (str(rotary), None):
-            text = f"{rotary} columns were rotated, and {width} were expected"
-            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given})
+            part = ", the whole head," if rotary == whole else ""
+            text = f"{rotary} columns{part} were rotated, and {width} were expected"
+            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given, "partial": None})
 
 
 def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:

@@ -103,7 +103,10 @@ class Expected:
         step = more[0] - start if more else Fraction(1)
         layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
         named = exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
-        return None if named is None else cls(table, recipe, named, start, step, part.count, keys)
+        if named is None:
+            return None
+        named = replace(named, series=_powers(keys, named.frequencies))
+        return cls(table, recipe, named, start, step, part.count, keys)
 
     @property
     def encoding(self) -> str:
@@ -239,6 +242,15 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
     return None
 
 
+def _powers(keys: Mapping[str, str], w: Floats) -> tuple[float, Floats, float] | None:
+    """Return the base, the exponents and the factor of frequencies that are one series of powers of the base."""
+    with np.errstate(all="ignore"):
+        base = float(keys.get("base", "nan"))
+        exponents = -np.log(w) / np.log(base)
+    even = len(w) > 1 and exponents[1] > 0 and np.allclose(exponents, exponents[1] * np.arange(len(w)), rtol=1e-9)
+    return (base, exponents, 1.0) if even else None
+
+
 def _series_words(steps: Floats, w: Floats) -> str:
     """Describe measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
@@ -303,7 +315,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             plain = alike and not change.shift and "scaling" in change.keys
             lines = _key_lines(want, keys) if plain else []
             named = replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0,
-                            by_engine=alike and base.by_engine)  # fmt: skip
+                            by_engine=alike and base.by_engine, series=_powers(keys, w))  # fmt: skip
             yield named, lines or [change.text], change.kind
     yield from _some_pairs(pairs, base)
 
@@ -320,7 +332,7 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
     text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
-    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False, series=None), [text], "frequency"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:

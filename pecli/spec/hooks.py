@@ -279,15 +279,21 @@ def other_values(*usual: str) -> Mistaken:
 
 
 def other_bases(*usual: str) -> Mistaken:
-    """Return a function that yields other exponents, expressed as other bases, and then each of these bases."""
+    """Return a function that yields other exponents, expressed as other bases, and each of these bases.
+
+    The exponent is likelier than another base where the commonest base is expected, the first one.
+    """
 
     def others(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
+        if value != usual[0]:
+            yield from other_values(*usual)(option, value, choices)
         yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
         yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
         yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
         for phrase, number, power_of_it in LOGARITHMS:
             yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, phrase)
-        yield from other_values(*usual)(option, value, choices)
+        if value == usual[0]:
+            yield from other_values(*usual)(option, value, choices)
 
     return others
 

@@ -138,7 +138,16 @@ OTHERS = {
         "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=64",
         kernel(),
     ),
-    "64 columns were rotated, and 32 were expected": ("rope:dim=64,rotary-dim=32", kernel()),
+    "64 columns, the whole head, were rotated, and 32 were expected": ("rope:dim=64,rotary-dim=32", kernel()),
+    "the last 24 columns were rotated, and the first 24 were expected": (
+        "rope:dim=64,rotary-dim=24",
+        np.concatenate([X[..., :40], kernel(X[..., 40:], width=24)], -1),
+    ),
+    "64 columns, the whole head, were rotated, and 16 were expected": ("rope:dim=64,partial=0.25", kernel()),
+    "the partner of column i is i + 32, of the head, where i + 12 was expected": (
+        "rope:dim=64,rotary-dim=24",
+        kernel(w=np.append(rates(width=24), np.zeros(20))),
+    ),
     "exponent over the head's width 64 where the rotary width 32 was expected: as base 100 where 10000 was expected": (
         "rope:dim=64,rotary-dim=32",
         kernel(w=rates()[:16], width=32),

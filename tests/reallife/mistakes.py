@@ -907,6 +907,20 @@ right("rope linear float32", "rope:dim=64,scaling=linear,factor=4", lambda: rope
 right("rope linear by frequencies", "rope:dim=64,scaling=linear,factor=3", lambda: cache(inv32(64) / F32(3), 777))
 right("rope ntk", "rope:dim=128,scaling=ntk,factor=4", lambda: rope(128, 600, ntk_base(10000.0, 4, 128)))
 right("rope float16", "rope:dim=64,dtype=float16", lambda: each(rope(64, 300), half), "float16")
+mistake(
+    "sinusoid with cosines in the even columns, by exp",
+    "sinusoidal:dim=96,base=20000",
+    lambda: waves(angles(np.exp(np.arange(48, dtype=F32) * F32(-math.log(2e4) / 48)), 150))[:, np.arange(96) ^ 1],
+    ("exchang",),
+    "exchange",
+)
+mistake(
+    "base of another model",
+    "rope:dim=64,base=1000000",
+    lambda: rope(64, 300, 1000.0),
+    (r"base 1000\b.*1000000",),
+    never="exponent",
+)
 right(
     "rope bfloat16 in float32", "rope:dim=64,dtype=bfloat16", lambda: each(rope64(64, 300, dtype=F32), bf16), "bfloat16"
 )
@@ -974,6 +988,12 @@ right(
     "mrope float64",
     "mrope:dim=128,sections=16+24+24,base=1000000,sequence=1x8x8",
     lambda: cs(mrope(inv64(128, 1e6), streams(1, 8, 8), (16, 24, 24))),
+)
+
+right(
+    "rope exponential of a logarithm, 24 pairs",
+    "rope:dim=48",
+    lambda: cache(np.exp(np.arange(0, 48, 2, dtype=F32) * F32(-math.log(10000.0) / 48)), 2000),
 )
 
 # Wrong kernels
