@@ -17,7 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
-from pecli.judge.orders import NAN, UNKNOWN, ZERO, Integers, descriptions, gaps, match, ordinal, plural, units_from
+from pecli.judge.orders import (
+    NAN,
+    UNKNOWN,
+    ZERO,
+    Integers,
+    descriptions,
+    gaps,
+    match,
+    ordinal,
+    plural,
+    repeated,
+    units_from,
+)
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
@@ -46,6 +58,8 @@ MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
 MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
+MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance
+MAX_DROPPED_ERROR = 1e-3  # of p itself: float32 phases leave 1e-5; raised, 0.125 becomes 0.12
 MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
@@ -546,6 +560,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
+    yield from _dropped(differing)
     if not same:
         yield from _cropped(differing)
         return
@@ -690,6 +705,9 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = match(actual, expected, near)
+    moved = (found >= 0) & (found != np.arange(len(found)))
+    if word == "row" and len(actual) == len(expected) and moved.any() and (found == UNKNOWN).any():
+        yield from repeated(match(expected, actual, near), word)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from descriptions(found, len(expected), word)
 
@@ -794,6 +812,30 @@ def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
     whole = floats(pair.expected, 0, count_of(pair.expected)).reshape(*pair.expected.shape, -1)
     rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width)
     made = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
+    return replace(pair, expected=made)
+
+
+def _dropped(differing: list[ArrayPair]) -> Changes:
+    """Yield dropout: zeros at places of their own, the other values larger by what makes up for them."""
+    zero = [(pair.sample[0] == 0) & (pair.sample[1] != 0) for pair in differing]
+    if not all(pair.same_shape and one.any() for pair, one in zip(differing, zero, strict=True)):
+        return
+    y, x = (np.concatenate([pair.sample[side][~one] for pair, one in zip(differing, zero, strict=True)])
+            for side in (0, 1))  # fmt: skip
+    large = np.abs(x) > differing[0].scale / 2
+    factor, share = float(np.median(y[large] / x[large])), float(np.mean([one.mean() for one in zero]))
+    near = max(pair.within("effective") / pair.scale for pair in differing)
+    p = _short(1 - 1 / factor, max(near, MAX_DROPPED_ERROR))
+    if abs(p - share) <= MAX_DROPPED_GAP and p > 0:
+        text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero, the others divided by 1 - p"
+        yield RowChange("dropout", text, sources={pair: _thinned(pair, p) for pair in differing})
+
+
+def _thinned(pair: ArrayPair, p: float) -> ArrayPair:
+    def rows(start: int, stop: int) -> Floats:
+        return np.where(floats(pair.actual, start, stop) == 0, 0.0, floats(pair.expected, start, stop) / (1 - p))
+
+    made = ComputedRows(pair.name, (count_of(pair.actual), pair.width), "float64", rows)
     return replace(pair, expected=made)
 
 

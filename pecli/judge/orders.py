@@ -167,6 +167,25 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
 
 
+def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
+    """Yield what to call a table that has every expected row, where some rows were expected again, and the map.
+
+    `source` is the place at which each expected row stands.
+    """
+    off = [run for run in runs_of(source) if run.target != run.first or (run.step != 1 and run.places > 1)]
+    if (source < 0).any() or not 0 < len(off) <= MAX_PARTS:
+        return
+    said = []
+    for run in off:
+        ends = sorted((run.target, run.target + run.step * (run.places - 1)))
+        said.append(
+            f"{span(run.first, run.last, unit)} should hold what {span(*ends, unit)} hold{'s' * (ends[0] == ends[1])}"
+        )
+    order = np.full(len(source), UNKNOWN)
+    order[source[::-1]] = np.arange(len(source))[::-1]
+    yield ", ".join(said), order
+
+
 def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
     """Yield one rule for all places: every second one, each several times, the first ones again and again, a shift."""
     n, places = len(found), np.arange(len(found))

@@ -921,6 +921,24 @@ mistake(
     (r"base 1000\b.*1000000",),
     never="exponent",
 )
+mistake(
+    "dropout on a rotary cache",
+    "rope:dim=96",
+    lambda: each(
+        rope(96, 80), lambda a: (a * (np.random.default_rng(8).random(a.shape) > 0.25) / F32(0.75)).astype(F32)
+    ),
+    ("dropout", r"0\.25"),
+    "noise zero magnitude",
+    never=r"p = (?!0\.25)",
+)
+mistake(
+    "positions run on over packed texts",
+    lambda: rope(64, 90, positions=np.concatenate([np.arange(25), np.arange(45), np.arange(20)])),
+    lambda: rope(64, 90),
+    (r"\b25\b", r"\b70\b"),
+    "positions order repeat",
+    never="missing",
+)
 right(
     "rope bfloat16 in float32", "rope:dim=64,dtype=bfloat16", lambda: each(rope64(64, 300, dtype=F32), bf16), "bfloat16"
 )
