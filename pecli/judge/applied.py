@@ -57,7 +57,7 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 MAX_NAMED = 3  # indices that a place lists
-UNSPECIFIC_KINDS = ("place", "rounding", "type", "value", "rest", "random", "identity", "expected")
+UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that do not describe a kernel."""
 UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling

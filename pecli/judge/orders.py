@@ -215,7 +215,8 @@ def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Intege
 def runs_of(found: Integers) -> list[OrderRun]:
     """Return the runs of a map; neighbours without an expected row, of one kind, are a run of step 0."""
     runs, first, n = list[OrderRun](), 0, len(found)
-    breaks = [np.append(np.flatnonzero(np.diff(found) != step), n - 1) for step in (1, 0, -1)]
+    known = found[1:] >= 0  # a run backwards ends at row 0, and what follows it is no row
+    breaks = [np.append(np.flatnonzero((np.diff(found) != s) | ((s < 0) & ~known)), n - 1) for s in (1, 0, -1)]
     while first < n:
         target = int(found[first])
         ends = [int(at[np.searchsorted(at, first)]) for at in breaks]

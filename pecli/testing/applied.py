@@ -15,10 +15,11 @@ from pecli.apply.cosines import HeadPairs
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
+from pecli.judge.compare import compare
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
-from pecli.numbers.rounding import allowance, floats
+from pecli.numbers.rounding import allowance, floats, narrow
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory
 from pecli.tables.foreign import table_of
@@ -107,7 +108,7 @@ class Applied:
             self.after.arrays, *(self._numbers(t) for t in (self.before, self.after, made.outputs)), strict=True
         ):
             if "rotary-dim" not in facts:
-                found += self._added(array.name, x, y, right)
+                found += self._added(array, x, y, right)
                 continue
             axes = self.axes or AXES_BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
@@ -142,8 +143,9 @@ class Applied:
         cos, sin = (np.asarray(companion.read(part), np.float64) for part in ("cos", "sin"))
         return judge.RotationSource(None, (np.arange(len(cos)), cos, sin))
 
-    def _added(self, name: str, x: Floats, y: Floats, right: Floats) -> list[str]:
+    def _added(self, array: Array, x: Floats, y: Floats, right: Floats) -> list[str]:
         """Return the mistake made in adding rows or a bias."""
+        name, near = array.name, 2 * self.allowed
         if np.array_equal(x, y):
             return [f"{name}: nothing was done: the outputs are the inputs"]
         for start in (1, 0, (self.start or 0) - 1, (self.start or 0) + 1) if self.positions is None else ():
@@ -153,5 +155,21 @@ class Applied:
                 continue
             if np.allclose(other[name], y, rtol=0, atol=self.allowed):
                 return [f"{name}: positions start at {start} where {self.start or 0} was expected"]
+        added, meant = y - x, right - x
+        if np.allclose(added, 2 * meant, rtol=0, atol=near):
+            return [f"{name}: it was added twice"]
+        for axis in (0, 1) if x.ndim == 3 else ():
+            rows = meant.take(0, axis)
+            along = np.expand_dims(rows[: x.shape[axis]], 1 - axis)
+            varied = x.shape[axis] <= len(rows) and np.ptp(rows, axis=0).max() > near
+            if varied and np.allclose(added, along, rtol=0, atol=near):
+                return [f"{name}: positions run along the batch: every row of batch b has position b"]
+        while meant.ndim > 2 and all(np.allclose(values, values[:1], rtol=0, atol=near) for values in (added, meant)):
+            added, meant = added[0], meant[0]
+        if meant.ndim == 2 or not np.allclose(meant, meant[:1], rtol=0, atol=near):  # else batches differ
+            coarse = InMemory({name: narrow(added, None, judge.COARSER[array.dtype])})  # which hides the sum's rounding
+            found = compare(coarse, InMemory({name: meant})).findings
+            if said := [one.text for one in found if one.kind not in judge.UNSPECIFIC_KINDS]:
+                return [f"{name}: what was added: {', and '.join(said)}"]
         clean = np.where(np.abs(y - right) <= self.allowed, right, y)
         return [finding.text for finding in located({name: clean}, {name: right})]

@@ -237,3 +237,29 @@ def test_other_types_of_tensors(dtype):
     x = X.astype(dtype)
     output = kernel(x.astype(np.float64), w=rates(500000.0)).astype(dtype)
     assert said(output, x=x) == ["base 500000 where 10000 was expected"]
+
+
+TABLE = np.stack([np.sin(P[:, None] * rates()), np.cos(P[:, None] * rates())], -1).reshape(N, D)
+WORDS = X[:, 0]
+ADDED = {
+    "it was added twice": WORDS + 2 * TABLE,
+    "positions run along the batch: every row of batch b has position b": WORDS + TABLE[:B, None],
+    "what was added: the rows are shifted cyclically by -9": WORDS + np.roll(TABLE, -9, 0),
+    "what was added: all values are 8 times the expected ones": WORDS + 8 * TABLE,
+    "what was added: the rows are reversed": WORDS + TABLE[::-1],
+    "dropout was applied, p = 0.4": (WORDS + TABLE) * (RNG.random(WORDS.shape) > 0.4) / 0.6,
+}
+
+
+@pytest.mark.parametrize("text", ADDED)
+def test_what_was_added_instead_is_named(text):
+    with pytest.raises(AssertionError, match=text):
+        assert_applied(WORDS, np.asarray(ADDED[text], np.float32), "sinusoidal:dim=64")
+
+
+def test_a_fault_of_one_batch_is_said_of_no_other():
+    output = WORDS + TABLE
+    output[1] = WORDS[1] + TABLE[:, ::-1]
+    with pytest.raises(AssertionError, match="array differs in block 1, ") as raised:
+        assert_applied(WORDS, np.asarray(output, np.float32), "sinusoidal:dim=64")
+    assert "what was added" not in str(raised.value)
