@@ -560,10 +560,10 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
-    yield from _dropped(differing)
     if not same:
         yield from _cropped(differing)
         return
+    yield from _dropped(differing)
     for chosen in (0, 1, 2, -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
@@ -818,17 +818,21 @@ def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
 def _dropped(differing: list[ArrayPair]) -> Changes:
     """Yield dropout: zeros at places of their own, the other values larger by what makes up for them."""
     zero = [(pair.sample[0] == 0) & (pair.sample[1] != 0) for pair in differing]
-    if not all(pair.same_shape and one.any() for pair, one in zip(differing, zero, strict=True)):
+    if not all(one.any() for one in zero):
         return
     y, x = (np.concatenate([pair.sample[side][~one] for pair, one in zip(differing, zero, strict=True)])
             for side in (0, 1))  # fmt: skip
     large = np.abs(x) > differing[0].scale / 2
-    factor, share = float(np.median(y[large] / x[large])), float(np.mean([one.mean() for one in zero]))
+    factor = float(np.median(y[large] / x[large])) if large.any() else 0.0
+    if not 1 < factor < math.inf:
+        return
+    share = sum(map(np.count_nonzero, zero)) / sum(one.size for one in zero)
     near = max(pair.within("effective") / pair.scale for pair in differing)
     p = _short(1 - 1 / factor, max(near, MAX_DROPPED_ERROR))
-    if abs(p - share) <= MAX_DROPPED_GAP and p > 0:
-        text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero, the others divided by 1 - p"
-        yield RowChange("dropout", text, sources={pair: _thinned(pair, p) for pair in differing})
+    if abs(p - share) <= MAX_DROPPED_GAP and 0 < p < 1:
+        text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero"
+        made = {pair: _thinned(pair, p) for pair in differing}
+        yield RowChange("dropout", f"{text}, the others are divided by 1 - p", sources=made)
 
 
 def _thinned(pair: ArrayPair, p: float) -> ArrayPair:

@@ -175,12 +175,11 @@ def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
     off = [run for run in runs_of(source) if run.target != run.first or (run.step != 1 and run.places > 1)]
     if (source < 0).any() or not 0 < len(off) <= MAX_PARTS:
         return
-    said = []
+    said = list[str]()
     for run in off:
-        ends = sorted((run.target, run.target + run.step * (run.places - 1)))
-        said.append(
-            f"{span(run.first, run.last, unit)} should hold what {span(*ends, unit)} hold{'s' * (ends[0] == ends[1])}"
-        )
+        first, last = sorted((run.target, run.target + run.step * (run.places - 1)))
+        verb = "holds" if first == last else "hold"
+        said.append(f"{span(run.first, run.last, unit)} should hold what {span(first, last, unit)} {verb}")
     order = np.full(len(source), UNKNOWN)
     order[source[::-1]] = np.arange(len(source))[::-1]
     yield ", ".join(said), order

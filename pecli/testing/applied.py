@@ -21,7 +21,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import allowance, floats, narrow
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import InMemory
+from pecli.spec.tabular import Array, InMemory
 from pecli.tables.foreign import table_of
 from pecli.tables.sources import NamedSource
 
@@ -159,7 +159,7 @@ class Applied:
         if np.allclose(added, 2 * meant, rtol=0, atol=near):
             return [f"{name}: it was added twice"]
         for axis in (0, 1) if x.ndim == 3 else ():
-            rows = meant.take(0, axis)
+            rows = np.moveaxis(meant, axis, 0)[0]
             along = np.expand_dims(rows[: x.shape[axis]], 1 - axis)
             varied = x.shape[axis] <= len(rows) and np.ptp(rows, axis=0).max() > near
             if varied and np.allclose(added, along, rtol=0, atol=near):
