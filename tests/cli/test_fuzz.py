@@ -218,7 +218,7 @@ def test_of_a_wide_window_a_few_rows_take_memory_for_a_few_rows():
 
 def test_a_folder_of_many_other_files_is_not_looked_through(tmp_path, monkeypatch, capfd):
     """A whole disk, named by mistake, took 18 s of the processor; hidden folders were walked as well."""
-    monkeypatch.setattr("pecli.formats.paths.OTHERS", 30)
+    monkeypatch.setattr("pecli.formats.paths.MAX_OTHER_FILES", 30)
     for folder in ("part", ".hidden", "pe.zarr"):
         (tmp_path / folder).mkdir()
         for number in range(40 if folder != "part" else 29):
