@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required
+from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required, whole
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer
 from pecli.numbers.printing import figure, percent
@@ -27,6 +27,7 @@ class IdentifyOptions(TableChoice):
     source: str = required("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
     all: bool = flag("Every note, the statistics and the first values too.", panel=SCREEN)
     get: str | None = option(shared.GET)
+    digits: int | None = option("Values are printed with N decimals, rounded or cut.", "N", check=whole(1, 15))
 
 
 def command(options: IdentifyOptions) -> int:
@@ -42,7 +43,12 @@ def command(options: IdentifyOptions) -> int:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
     take_type(table, "float32")
-    found = identify(table, _positions(source, options))
+    if options.digits is not None:
+        from pecli.judge.printed import identify_printed
+
+        found = identify_printed(table, options.digits)
+    else:
+        found = identify(table, _positions(source, options))
 
     def result() -> dict[str, Any]:
         arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]

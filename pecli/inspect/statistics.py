@@ -216,7 +216,8 @@ def _slopes(table: Tabular) -> list[float] | None:
 
 
 def _ends(table: Tabular) -> tuple[float, float] | None:
-    rows = table.arrays[0].shape[table.arrays[0].lead - 1] if table.arrays[0].lead else 0
+    first = next(iter(table.arrays), None)
+    rows = first.shape[first.lead - 1] if first is not None and first.lead else 0
     if rows == 0:
         return None
     first, last = table.position(0, 1), table.position(rows - 1, rows)

@@ -233,10 +233,9 @@ def _printed(case: Case) -> Verdict:
         np.savetxt(path, values, fmt=f"%.{digits}f", delimiter=",")
         line = [sys.executable, "-m", "pecli", "identify", str(path), "--digits", str(digits)]
         run = subprocess.run(line, capture_output=True, text=True, check=False)
-    found = re.search(r"^identified\s+(.*)$", run.stdout, re.MULTILINE)
-    named = found[1] if found else run.stderr.strip()
+    named = run.stdout.partition("\n")[0] or run.stderr.strip()
     verdict = Verdict(case, named, run.stdout + run.stderr, 0.0)
-    if not found or named.startswith("unknown"):
+    if run.returncode or named.startswith("unknown"):
         verdict.missed.append(f"not named: {case.truth[0]}")
     elif not any(agree(named.split()[0], truth) for truth in case.truth):
         verdict.false.append(f"named {named} where {' or '.join(case.truth)} is right")
