@@ -216,8 +216,8 @@ def _slopes(table: Tabular) -> list[float] | None:
 
 
 def _ends(table: Tabular) -> tuple[float, float] | None:
-    first = next(iter(table.arrays), None)
-    rows = first.shape[first.lead - 1] if first is not None and first.lead else 0
+    leading = next((array for array in table.arrays[:1] if array.lead), None)
+    rows = leading.shape[leading.lead - 1] if leading is not None else 0
     if rows == 0:
         return None
     first, last = table.position(0, 1), table.position(rows - 1, rows)

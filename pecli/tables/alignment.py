@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import PecliError
+from pecli.errors import BadFile, PecliError
 from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
@@ -43,6 +43,8 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     that these allow, the first rows decide.  One array without a name may be cosines alone, or sines alone.
     """
     assert source.recipe is not None
+    if not other.arrays:
+        raise BadFile(other.title, "holds no array")
     take_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
     candidates: list[tuple[Misfit, Table]] = []

@@ -182,3 +182,11 @@ def test_the_distances_of_one_head_are_still_distances(ask, size):
     np.save("bias.npy", (-np.abs(np.arange(1 - size, size)) / 256).astype("float32")[None])
     ask("compare", "bias.npy", "alibi:heads=1,form=distance").ends(0).says("same")
     ask("compare", "bias.npy", "alibi:heads=1").ends(0).says("same")
+
+
+def test_a_file_without_arrays_is_no_crash():
+    assert pecli.identify({}).confidence == "unknown"
+    assert pecli.inspect({}).arrays == []
+    for pair in (({}, "rope:dim=64"), ("alibi:heads=2", {})):
+        with pytest.raises(pecli.PecliError, match="holds no array"):
+            pecli.compare(*pair)
