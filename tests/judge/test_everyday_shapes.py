@@ -186,7 +186,7 @@ def test_the_distances_of_one_head_are_still_distances(ask, size):
 
 def test_a_file_without_arrays_is_no_crash():
     assert pecli.identify({}).confidence == "unknown"
-    assert pecli.inspect({}).arrays == []
+    assert not pecli.inspect({}).arrays
     for pair in (({}, "rope:dim=64"), ("alibi:heads=2", {})):
         with pytest.raises(pecli.PecliError, match="holds no array"):
             pecli.compare(*pair)
