@@ -6,6 +6,7 @@ still in the processor's caches when it is written.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import cores, ordered
+from pecli.engine.threads import cores, ordered, run_threads
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.spec.tabular import Array, Tabular
@@ -85,7 +86,7 @@ def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Itera
 
 
 def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: WriteOptions) -> None:
-    """Write every named array at its offset in a regular file, computed ahead by threads.
+    """Write every named array at its offset in a regular file; each thread computes rows and writes them.
 
     Parameters
     ----------
@@ -95,18 +96,22 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: W
     small = sum(table.array(name).bytes for name in offsets) <= 2 * BLOCK_BYTES  # threads would take longer to begin
     threads = 1 if small else min(options.threads, cores())
     block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
-    work = (task for group in table.groups(offsets) for task in tasks(group, block))
+    work, lock = (task for group in table.groups(offsets) for task in tasks(group, block)), threading.Lock()
 
-    def make(task: Task, buffer: Buffer) -> tuple[Task, dict[str, NDArray[Any]]]:
-        return task, fill(table, task, buffer)
-
-    workers = threads + 1 if threads > 1 else 1  # the caller writes for all: a file lets one thread write at a time
-    with closing(ordered(work, make, [Buffer() for _ in range(workers)], workers)) as found:
-        for task, values in found:
+    def run(errors: Sequence[BaseException]) -> None:
+        buffer = Buffer()
+        while not errors:
+            with lock:
+                task = next(work, None)
+            if task is None:
+                return
+            values = fill(table, task, buffer)
             for array in task.arrays:
-                rows = values[array.name]
-                output.put(raw_bytes(rows), offsets[array.name] + task.start * array.row_bytes)
-                options.progress(rows.nbytes)
+                output.put(raw_bytes(values[array.name]), offsets[array.name] + task.start * array.row_bytes)
+            with lock:
+                options.progress(sum(rows.nbytes for rows in values.values()))
+
+    run_threads(run, threads)
 
 
 @contextmanager
