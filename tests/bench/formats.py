@@ -104,17 +104,9 @@ def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) ->
             where = Path(temporary)
             gib = f"{size / (1 << 30):.3g} GiB, {name}"
             for suffix, ratio in plain(where, size, repeats).items():
-                found.append(
-                    Row(
-                        f".{suffix} of {gib}, against writing ready bytes",
-                        ratio,
-                        "x",
-                        1.2,
-                        1.05 if suffix == "npy" else 1.1,
-                    )
-                )
+                found.append(Row(f".{suffix} of {gib}, against writing ready bytes", ratio, "x", 1.2, 1.05))
             ratio = parquet(where, size, repeats)
-            found.append(Row(f"Parquet of {gib}, against pyarrow with a ready table", ratio, "x", 1.1, 0.9))
+            found.append(Row(f"Parquet of {gib}, against pyarrow with a ready table", ratio, "x", 1.2, 1))
             ratio = dense_bias(where, size, repeats)
-            found.append(Row(f"dense bias of {gib}, against writing ready bytes", ratio, "x", 1.1, 1))
+            found.append(Row(f"dense bias of {gib}, against writing ready bytes", ratio, "x", 1.2, 1.05))
     return found

@@ -53,13 +53,13 @@ def rows(folder: str | None = None) -> list[Row]:
                 worst[f"{name}, {suffix}"] = max(peaks)
                 growth = max(growth, peaks[-1] / peaks[0]) if suffix in LONG else growth
     name = max(worst, key=worst.__getitem__)
-    read, turned = reading(folder), applying(folder)
+    read, rotated = reading(folder), applying(folder)
     most = max(read, key=read.__getitem__)
     return [
         Row(f"peak memory, dim 64 to 16384, 2 and 16 threads (worst: {name})", worst[name], "MB", 200, 150),
         Row("peak memory at ten times the length, against the length", growth, "x", 1.2),
         Row(f"peak memory of reading, dim 64 and 16384 (worst: {most})", read[most], "MB", 200, 150),
-        Row("peak memory of turning queries of 256 MiB from file to file, 16 threads", turned, "MB", 200, 150),
+        Row("peak memory of rotating queries of 256 MiB from file to file, 16 threads", rotated, "MB", 200, 150),
     ]
 
 
@@ -81,7 +81,7 @@ def reading(folder: str | None) -> dict[str, float]:
 def applying(folder: str | None) -> float:
     """Return the peak of a rotation of drawn queries that are read from a file."""
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
-        given, made = (str(Path(temporary) / name) for name in ("q.npy", "turned.npy"))
+        given, made = (str(Path(temporary) / name) for name in ("q.npy", "rotated.npy"))
         peak(["generate", "learned:dim=128", "--len", str(1 << 19), "-q", "-o", given])
         rope = ["apply", "rope:dim=128", given, "--pairs", "half", "--threads", "16"]
         return peak([*rope, "-q", "-o", made])

@@ -57,7 +57,7 @@ def llama() -> Callable[[], object]:
     return lambda: module(x, positions)
 
 
-def llama_turned() -> Callable[[], object]:
+def llama_rotated() -> Callable[[], object]:
     """Return the rotation of transformers' Llama, with a table that is ready."""
     import torch
     from transformers.models.llama.modeling_llama import rotate_half
@@ -77,7 +77,7 @@ PEERS = (
     ("positional_encodings", positional_encodings, sinusoid, f"sinusoid {ROWS} x {WIDTH}"),
     ("diffusers", diffusers, sinusoid, f"sinusoid {ROWS} x {WIDTH}"),
     ("transformers", llama, rotary, f"Llama's cos and sin {LONG} x {HEAD}"),
-    ("transformers", llama_turned, None, "queries 2 x 16 x 8192 x 128 turned by Llama's, its table ready"),
+    ("transformers", llama_rotated, None, "queries 2 x 16 x 8192 x 128 rotated by Llama's, its table ready"),
 )
 
 

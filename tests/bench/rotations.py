@@ -1,4 +1,4 @@
-"""Queries turned by ``apply``, each value rounded once, against NumPy's float32 with a ready table."""
+"""Queries rotated by ``apply``, each value rounded once, against NumPy's float32 with a ready table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rows() -> Iterator[Row]:
             "complex": lambda: x.view(np.complex64) * points,
         },
     )
-    what = "of 32 x 8192 x 128 float32 turned, rounded once"
+    what = "of 32 x 8192 x 128 float32 rotated, rounded once"
     gigabyte = x.nbytes / 1e9
     yield Row(f"halves {what}: seconds for a GB", times["half"] / gigabyte, "s", 0.5)
     yield Row(f"neighbours {what}: seconds for a GB", times["interleaved"] / gigabyte, "s", 0.5)

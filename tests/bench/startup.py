@@ -34,7 +34,7 @@ def rows(repeats: int = 11) -> list[Row]:
         best = best_of({name: lambda n=name: run(n) for name in commands}, repeats)
     ratios = {name: time / best["import"] for name, time in best.items()}
     return [
-        Row("pecli --help in a pipe, against importing numpy and h5py", ratios["help"], "x", 0.6, 0.5),
-        Row("the main job, against the same", ratios["main"], "x", 1.45, 1.3),
+        Row("pecli --help in a pipe, against importing numpy and h5py", ratios["help"], "x", 0.55, 0.4),
+        Row("the main job, against the same", ratios["main"], "x", 1.45, 1.25),
         *(Row(f"{what}, against the same", ratios[name], "x", 1) for name, what in OTHERS.items()),
     ]
