@@ -289,10 +289,11 @@ def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Itera
 
 
 def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats) -> Iterator[Way]:
-    """Yield the ways to compute a table of a type: exact and in float64, then in float32, then in narrower types."""
-    yield Way("exact", exact)
-    if dtype == "float64":
-        yield Way("float64", exact)
+    """Yield the ways to compute a table of a type: the best that doubles give, then float32, then narrower types.
+
+    A float64 table that this process computes is no exact one: only a comparison of all values tells them apart.
+    """
+    yield Way("float64" if dtype == "float64" else "exact", exact)
     singles = {**singles, "rounded": rounded(exact, "float32")}
     for method, frequencies in singles.items():
         yield Way("float32", frequencies, "float32", "float32", method)

@@ -225,6 +225,8 @@ def refitted(name: WaveName, found: Tally) -> tuple[WaveName, Tally]:
 def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> Identification:
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.score.way
+    if way.name == "float64" and found.equal == found.count:
+        way = replace(way, name="exact")
     notes = list(structure_notes(name))
     determined = name.cost <= MAX_FITTED and magnitude_of(measured, name.named) == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
