@@ -310,7 +310,10 @@ class ArrowTable(BatchTable):
         super().__init__(source)
         self._kept: tuple[int, pa.RecordBatch | None] = (-1, None)
         with reading(source, self.fault):
-            self._file = pa.OSFile(source.path) if source.remote is None else pa.PythonFile(source.handle(), "r")
+            handle = source.arrow_handle()
+            if isinstance(handle, str):
+                handle = pa.OSFile(handle)
+            self._file = handle if isinstance(handle, pa.NativeFile) else pa.PythonFile(handle, "r")
         with undone(self.close):
             with reading(source, self.fault):
                 with contextlib.closing(RawFile(source)) as file:

@@ -159,12 +159,12 @@ def _opened(source: InputFile) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     with reading(source, "cannot be opened as Parquet"):
-        file = pq.ParquetFile(source.handle(), pre_buffer=False, page_checksum_verification=True)
+        file = pq.ParquetFile(source.arrow_handle(), pre_buffer=False, page_checksum_verification=True)
         meta = file.metadata
         groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
         if any(group.total_byte_size > LARGE_GROUP for group in groups):
             file.close()
             return pq.ParquetFile(
-                source.handle(), pre_buffer=False, page_checksum_verification=True, buffer_size=1 << 20
+                source.arrow_handle(), pre_buffer=False, page_checksum_verification=True, buffer_size=1 << 20
             )
         return file

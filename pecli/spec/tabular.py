@@ -86,8 +86,8 @@ def array_of(name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = 
         lead = next((len(start) for start in LEADS if tuple(axes[: len(start)]) == start), None)
     if lead is None:
         lead = max(1, len(shape) - 1) if shape else 0
-        if len(shape) > 2 and shape[-1] == 2:  # pairs belong to one row
-            lead -= 1
+        if len(shape) > 2 and shape[-1] == 2 and not (len(shape) == 3 and shape[0] == 2):
+            lead -= 1  # pairs belong to one row; (2, n, 2) may hold the cosines and the sines of two pairs
         if math.prod(shape[lead:]) * ITEM_BYTES[dtype] > LARGEST_ROW:
             lead = len(shape)
     named = (

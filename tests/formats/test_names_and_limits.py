@@ -65,6 +65,21 @@ def test_pages_of_names_that_are_no_utf8(tmp_path, monkeypatch, capfd):
     assert "internal error" not in capfd.readouterr().err
 
 
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on Linux")
+@pytest.mark.parametrize("suffix", ["npz", "h5", "parquet", "arrow", "arrows", "json", "safetensors"])
+def test_a_path_that_is_no_utf8_is_verified_and_compared(suffix, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"t\xff.") + suffix
+    assert run(["generate", "rope:dim=8,len=4", "-o", name, "-q"]) == 0
+    assert run(["verify", name, "-q"]) == 0
+    assert run(["compare", name, "rope:dim=8", "-q"]) == 0
+
+
+def test_the_memory_of_a_process_is_no_target(capfd):
+    assert run(["generate", "rope:dim=8,len=4", "-o", "memory://pe.npy"]) == 2
+    assert "is lost when it ends: name a file" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_a_header_of_csv_is_no_formula(name, tmp_path):
     """Of one array and of columns that are numbered; the name comes back."""

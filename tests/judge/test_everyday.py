@@ -307,3 +307,14 @@ def test_the_row_far_out_of_the_documentation(ask, tmp_path):
 
 def test_the_frequencies_of_these_tests_are_the_papers():
     assert frequencies(4).tolist() == [1.0, 0.01]
+
+
+@pytest.mark.parametrize("rows", [2, 4, 6, 64])
+@pytest.mark.parametrize("layout", ["split", "pairs"])
+def test_two_pairs_of_a_stack_and_two_rows_of_pairs_are_told_apart(ask, tmp_path, rows, layout):
+    """(2, n, 2) holds the cosines and then the sines of a head of width 4, or two rows of n pairs."""
+    w = angles(rows, 4, 10000.0, 0)
+    parts = [np.cos(w), np.sin(w)]
+    np.save("t.npy", (np.stack(parts) if layout == "split" else np.stack(parts, -1)).astype(np.float32))
+    assert pecli.compare("t.npy", "rope:dim=4", ulp=1)
+    assert pecli.identify("t.npy").recipe.startswith("rope:dim=4")

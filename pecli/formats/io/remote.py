@@ -248,6 +248,8 @@ def system_of(url: str) -> tuple[Any, str]:
     """
     protocol, _, remaining = url.partition("://")
     protocol, name = protocol.lower(), url_name(url)
+    if protocol == "memory":
+        raise BadFile(name, "is the memory of this process and is lost when it ends: name a file")
     if protocol in STORES and re.search("[:@]", remaining.partition("/")[0]):
         rule = "holds a key before the bucket's name, where nobody reads it: give credentials in the protocol's own"
         raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")

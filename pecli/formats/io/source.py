@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import mmap
 import os
+import re
 import stat
 import struct
 import sys
@@ -71,6 +73,15 @@ class InputFile:
         if self.remote is None:
             return self.path
         return io.BufferedReader(_Ranges(self.remote), AHEAD)
+
+    def arrow_handle(self) -> Any:
+        """Return the argument with which Arrow opens the file, which takes no path that is not UTF-8."""
+        if self.remote is None and re.search("[\ud800-\udfff]", self.path):
+            import pyarrow as pa
+
+            with open(self.path, "rb") as file:
+                return pa.BufferReader(pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
+        return self.handle()
 
 
 class _Ranges(io.RawIOBase):
