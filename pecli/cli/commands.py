@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
+from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text, help_text, option_sections
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
@@ -198,7 +197,7 @@ def rewritten(words: Sequence[str]) -> list[str]:
     return words
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """The root group: building the options of every command would cost more than running one."""
 
     def list_commands(self, ctx: Any) -> list[str]:

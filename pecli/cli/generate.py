@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from pecli.cli import options as shared
-from pecli.cli.help import HELP_NAMES, PlainCommand, examples_text, help_text, option_sections
+from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text, help_text, option_sections
 from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
@@ -293,7 +292,7 @@ def make_group(mode: Any, text: str, epilog: str) -> typer.Typer:
     return group
 
 
-class GenerateGroup(TyperGroup):
+class GenerateGroup(PlainGroup):
     """A group whose commands are the catalogue."""
 
     def list_commands(self, ctx: Any) -> list[str]:

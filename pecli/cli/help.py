@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from types import MethodType
 from typing import Any, Literal
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from pecli.cli.terminal.layout import wrapped
 from pecli.cli.terminal.output import WIDE, prose_width, wants_colour
@@ -44,7 +45,34 @@ def option_sections(command: Any, ctx: Any) -> list[Section]:
     return sorted(found.items(), key=lambda item: item[0] == OPTIONS)
 
 
-class PlainCommand(TyperCommand):
+class AsTyped:
+    """Passes texts, lists of texts and flags on unconverted.
+
+    Typer 0.29 imports pydantic to convert even these, which nearly doubles the start.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters of the command and its --help."""
+        command: Any = super()
+        params: list[Any] = command.get_params(ctx)
+        for param in params:
+            param.process_value = MethodType(_unconverted, param)
+        return params
+
+
+def _unconverted(param: Any, ctx: Any, value: Any) -> Any:
+    if value is None and (param.multiple or param.nargs == -1):
+        value = ()
+    if param.required and param.value_is_missing(value):
+        return type(param).process_value(param, ctx, value)  # which raises Typer's error
+    return value if param.callback is None else param.callback(ctx, param, value)
+
+
+class PlainGroup(AsTyped, TyperGroup):
+    """A group of commands that are built when they are asked for."""
+
+
+class PlainCommand(AsTyped, TyperCommand):
     """A command whose help is in sections, and cuts no name at a hyphen, however narrow the screen."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
