@@ -7,17 +7,18 @@ which no rule is known, reads it as transformers does; scalings it is not known 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models import changes
+from pecli.models.families import DATA
 from pecli.models.reading import ORIGINAL, VERSION, Change, ConfigReading, LayerReading, Params, RawConfig, Where
-from pecli.models.stacks import MODULES, STACKS
+from pecli.models.stacks import STACKS
 
 HOLDERS = ("rope_scaling", "rope_parameters")
 
@@ -86,17 +87,21 @@ def _old_style(part: Config, holder: Config) -> None:
             part["rope_scaling"] = found
 
 
-NO_ATTENTION_FACTOR = leave("attention_factor")
-NO_MSCALE = leave("mscale", "mscale_all_dim")
-NO_TRUNCATE = leave("truncate")
-NO_SHARE = leave("partial_rotary_factor")
-NO_FACTOR = leave("factor")
-ONE_TYPE = leave("type")
-BETAS = Remedy("write beta_fast and beta_slow out", _betas)
-FLOAT_FACTOR = Remedy("write the factor with a decimal point", _factor)
-GIVEN_FACTOR = Remedy(f"write the factor out: max_position_embeddings over {ORIGINAL}", _ratio)
-INNER_ORIGINAL = Remedy(f"write {ORIGINAL} inside the rope parameters", _original)
-OLD_STYLE = Remedy("write rope_theta and rope_scaling, the keys of transformers 4, for rope_parameters", _old_style)
+REMEDIES = {
+    "no_attention_factor": leave("attention_factor"),
+    "no_mscale": leave("mscale", "mscale_all_dim"),
+    "no_truncate": leave("truncate"),
+    "no_share": leave("partial_rotary_factor"),
+    "no_factor": leave("factor"),
+    "one_type": leave("type"),
+    "betas": Remedy("write beta_fast and beta_slow out", _betas),
+    "float_factor": Remedy("write the factor with a decimal point", _factor),
+    "given_factor": Remedy(f"write the factor out: max_position_embeddings over {ORIGINAL}", _ratio),
+    "inner_original": Remedy(f"write {ORIGINAL} inside the rope parameters", _original),
+    "old_style": Remedy(
+        "write rope_theta and rope_scaling, the keys of transformers 4, for rope_parameters", _old_style
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +110,8 @@ class Rule:
 
     Parameters
     ----------
-    scaling : str or tuple of str
-        The scaling of the recipe that it concerns; () for any.
+    scaling : tuple of str
+        The scalings of the recipe that it concerns; () for any.
     key : str
         The key that decides.
     text : str
@@ -131,7 +136,7 @@ class Rule:
     key: str
     text: str
     source: str
-    scaling: str | tuple[str, ...] = ()
+    scaling: tuple[str, ...] = ()
     change: Change | None = None
     error: str = ""
     where: Where | None = None
@@ -142,8 +147,7 @@ class Rule:
 
     def concerns(self, params: Params, written: RawConfig, version: str) -> bool:
         """Whether the rule applies to such a recipe, in this version."""
-        scalings = (self.scaling,) if isinstance(self.scaling, str) else self.scaling
-        if scalings and params.get("scaling", "none") not in scalings:
+        if self.scaling and params.get("scaling", "none") not in self.scaling:
             return False
         if self.since and _numbers(version) < _numbers(self.since):
             return False
@@ -213,9 +217,54 @@ class Stack:
 
 @cache
 def stack_of(name: str) -> Stack:
-    """Return a stack by its name; transformers, which the others are measured by, is none."""
-    found: Stack = import_module(f"pecli.models.stacks.{MODULES[name]}").STACKS[name]
-    return found
+    """Return a stack by its name, from its file; transformers, which the others are measured by, has none."""
+    data = _toml(f"stacks/{name}.toml")
+    for key in ("scalings", "encodings", "models"):
+        data[key] = _words(data.get(key, ""))
+    return Stack(**{**data, "rules": tuple(map(_rule, data["rules"]))})
+
+
+def _rule(entry: dict[str, Any]) -> Rule:
+    """Return a rule of a file; ``like`` names one of common_rules.toml that it completes."""
+    common = _toml("common_rules.toml")[entry.pop("like")] if "like" in entry else {}
+    conditions = [_condition(text) for one in (common, entry) for text in _listed(one.get("where", ()))]
+    fields = {**common, **entry}
+    found = [_function(text) for text in _listed(fields.get("change", ()))]
+    fields.update(
+        scaling=_words(fields.get("scaling", "")), change=changes.after(*found) if found else None,
+        where=(lambda written: all(holds(written) for holds in conditions)) if conditions else None,
+        remedies=tuple(REMEDIES[text] for text in _listed(fields.get("remedies", ()))),
+    )  # fmt: skip
+    return Rule(**fields)
+
+
+@cache
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads((DATA / name).read_text(encoding="utf-8"))
+
+
+def _listed(value: str | Sequence[str]) -> Sequence[str]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return words, with ``every`` and ``scaled`` written out."""
+    return tuple(name for word in text.split() for name in {"every": EVERY, "scaled": SCALED}.get(word, (word,)))
+
+
+def _function(text: str) -> Any:
+    """Return the function of `pecli.models.changes` that a text names, called with the words behind its name."""
+    name, *words = text.split()
+    found = getattr(changes, name)
+    return found(*words) if words else found
+
+
+def _condition(text: str) -> Where:
+    if text.startswith("not "):
+        inverted = _function(text.removeprefix("not "))
+        return lambda written: not inverted(written)
+    condition: Where = _function(text)
+    return condition
 
 
 TRANSFORMERS = "transformers"
@@ -230,83 +279,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     while numbers and not numbers[-1]:
         numbers.pop()
     return tuple(numbers)
-
-
-# ----- rules that several stacks have in the same words
-
-NONE_TIMES = "TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'"
-Scalings = str | tuple[str, ...]
-
-
-def null_betas(source: str, error: str = NONE_TIMES, where: Where | None = None) -> Rule:
-    """Return the refusal of a beta that is null, which transformers takes for the default."""
-    null = changes.null("beta_fast", "beta_slow")
-    return Rule(
-        key="beta_fast", text="reckons with a beta that is null", source=source, scaling="yarn", error=error,
-        where=changes.both(null, where) if where else null, remedies=(BETAS,),
-    )  # fmt: skip
-
-
-def null_factor(source: str, where: Where | None = None) -> Rule:
-    """Return the refusal of a factor that is null, which transformers takes for the ratio of the lengths."""
-    null = changes.null("factor")
-    return Rule(
-        key="factor", text="takes no factor that is null", source=source, scaling="yarn", error="TypeError",
-        where=changes.both(null, where) if where else null, remedies=(GIVEN_FACTOR,),
-    )  # fmt: skip
-
-
-def whole_factor(source: str) -> Rule:
-    """Return the refusal of a linear factor without a decimal point."""
-    return Rule(
-        key="factor", text="takes no whole number as a factor: only a float becomes a list", source=source,
-        scaling="linear", error="TypeError: 'int' object is not iterable", where=changes.whole_factor,
-        remedies=(FLOAT_FACTOR,),
-    )  # fmt: skip
-
-
-def inner_original(source: str, scaling: Scalings, where: Where | None = None) -> Rule:
-    """Return the rule that the inner original length is preferred; transformers prefers the top-level one."""
-    text = "takes the original length inside the scaling before the one at the top level"
-    return Rule(
-        key=ORIGINAL, text=text, source=source, scaling=scaling, change=changes.inner_original, where=where,
-        remedies=(INNER_ORIGINAL,),
-    )  # fmt: skip
-
-
-def absent_original(length: int, source: str, scaling: Scalings, where: Where = changes.no_original) -> Rule:
-    """Return a default for an original length that is absent, where transformers takes max_position_embeddings."""
-    text = f"takes {length} for an original length that is absent where it looks"
-    return Rule(
-        key=ORIGINAL, text=text, source=source, scaling=scaling, where=where,
-        change=changes.giving(original_max=str(length)), remedies=(INNER_ORIGINAL,),
-    )  # fmt: skip
-
-
-def ratio(source: str, where: Where | None = None) -> Rule:
-    """Return DeepSeek's magnitude for every config."""
-    text = "reads no attention_factor, and scales by mscale over mscale_all_dim, with 1 and 0 for what is absent"
-    return Rule(
-        key="attention_factor", text=text, source=source, scaling="yarn", change=changes.ratio, where=where,
-        remedies=(NO_ATTENTION_FACTOR, NO_MSCALE),
-    )  # fmt: skip
-
-
-def whole_ends(source: str, where: Where | None = None) -> Rule:
-    """Return a ramp between whole indices."""
-    text = "rounds the ends of the ramp to whole indices, whatever truncate says"
-    return Rule(
-        key="truncate", text=text, source=source, scaling="yarn", change=changes.whole_ends, where=where,
-        remedies=(NO_TRUNCATE,),
-    )  # fmt: skip
-
-
-def honoured_share(source: str, scaling: Scalings = "none", where: Where | None = None) -> Rule:
-    """Return a rotating share that every model honours."""
-    return Rule(
-        key="partial_rotary_factor", text="rotates the given share of a head for every model", source=source,
-        scaling=scaling, change=changes.honoured_share, where=where, remedies=(NO_SHARE,),
-    )  # fmt: skip
 
 
 TYPES = ("rope_type", "type")

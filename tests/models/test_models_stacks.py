@@ -2,7 +2,6 @@
 
 import json
 from decimal import Decimal
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from pecli.errors import BadFile, PecliError, UnknownName
 from pecli.inspect.configs import advise, compare_stacks
 from pecli.models.reader import read_config, read_data, read_for
 from pecli.models.stack import as_stack, read_as, rule_text, stack_of
-from pecli.models.stacks import MODULES, STACKS
+from pecli.models.stacks import STACKS
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 from tests.support.golden_cases import cases, values
@@ -353,7 +352,9 @@ def compared(one, case, table, stack):
             assert (error <= bound).all(), (part, position)
 
 
-def test_every_stack_of_a_module_is_listed_by_its_name():
-    for module in sorted(set(MODULES.values())):
-        named = {name for name, of in MODULES.items() if of == module}
-        assert set(import_module(f"pecli.models.stacks.{module}").STACKS) == named
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_rule_of_a_file_does_something_or_is_a_remark(name):
+    for rule in stack_of(name).rules:
+        assert rule.text
+        assert rule.source
+        assert not (rule.error and rule.change)

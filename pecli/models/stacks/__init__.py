@@ -1,13 +1,9 @@
-"""The stacks that pecli knows, in modules by kind: each adds them to its ``STACKS``."""
+"""The stacks that pecli knows, one file of rules each; `pecli.models.stack` reads them."""
 
 from __future__ import annotations
 
-# names alone, by module: a command line lists them and loads no rule
-_NAMES = {
-    "serving": ("vllm", "sglang", "lmdeploy", "tensorrt-llm", "tgi", "exllamav2", "exllamav3"),
-    "native": ("llama.cpp", "ollama", "mlx", "candle", "mistral.rs", "mlc-llm", "onnxruntime-genai"),
-    "training": ("deepseek", "gpt-neox", "gpt-oss", "litgpt", "maxtext", "megatron", "torchtune"),
-}
-MODULES = {name: module for module, names in _NAMES.items() for name in names}
-STACKS = ("transformers", *sorted(MODULES))
+import os
+
+_FILES = [name.removesuffix(".toml") for name in os.listdir(__path__[0]) if name.endswith(".toml")]
+STACKS = ("transformers", *sorted(_FILES))  # names alone: a command line lists them and loads no rule
 """Whose reading of a model's config; the first is the default."""
