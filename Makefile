@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test test-values quick everything lowest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test test-values quick everything lowest newest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 # Without compiled modules kept, every process of the tests compiles them anew: 20 s where collection takes 5.
 unexport PYTHONDONTWRITEBYTECODE
@@ -79,6 +79,15 @@ lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyp
 	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	build/lowest/bin/python -m pytest --quick
 
+# pyenv keeps its pythons in folders and puts only some of them on the path.
+newest: ## Run the quick tests with the newest Python installed and the newest versions that pip finds
+	@python=$$(for p in $(PYTHONS) "$$HOME"/.pyenv/versions/*/bin/python3; do \
+	$$p -c 'import sys, venv, ensurepip; print("%d.%03d.%03d" % sys.version_info[:3], sys.executable)' 2>/dev/null; \
+	done | sort | tail -n 1 | cut -d ' ' -f 2-) && "$$python" -m venv --clear build/newest
+	@build/newest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/newest/bin/python -m pip install --quiet --editable . --group dev
+	build/newest/bin/python -m pytest --quick
+
 TORCH ?= torch==2.13.0
 
 # pecli goes first: what the frameworks bring then keeps to its bounds.
@@ -113,7 +122,7 @@ COUNT ?= 3000
 fuzz: .venv/.dev ## Try hostile command lines, damaged files and bombs (SEED=1 COUNT=3000)
 	$(VENV_PYTHON) -m tests.fuzz --seed $(SEED) --count $(COUNT)
 
-EVERYTHING ?= check test exhaustive frameworks lowest readers reach docs-site dist bench
+EVERYTHING ?= check test exhaustive frameworks lowest newest readers reach docs-site dist bench
 
 everything: .venv/.dev ## Run every check, going on after a failure; what passed on this commit is left out (FORCE=1)
 	@$(VENV_PYTHON) -m tests.support.everything $(EVERYTHING) $(if $(FORCE),--force)
@@ -153,12 +162,18 @@ bench-peers: ## Measure other libraries beside pecli in an environment of its ow
 	build/peers/bin/python -m pip install --quiet $$name || echo "$$name is absent: it is skipped"; done
 	build/peers/bin/python -m tests.bench peers
 
-dist: .venv/.dev ## Build the wheel and try it in a fresh environment
-	rm -rf dist build/wheel
-	$(VENV_PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
+# The second build is of a copy with other times and modes.
+dist: .venv/.dev ## Build the wheel, the same bytes twice, and try it in a fresh environment
+	rm -rf dist build/wheel build/again
+	umask 077 && mkdir -p build/again && cp -R pyproject.toml hatch_build.py README.md LICENSE man pecli build/again
+	export SOURCE_DATE_EPOCH="$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 1580601600)}" && \
+	$(VENV_PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist . && \
+	$(VENV_PYTHON) -m pip wheel --quiet --no-deps --wheel-dir build/again ./build/again
+	cmp dist/*.whl build/again/*.whl
 	$(VENV_PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet dist/*.whl
 	build/wheel/bin/pecli --version
+	test -s build/wheel/lib/python3*/site-packages/pecli-*.dist-info/sboms/pecli.cdx.json
 
 clean: ## Remove the environment and everything made
 	rm -rf .venv build dist pe.h5 .mypy_cache .pytest_cache .ruff_cache .hypothesis
