@@ -110,7 +110,7 @@ def top_options(root: Any) -> str:
     """Return the options of ``pecli`` itself, and its commands."""
     lines = [".Sh COMMANDS", ".Bl -tag -width Ds"]
     for name, entry in COMMANDS.items():
-        lines += [f".It Xr pecli-{name} 1", _line(entry.title[0].upper() + entry.title[1:] + ".")]
+        lines += [f".It Xr pecli-{name} 1", _line(entry.summary)]
     return "\n".join([*lines, ".El", ".Sh OPTIONS", *_option_list(root.params), ""])
 
 

@@ -44,9 +44,10 @@ def become_command() -> None:
 
 
 @contextlib.contextmanager
-def unwinding() -> Iterator[None]:
+def unwinding(farewell: str = "") -> Iterator[None]:
     """Let signals raise :class:`Interrupted` while there is something to clean up; a broken pipe is an error then.
 
+    Once that is done, an interrupted process writes `farewell` to standard error.
     Changes nothing in a program that imports pecli: the signals are its own there.
     """
     before = {n: signal.getsignal(n) for n in _existing(*ENDING, "PIPE")} if _is_command else {}
@@ -57,6 +58,10 @@ def unwinding() -> Iterator[None]:
         yield
     finally:
         if _received:
+            if farewell:
+                with contextlib.suppress(OSError, ValueError):
+                    sys.stderr.write(f"{farewell}\n")
+                    sys.stderr.flush()
             die()
         for number in before:
             signal.signal(number, before[number])

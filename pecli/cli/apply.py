@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import TABLE, flag, option, refuse, required, whole
+from pecli.cli.options import flag, option, refuse, required, whole
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.writing import Writing, deliver, report
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.numbers.printing import figure
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed result; csv and json stream all of it
+INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
 
 
@@ -40,39 +42,44 @@ class ApplyArguments(Writing):
     inputs: tuple[str, ...] = option(
         "Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True, default=()
     )
-    pairs: str | None = option(
-        "Which columns turn together: half, interleaved, or taken:given.",
+    start: str | None = option("Position of the first row (default 0).", "P", INPUTS)
+    positions: str | None = option("Position of each row: 0,5,9, 100:200 or @FILE.", "LIST", INPUTS)
+    axes: str | None = option(
+        "Axes of the inputs: {} (default: by their number).",
         "WORD",
-        TABLE,
+        INPUTS,
+        AXES,
+    )
+    input_scale: str | None = option("Multiply embeddings first: sqrt (of their width), or a number.", "X", INPUTS)
+    vector: str | None = option("One vector instead of files, the same at every position: 1,2,-1,1.", "LIST", INPUTS)
+    steps: bool = flag("Show every step of the arithmetic, for one vector.", panel=INPUTS)
+    random: str | None = option("Random queries and keys: batch x heads x length x width.", "BxHxSxD", INPUTS)
+    kv_heads: int | None = option("Heads of random keys (default: as many).", "N", INPUTS, check=whole(1, 1 << 16))
+    seed: int | None = option("Seed of the random values (default 0).", "N", INPUTS, check=whole(0, (1 << 64) - 1))
+    pairs: str | None = option(
+        "Columns that rotate together: half or interleaved; interleaved:half reads interleaved, writes half.",
+        "WORD",
+        ROTATION,
         ("half", "interleaved", "interleaved:half"),
     )
-    start: str | None = option("Position of the inputs' first row (default 0).", "P", TABLE)
-    positions: str | None = option("Position of each row: 0,5,9 or @FILE; of each batch, a row each.", "LIST", TABLE)
-    axes: str | None = option(
-        "Axes of the inputs: bhsd, bshd, thd, bsd, sd; bhqk of logits (default: by their number).", "WORD", TABLE, AXES
-    )
-    input_scale: str | None = option(
-        "What multiplies embeddings first: sqrt (of their width), or a number.", "X", TABLE
-    )
-    inverse: bool = flag("Undo the rotation: transposed, over the magnitude.", panel=TABLE)
-    gradient: bool = flag("A kernel's backward pass: transposed, times the magnitude.", panel=TABLE)
-    scores: bool = flag("Multiply queries and keys, with all that belongs to scores.", panel=TABLE)
-    score_scale: str | None = option(
-        "What multiplies q.k: a number, or sqrt for 1/sqrt(d) (default: as the model has it).", "X", TABLE
-    )
-    mask: str | None = option("causal: minus infinity for keys after the query.", "WORD", TABLE, ("causal",))
-    softmax: bool = flag("Weights instead of scores or logits.", panel=TABLE)
-    vector: str | None = option("One vector, the same at every position: 1,2,-1,1.", "LIST", TABLE)
-    steps: bool = flag("Work it out step by step, for one vector.", panel=TABLE)
-    random: str | None = option("Draw queries and keys instead: batch x heads x length x width.", "BxHxSxD", TABLE)
-    kv_heads: int | None = option(
-        "Heads of the drawn keys (default: the queries').", "N", TABLE, check=whole(1, 1 << 16)
-    )
-    seed: int | None = option("Seed of what is drawn (default 0).", "N", TABLE, check=whole(0, (1 << 64) - 1))
+    inverse: bool = flag("Undo the rotation: transpose it and divide by the magnitude.", panel=ROTATION)
+    gradient: bool = flag("The backward pass: transpose the rotation and multiply by the magnitude.", panel=ROTATION)
     arithmetic: str | None = option(
-        "Exact, or what a framework's steps in float32 or bfloat16 give.", "A", TABLE, ARITHMETICS, check=_arithmetic
+        "{}: real values, or a framework's steps.",
+        "WORD",
+        ROTATION,
+        ARITHMETICS,
+        check=_arithmetic,
     )
-    dtype: str | None = option(shared.DTYPE)
+    dtype: str | None = option(
+        "Type of results: {}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word)
+    )
+    scores: bool = flag("Compute attention scores from queries and keys.", panel=SCORES)
+    score_scale: str | None = option(
+        "Factor of the scores: a number, or sqrt for 1/sqrt(d) (default: the model's).", "X", SCORES
+    )
+    mask: str | None = option("causal: minus infinity for keys after the query.", "WORD", SCORES, ("causal",))
+    softmax: bool = flag("Attention weights instead of scores or logits.", panel=SCORES)
     layer_type: str | None = option(shared.LAYER_TYPE)
     stack: str | None = option(shared.STACK)
     threads: int | None = option(shared.THREADS)

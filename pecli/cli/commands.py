@@ -22,146 +22,123 @@ class CommandEntry:
     ----------
     module : str
         The module of its ``command``, in :mod:`pecli.cli`.
-    title : str
-        The title of its man page.
     summary : str
         The first line of its help.
-    examples : tuple of str
-        Command lines that its help ends with.
+    examples : str
+        Command lines that its help ends with, one a line.
+    meant : str
+        Words that people type for it.
     detail : str
         A further paragraph of the help.
-    meant : tuple of str
-        Words that people type for it.
     """
 
     module: str
-    title: str
     summary: str
-    examples: tuple[str, ...]
+    examples: str
+    meant: str
     detail: str = ""
-    meant: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The summary as the title of its man page."""
+        return self.summary[0].lower() + self.summary[1:].rstrip(".")
 
 
 COMMANDS = {
     "generate": CommandEntry(
         "generate",
-        "write the table of a positional encoding",
         "Write the table of an encoding to a file, or print it.",
-        (
-            "pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5",
-            "pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors",
-            "pecli generate config.json --dtype bf16 --layout model -o cache.safetensors",
-        ),
-        "ENCODING is a name of those below, a recipe such as rope:dim=128, or a model's config.json.",
-        ("create", "make", "new", "write", "build", "gen", "table"),
+        """pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5
+        pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors
+        pecli generate config.json --dtype bf16 --layout model -o cache.safetensors""",
+        "create make new write build gen table",
+        "ENCODING is one of the names below, a recipe such as rope:dim=128, or a model's config.json.",
     ),
     "inspect": CommandEntry(
         "inspect",
-        "report what is in a table, a config or a checkpoint",
-        "Report arrays, statistics and first values of a table; measure them.",
-        (
-            "pecli inspect pe.h5",
-            "pecli inspect config.json",
-            "pecli inspect cache.npy --expect finite,unique",
-        ),
-        meant=("show", "info", "cat", "view", "print", "describe"),
+        "Show what is in a table, a config or a checkpoint.",
+        """pecli inspect pe.h5
+        pecli inspect config.json
+        pecli inspect cache.npy --expect finite,unique""",
+        "show info cat view print describe head stat stats",
     ),
     "identify": CommandEntry(
         "identify",
-        "find the recipe that gives a table's values",
-        "Find the recipe that gives the values of a table, whatever its file states.",
-        (
-            "pecli identify cache.npy",
-            "pecli identify cache.npy --get recipe",
-        ),
-        "It prints the recipe, how sure it is and which arithmetic made the values, or unknown and what was measured.",
-        meant=("guess", "detect", "recognise", "recognize", "what", "which"),
+        "Find the recipe that gives a table's values.",
+        """pecli identify cache.npy
+        pecli identify cache.npy --get recipe""",
+        "guess detect recognise recognize what which",
+        "It uses the values alone. It prints the recipe, how sure it is and the arithmetic that made the values, or "
+        "unknown and what it measured.",
     ),
     "verify": CommandEntry(
         "verify",
-        "recompute every value of a file from its recipe",
-        "Recompute every value of a file from its recipe; status 1 if one differs.",
-        (
-            "pecli verify pe.h5",
-            "pecli verify cache.npy rope:dim=128,base=500000",
-            "pecli verify parts -q && echo good",
-        ),
-        "The recipe is the one in the file, or one that follows it. A folder of parts is searched for gaps too.",
-        meant=("check", "validate", "prove"),
+        "Check every value of a file against its recipe; status 1 if one differs.",
+        """pecli verify pe.h5
+        pecli verify cache.npy rope:dim=128,base=500000
+        pecli verify parts -q && echo good""",
+        "check validate prove",
+        "The recipe is the one in the file, or the one that you give. In a folder of parts it also finds gaps.",
     ),
     "compare": CommandEntry(
         "compare",
-        "find out whether tables agree, and why they do not",
-        "Compare tables: whether they agree, and why and where they do not; status 1 where they differ.",
-        (
-            "pecli compare cache.npy rope:dim=128,base=500000",
-            "pecli compare sinusoidal rope alibi",
-            "pecli compare config.json --stacks",
-        ),
-        meant=("diff", "cmp", "test", "versus"),
+        "Say whether two tables agree, and why and where they differ.",
+        """pecli compare cache.npy rope:dim=128,base=500000
+        pecli compare sinusoidal rope alibi
+        pecli compare config.json --stacks""",
+        "diff cmp test versus",
+        "Status 0 if they agree, 1 if they differ. Recipes alone are compared by their properties.",
     ),
     "extrapolate": CommandEntry(
         "extrapolate",
-        "measure what happens past the training length",
-        "Measure what an encoding does beyond the length it was trained on, and write longer tables.",
-        (
-            "pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all",
-            "pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy",
-        ),
+        "Measure what happens past the training length; make longer tables.",
+        """pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all
+        pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy
+        pecli extrapolate vit.npy --extend cubic --grid 14x14 --to-grid 24x24 -o x.npy""",
+        "extend resize scale interpolate",
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
-        ("extend", "resize", "scale", "interpolate"),
     ),
     "apply": CommandEntry(
         "apply",
-        "apply a table to tensors, exactly",
-        "Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores.",
-        (
-            "pecli apply sinusoidal:dim=512 emb.npy --input-scale sqrt -o x.npy",
-            "pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz",
-            "pecli apply config.json --random 2x32x16x128 --kv-heads 8 -o golden.npz",
-        ),
-        meant=("rotate", "add", "run", "embed"),
+        "Apply a table to tensors: rotate, add, or compute scores.",
+        """pecli apply rope:dim=4 --vector 1,2,-1,1 --positions 1
+        pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz
+        pecli apply config.json --random 2x32x16x128 --kv-heads 8 -o golden.npz""",
+        "rotate add run embed",
     ),
     "convert": CommandEntry(
         "convert",
-        "change format, type or layout of a table",
-        "Change format, type or layout of a table, block by block.",
-        (
-            "pecli convert pe.h5 -o pe.parquet",
-            "pecli convert rope.npz --layout half --dtype float16 -o rope.safetensors",
-        ),
-        meant=("export", "cast", "save", "to"),
+        "Change the format, type or layout of a table.",
+        """pecli convert pe.h5 -o pe.parquet
+        pecli convert pe.h5 --start 100 --len 50 -o part.npy
+        pecli convert rope.npz --layout half --dtype float16 -o rope.safetensors""",
+        "export cast save to",
     ),
     "explain": CommandEntry(
         "explain",
-        "work through an encoding, answer questions, give code",
-        "Work through an example of an encoding step by step, answer questions about it, or give code for it.",
-        (
-            "pecli explain rope:dim=4",
-            "pecli explain rope --why interleaved",
-            "pecli explain alibi:heads=8 --code torch",
-        ),
-        meant=("teach", "learn", "example", "steps", "why", "code", "walk"),
+        "Work through an example, answer questions, or print code.",
+        """pecli explain rope:dim=4
+        pecli explain rope --why interleaved
+        pecli explain alibi:heads=8 --code torch""",
+        "teach learn example steps why code walk",
     ),
     "plot": CommandEntry(
         "plot",
-        "draw a table",
-        "Draw a table in the terminal, as a picture, or as a page to play with.",
-        (
-            "pecli plot sinusoidal:dim=64",
-            "pecli plot alibi:heads=8 --picture slopes -o slopes.svg",
-            "pecli plot rope:dim=64,len=256 -o rope.html",
-        ),
-        meant=("draw", "picture", "figure", "chart", "image", "visualize", "visualise"),
+        "Draw a table in the terminal, as a picture or as an interactive page.",
+        """pecli plot sinusoidal
+        pecli plot alibi:heads=8 --picture slopes -o slopes.svg
+        pecli plot rope:dim=64,len=256 -o rope.html""",
+        "draw picture figure chart image visualize visualise",
     ),
     "list": CommandEntry(
         "list",
-        "list the encodings",
-        "List the encodings, or show one: formula, parameters, source, facts.",
-        ("pecli list", "pecli list rope", "pecli list --choose"),
-        meant=("ls", "encodings", "catalogue", "catalog", "search"),
+        "List the encodings, describe one, or recommend some for a task.",
+        """pecli list
+        pecli list rope
+        pecli list --choose long-context""",
+        "ls encodings catalogue catalog search choose recommend",
     ),
-}
+}  # fmt: skip
 
 OLDER = (
     # command, its option, and the words that are written instead of the two
@@ -174,10 +151,10 @@ OLDER = (
 )
 """Older spellings of commands, which existing scripts may use; no help mentions them."""
 SAME_OPTION = {
-    "--seq-len": "--len", "--seq-length": "--len", "--max-seq-len": "--len", "--length": "--len", "-n": "--len",
-    "-f": "--format",
+    "-f": "--format", "-n": "--len", "--length": "--len", "--seq-len": "--len", "--seq-length": "--len",
+    "--max-seq-len": "--len",
 }  # fmt: skip
-"""Names of options that other programs use."""
+"""Names of options that other programs use; those of a length are left alone where --len is given too."""
 
 
 def rewritten(words: Sequence[str]) -> list[str]:
@@ -188,10 +165,12 @@ def rewritten(words: Sequence[str]) -> list[str]:
     >>> rewritten(["inspect", "pe.h5", "--plot=pe.svg"])
     ['plot', 'pe.h5', '--output=pe.svg']
     """
-    words = [SAME_OPTION.get(name := word.partition("=")[0], name) + word[len(name) :] for word in words]
+    names = [word.partition("=")[0] for word in words]
+    same = {name: new for name, new in SAME_OPTION.items() if new not in names or new == "--format"}
+    words = [same.get(name, name) + word[len(name) :] for name, word in zip(names, words, strict=True)]
     for command, option, (verb, *instead) in OLDER:
-        at = next((k for k, word in enumerate(words) if word == option or word.startswith(f"{option}=")), None)
-        if at is not None and words[0] == command:
+        if words[:1] == [command] and option in names:
+            at = names.index(option)
             value = words[at][len(option) :]
             return [verb, *words[1:at], *(f"{word}{value}" for word in instead), *words[at + 1 :]]
     return words
@@ -224,7 +203,7 @@ class Commands(PlainGroup):
             super().format_help(ctx, formatter)
             return
         commands = [(name, entry.summary) for name, entry in COMMANDS.items()]
-        formatter.write(help_text(self, ctx, [*option_sections(self, ctx), ("Commands", commands)]))
+        formatter.write(help_text(self, ctx, [("Commands", commands), *option_sections(self, ctx)]))
 
 
 def _meant(word: str) -> str | None:
@@ -235,14 +214,15 @@ def _meant(word: str) -> str | None:
         return f"pecli generate {clean(word)}, or pecli list {clean(word.partition(':')[0])}"
     if word.lower() == "slopes":
         return "pecli generate alibi --heads 8 --form slopes"
-    meant = next((name for name, entry in COMMANDS.items() if word.lower() in entry.meant), None)
+    meant = next((name for name, entry in COMMANDS.items() if word.lower() in entry.meant.split()), None)
     return f"pecli {meant}" if meant else None
 
 
 def _built(name: str, mode: Any) -> Any:
     """Return the Typer command (for ``generate`` the group) of this name."""
     entry = COMMANDS[name]
-    text, epilog = f"{entry.summary}\n\n{entry.detail}".strip(), examples_text(entry.examples, mode)
+    text = f"{entry.summary}\n\n{entry.detail}".strip()
+    epilog = examples_text(map(str.strip, entry.examples.splitlines()), mode)
     module = import_module(f"pecli.cli.{entry.module}")
     if name == "generate":
         return typer.main.get_command(module.make_group(mode, text, epilog))

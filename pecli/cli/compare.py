@@ -272,6 +272,11 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
     return found
 
 
+MAX_COLUMNS = 4  # encodings that are shown in columns
+MINOR = {"values held", "trained values", "rows measured", "trained values now", "nearest two rows"}
+"""Facts that a short report leaves out."""
+
+
 def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:
     """Print declared facts and measured figures of encodings; return 0."""
     from pecli.inspect.facts import TITLES, figures, sheet
@@ -279,12 +284,18 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
     items = list({_name(e, r): (e, r) for e, r in items}.values())  # an encoding that is named twice is shown once
     sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
     keys = list(dict.fromkeys(key for facts in sheets.values() for key in facts))
+    brief = not options.all and options.format is None and len(items) > 1
 
     def view() -> list[Item]:
-        if len(items) <= 4:  # a column each; more of them are rows
+        if len(items) <= MAX_COLUMNS:  # a column each; more of them are rows
             rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
-            return [grid([("", "left"), *((name, "left") for name in sheets)], rows)]
-        parts = (keys[:6], keys[6:12])
+            shown = [row for row in rows if not brief or (row[0] not in MINOR and len({*row[1:]}) > 1)]
+            more: list[Item] = (
+                [f"and {len(rows) - len(shown)} more lines, with --all"] if len(shown) < len(rows) else []
+            )
+            return [grid([("", LEFT), *((name, LEFT) for name in sheets)], shown), *more] if shown else more
+        kept = [key for key in keys[:12] if not brief or TITLES[key] not in MINOR]
+        parts = (kept[:6], kept[6:])
         return [
             grid([("encoding", "left"), *((TITLES.get(key, key), "left") for key in part)],
                  [[name, *(facts.get(key, "-") for key in part)] for name, facts in sheets.items()])
@@ -486,8 +497,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:
     from pecli.judge.compare import compare
 
-    total = sum(array.bytes for table in (a, b) for array in table.arrays)
-    with progress_for(total, quiet=options.quiet or options.json) as advance:
+    with progress_for("comparing", options, a, b) as advance:
         found = compare(a, b, tolerance, advance)
     if options.heads is None and not any("rotated" in table.metadata for table in (a, b)):
         return found

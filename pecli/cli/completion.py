@@ -44,14 +44,14 @@ def _arrays(path: str) -> list[str]:
 def _keys(name: str, incomplete: str) -> list[str]:
     """Return a recipe with each key that may come next, or with each choice of the key that stands there."""
     from pecli.spec.catalogue import CATALOGUE
-    from pecli.tables.request import KEYS
+    from pecli.spec.declaration import TABLE_KEYS
 
     at = 1 + max(incomplete.rfind(mark) for mark in ":,")
     before, (key, equals, _) = incomplete[:at], incomplete[at:].partition("=")
     options = CATALOGUE[name].options
     if equals:
         return [f"{before}{key}={choice}" for option in options if option.option == key for choice in option.choices]
-    return [f"{before}{word}=" for word in (*(option.option for option in options), *KEYS)]
+    return [f"{before}{word}=" for word in (*(option.option for option in options), *TABLE_KEYS)]
 
 
 def rejoin(words: list[str], place: int) -> tuple[list[str], str]:

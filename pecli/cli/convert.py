@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import TABLE, flag, option, refuse, required, whole
+from pecli.cli.options import TABLE, flag, option, positions, refuse, required, whole
 from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
 from pecli.errors import BadRecipe
+from pecli.formats.paths import Kind, kind_of
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
@@ -19,15 +20,17 @@ class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
     source: str = required("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)
+    start: int | None = option("First row to keep (default 0).", "ROW", TABLE, check=positions(0))
+    len: int | None = option("Number of rows to keep (default: all that follow).", "N", TABLE, check=positions(1))
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
-    from_layout: str | None = option("Layout that the source has, where nothing in it says so.", "WORD", TABLE, LAYOUTS)
+    from_layout: str | None = option("Layout of the source, if it does not state one.", "WORD", TABLE, LAYOUTS)
     from_pairs: str | None = option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
-    to_pairs: str | None = option("Pairing that they are wanted for.", "WORD", WEIGHTS, PAIRS)
+    to_pairs: str | None = option("Pairing that they are converted to.", "WORD", WEIGHTS, PAIRS)
     heads: int | None = option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
     kv_heads: int | None = option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    rotary_dim: int | None = option("Rows of a head that turn (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
-    tensors: str | None = option("Which tensors: a regular expression (default: queries and keys).", "REGEX", WEIGHTS)
+    rotary_dim: int | None = option("Rows of a head that rotate (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
+    tensors: str | None = option("Regular expression of tensor names (default: queries and keys).", "REGEX", WEIGHTS)
     threads: int | None = option(shared.THREADS)
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
@@ -45,11 +48,23 @@ def command(options: ConvertOptions) -> int:
         return _weights(options)
     rule = "is for weights: give --from-pairs and --to-pairs too"
     refuse(rule, options, "heads", "kv_heads", "rotary_dim", "tensors")
-    source = open_source(options.source)
+    source = open_source(_rows(options))
     if options.dtype is not None:
         take_type(source, options.dtype)
     made = convert(source, dtype=options.dtype, layout=options.layout, from_layout=options.from_layout)
     return deliver(made, options.source, options)
+
+
+def _rows(options: ConvertOptions) -> str:
+    """Return the source, with the rows that are kept as its slice."""
+    if options.start is None and options.len is None:
+        return options.source
+    start, end = options.start or 0, ""
+    if options.len is not None:
+        end = str(start + options.len)
+    if kind_of(options.source) is Kind.RECIPE:
+        raise BadRecipe(f"a recipe has len= and start= of its own: write {options.source},start={start},len=N")
+    return f"{options.source}{'' if '::' in options.source else '::'}[{start}:{end}]"
 
 
 def _weights(options: ConvertOptions) -> int:
@@ -57,7 +72,7 @@ def _weights(options: ConvertOptions) -> int:
     from pecli.apply.checkpoints import PermutedRows, is_checkpoint, permute_checkpoint, rows_from
     from pecli.formats import open_table
 
-    refuse("is for tables, not for weights", options, "dtype", "layout", "from_layout")
+    refuse("is for tables, not for weights", options, "start", "len", "dtype", "layout", "from_layout")
     names = ("from_pairs", "to_pairs", "heads", "kv_heads", "rotary_dim", "tensors")
     rows = rows_from(options.source, {name: getattr(options, name) for name in names})
     if not is_checkpoint(options.source) or options.format not in (None, "safetensors") or options.output is None:

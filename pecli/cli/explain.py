@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,13 +54,16 @@ def command(options: ExplainOptions) -> int:
 def _example(options: ExplainOptions) -> int:
     """Work through an example of a recipe; of an encoding without parameters, of its declared example."""
     from pecli.formats.paths import Kind, kind_of
-    from pecli.spec.catalogue import find
+    from pecli.spec.catalogue import find, unknown_encoding
     from pecli.tables.sources import read_source
     from pecli.teach.examples import work_through
 
     text = options.source
-    if kind_of(text) is Kind.RECIPE and ":" not in text:
+    kind = kind_of(text)
+    if kind is Kind.RECIPE and ":" not in text:
         text = find(text).example
+    elif kind is Kind.FILE and not os.path.exists(text):
+        raise unknown_encoding(text.partition(":")[0])
     source = read_source(text, **options.choice)
     if source.recipe is None:
         raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")

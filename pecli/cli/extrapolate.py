@@ -81,8 +81,8 @@ class ExtrapolateOptions(Writing):
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
     layer_type: str | None = option(shared.LAYER_TYPE)
-    plot: str | None = option("Draw the figures: FILE.svg, FILE.png, or - for the terminal.", "FILE")
-    picture: str | None = option("What to draw, joined with +: {}.", "WORD", words=REACHES)
+    plot: str | None = option("Draw the figures: FILE.svg, .png or .pdf, or - for the terminal.", "FILE")
+    picture: str | None = option("Pictures, joined with +: {}.", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
     all: bool = flag("Every pair, head and statistic, and the rules of the verdicts.", panel=SCREEN)
 

@@ -25,6 +25,7 @@ def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> li
     for one in reports:
         items += [*([""] if items else []), *([one.source] if len(reports) > 1 else [])]
         items += [Verdict(f"{one.verdict}: {one.finding}"), *([f"remedy: {one.remedy}"] if one.remedy else [])]
+        items += [f"trained on {one.train} positions: {one.basis}"] if one.basis else []
         items += _figures(one) if every else _scalings(one)[:1]
     if every:
         return [*items, "\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items())]

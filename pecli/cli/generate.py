@@ -184,7 +184,7 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     from pecli.spec.recipe import Recipe
 
     needs = str(error).partition("; for example")[0]
-    example = Recipe.parse(encoding.example)
+    example = Recipe.parse(encoding.usual)
     keys = {key: word for key, word in example.keys().items() if encoding.parameters[key.replace("-", "_")].required}
     known = {**keys, **{key: word for key, word in own.items() if word is not None}}
     try:
@@ -365,7 +365,10 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
 
         return next(iter(read_data(load_config(word), word).layers.values())).encoding, {}, {"config": word}
     if os.path.exists(word):
-        raise BadFile(clean(word), "is a file, and generate makes tables: pecli convert or pecli inspect reads it")
+        rule = "is a table already: pecli convert or pecli inspect reads it"
+        if word.endswith(".json"):
+            rule = "has no model_type, so it is no model's config.json: pecli convert or pecli inspect reads tables"
+        raise BadFile(clean(word), rule)
     if any(word.endswith(suffix) for form in FORMATS.values() for suffix in form.suffixes):
         raise BadFile(clean(word), "does not exist: check the name")
     raise unknown_encoding(clean(word.partition(":")[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,9 @@ from pecli.cli import options as shared
 from pecli.cli.completion import source_words
 from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required, whole
 from pecli.cli.terminal.items import Fact, Item, Verdict
-from pecli.cli.terminal.screen import answer
+from pecli.cli.terminal.screen import answer, progress_for
 from pecli.numbers.printing import figure, percent
+from pecli.spec.tabular import Tabular, View
 
 if TYPE_CHECKING:
     from pecli.judge.description import Identification
@@ -25,9 +27,9 @@ class IdentifyOptions(TableChoice):
     """The options of ``identify``."""
 
     source: str = required("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
-    all: bool = flag("Every note, the statistics and the first values too.", panel=SCREEN)
+    all: bool = flag("Print every note, the statistics and the first values.", panel=SCREEN)
     get: str | None = option(shared.GET)
-    digits: int | None = option("Values are printed with N decimals, rounded or cut.", "N", check=whole(1, 15))
+    digits: int | None = option("The values are rounded or cut to N decimals.", "N", check=whole(1, 15))
 
 
 def command(options: IdentifyOptions) -> int:
@@ -43,12 +45,14 @@ def command(options: IdentifyOptions) -> int:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
     take_type(table, "float32")
-    if options.digits is not None:
-        from pecli.judge.printed import identify_printed
+    with progress_for("identifying", options, table) as advance:
+        read = table if advance is None or source.is_recipe else Counted(table, advance)
+        if options.digits is not None:
+            from pecli.judge.printed import identify_printed
 
-        found = identify_printed(table, options.digits)
-    else:
-        found = identify(table, _positions(source, options))
+            found = identify_printed(read, options.digits)
+        else:
+            found = identify(read, _positions(source, options))
 
     def result() -> dict[str, Any]:
         arrays = [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in table.arrays]
@@ -64,17 +68,30 @@ def command(options: IdentifyOptions) -> int:
     return 0
 
 
+class Counted(View):
+    """A table that reports how many bytes of it are read."""
+
+    def __init__(self, source: Tabular, advance: Callable[[int], None]) -> None:
+        super().__init__(source, source.arrays)
+        self.sequential, self._advance = getattr(source, "sequential", False), advance
+
+    def fill(self, start: int, stop: int, out: Mapping[str, Any]) -> None:
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        self.source.fill(start, stop, out)
+        self._advance(sum(values.nbytes for values in out.values()))
+
+
 def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     """Return what a table is, how closely and how surely; the recipe, or "unknown", is the first line."""
     notes = list(found.notes)
     if not every and len(notes) > MAX_NOTES:
         notes[MAX_NOTES - 1 :] = [f"and {len(notes) - MAX_NOTES + 1} more notes, with --all"]
     if found.recipe is None:
-        verdict = Verdict("unknown: the values match no known encoding", False)
-        return [verdict, *(Fact("measured", text) for text in found.measured), *(f"  {note}" for note in notes)]
+        first, *more = found.measured or ("the values match no known encoding",)
+        return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
     if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
         why = "the pattern of trained values" if found.equal is None else f"{_share(found.equal)} equal"
-        if found.residual and not math.isinf(found.residual):  # NaN has no difference, and a note says where it is
+        if found.equal != 1 and found.residual and not math.isinf(found.residual):  # NaN has no difference
             why += f", differences up to {figure(found.residual, 3)}"
     else:
         why = f"{found.arithmetic} arithmetic"

@@ -22,11 +22,11 @@ from pecli.cli.terminal.items import (
     size_text,
 )
 from pecli.cli.terminal.layout import TABLE_FORMATS, lines_of
-from pecli.cli.terminal.output import WIDE, screen_width
+from pecli.cli.terminal.output import WIDE
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
 from pecli.models.stacks import STACKS
-from pecli.numbers.printing import between, figure
+from pecli.numbers.printing import between
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.hooks import exact_text
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ROWS = 128  # of a recipe that states no length
 MAX_COMPUTED = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
-BRIEF_ROWS = 4  # of the values, where nothing more was asked for
+BRIEF_ROWS = 2  # of the values, where nothing more was asked for
 MEASURE = "Measure"
 ANSWERS = ("expect", "frequencies", "similarity", "shift_matrix")  # each an answer of its own
 MEASURED = (*ANSWERS, "properties", "sha256")
@@ -68,7 +68,7 @@ class InspectOptions(TableChoice):
         "Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")
     )
     shift_matrix: int | None = option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
-    rows: int | None = option("Rows to print (default 4; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
+    rows: int | None = option("Rows to print (default 2; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))
     precision: int | None = option(shared.PRECISION)
     get: str | None = option(shared.GET)
@@ -128,14 +128,14 @@ def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
         rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
         raise BadParameter("len", max(array.rows for array in table.arrays), rule)
     properties = measure_properties(table) if options.properties else None
-    with progress_for(total, quiet=options.quiet or options.json) as advance:
+    with progress_for("reading", options, table) as advance:
         found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
 
     def result() -> dict[str, Any]:
         return as_dict(found) | ({} if properties is None else {"properties": as_dicts(properties)})
 
     def view() -> list[Item]:
-        long = bool(properties) or options.sha256 or options.all
+        long = bool(properties) or options.sha256 or options.all or options.rows is not None
         parts = preview(table, rows=options.rows or (8 if long else BRIEF_ROWS), columns=options.columns or 8)
         return inspection_view(found, parts, properties) if long else brief_view(found, parts)
 
@@ -162,45 +162,28 @@ def as_dict(found: Inspection) -> dict[str, Any]:
     return result
 
 
-MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 30, 6, 12  # of a short answer
-FACTS = (("learned", "longest", "beyond"), ("bounded", "unique", "relative", "multi_scale"))
+MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 12, 3, 4  # of a short answer
 
 
 def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
-    """Return in at most 30 lines what a table is: short recipe, range, facts, and the first of its values."""
+    """Return in a dozen lines what a table is: short recipe, positions, range, and the first of its values."""
     arrays = found.arrays[:MAX_ARRAYS]
     more = f" and {len(found.arrays) - len(arrays)} more" if len(arrays) < len(found.arrays) else ""
     size = size_text(sum(array.bytes for array in found.arrays))
     items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{more}, {size}"]
     if found.recipe:
-        items += _recipe_facts(found.recipe)
-    if found.positions is not None:
+        items.append(Fact("recipe", short_recipe(found.recipe)))
+    if found.positions is not None and str(found.positions[0]) != "0":
         items.append(Fact("positions", _ends(found)))
     if found.statistics:
         items.append(_statistics(found.statistics[:MAX_ARRAYS]))
     if found.slopes is not None:
-        items.append(_slopes(found.slopes, MAX_SLOPES))
-    width = screen_width() or WIDE
-    room = MAX_LINES - sum(len(lines_of(item, width)) for item in items)
-    for made in map(preview_grid, parts):
-        room -= len(lines_of(made, width))
-        if room >= 0:
-            items.append(made)
-    return items
-
-
-def _recipe_facts(text: str) -> list[Item]:
-    """Return the title, the short recipe and the facts of a recipe, as far as its encoding is known."""
-    from pecli.inspect.facts import TITLES, sheet
-
-    name, _, _ = text.partition(":")
-    encoding = CATALOGUE.get(name)
-    if encoding is None:
-        return [Fact("recipe", text)]
-    facts = sheet(encoding)
-    one, two = (", ".join(f"{TITLES[key]}: {facts[key].replace('_', '-')}" for key in line) for line in FACTS)
-    what = f"{encoding.title}: {encoding.description.splitlines()[0]}"
-    return [Fact("what", what), Fact("recipe", short_recipe(text)), Fact("facts", one), Fact("", two)]
+        texts = list(map(exact_text, found.slopes))
+        texts[MAX_SLOPES:] = ["…", texts[-1]] if len(texts) > MAX_SLOPES else []
+        items.append(Fact("slopes", f"{', '.join(texts)} ({len(found.slopes)} heads)"))
+    room = MAX_LINES - sum(len(lines_of(item, WIDE)) for item in items)
+    shown = [made for made in map(preview_grid, parts) if (room := room - len(lines_of(made, WIDE))) >= 0]
+    return [*items, *shown] if shown or not parts else [*items, "first values: --rows 4, or --all"]
 
 
 def short_recipe(text: str) -> str:
@@ -222,19 +205,11 @@ def inspection_view(
     if found.statistics:
         items.append(_statistics(found.statistics))
     if found.slopes is not None:
-        items.append(_slopes(found.slopes, len(found.slopes)))
+        rows = enumerate(map(exact_text, found.slopes))
+        items.append(grid([("head", RIGHT), ("slope", LEFT)], rows, title=f"slopes of {len(found.slopes)} heads"))
     items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     items += [] if properties is None else [properties_view(properties)]
     return [*items, *map(preview_grid, parts)]
-
-
-def _slopes(slopes: Sequence[float], most: int) -> ScreenTable:
-    """Return a row for each head; of more than `most` the first and the last."""
-    rows = enumerate(map(exact_text, slopes))
-    made = grid([("head", RIGHT), ("slope", LEFT)], rows, title=f"slopes of {len(slopes)} heads")
-    if len(slopes) > most:
-        made.rows[most // 2 : -most // 2] = [["…", "…"]]
-    return made
 
 
 def _ends(found: Inspection) -> str:
@@ -248,20 +223,15 @@ def _ends(found: Inspection) -> str:
 def _statistics(found: Sequence[Statistics]) -> ScreenTable:
     """Return the range, mean and norms of each array; the counts of NaN and infinity where there are any."""
     odd = any(s.nan or s.infinite for s in found)
-    columns: list[tuple[str, str | int]] = [("array", "left"), ("min", 9), ("max", 9), ("mean", 9), ("row norm", RIGHT)]
+    columns: list[tuple[str, str | int]] = [("array", "left"), ("min", 7), ("max", 7), ("mean", 4), ("row norm", RIGHT)]
     columns += [("NaN", RIGHT), ("infinite", RIGHT)] if odd else []
     rows = [
-        [s.name, *("" if v is None else v for v in (s.minimum, s.maximum, s.mean)), _range(s.norm_min, s.norm_max),
+        [s.name, *("" if v is None else v for v in (s.minimum, s.maximum, s.mean)),
+         "" if s.norm_min is None or s.norm_max is None else between(s.norm_min, s.norm_max),
          *([s.nan, s.infinite] if odd else [])]
         for s in found
     ]  # fmt: skip
     return grid(columns, rows)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return ""
-    return figure(low) if figure(low) == figure(high) else between(low, high)
 
 
 def properties_view(found: Sequence[Property]) -> ScreenTable:
@@ -277,7 +247,7 @@ def _expect(table: Tabular, options: InspectOptions) -> int:
     from pecli.inspect.properties import as_dicts
 
     words = [word.strip() for word in (options.expect or "").replace("+", ",").split(",") if word.strip()]
-    with progress_for(sum(array.bytes for array in table.arrays), quiet=options.quiet or options.json) as advance:
+    with progress_for("checking", options, table) as advance:
         found = expect(table, words, advance)
     good = all(one.holds for one in found)
     verdict = "as expected" if good else "not as expected"

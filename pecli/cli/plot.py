@@ -14,6 +14,7 @@ from pecli.cli.options import OUTPUT, TableChoice, flag, option, refuse, require
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import PICTURES
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ class PlotOptions(TableChoice):
 
     source: str = required("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
     output: str = option(
-        "File to draw: .svg, .png, or .html to play with (default -: the terminal).",
+        "File to draw: .svg, .png, .pdf, or .html for an interactive page (default -: the terminal).",
         "FILE",
         OUTPUT,
         names=("--output", "-o"),
         default="-",
     )
-    picture: str | None = option("What to draw, joined with +: {}.", "WORD", PICTURE, PICTURES)
-    channels: str | None = option("Columns of the picture waves: 0,1,8,9.", "LIST", PICTURE)
+    picture: str | None = option("Pictures, joined with +: {}.", "WORD", PICTURE, PICTURES)
+    channels: str | None = option("Columns that the picture waves shows: 0,1,8,9.", "LIST", PICTURE)
     no_clobber: bool = flag(shared.NO_CLOBBER)
 
 
@@ -53,10 +54,11 @@ def command(options: PlotOptions) -> int:
     words = picture_words(options.picture.split("+") if options.picture else [])
     page = is_page(options.output)
     if page:
-        refuse("is for pictures: a page shows the values and their pairs", options, "picture", "channels")
+        refuse("is for pictures: a page shows all values", options, "picture", "channels")
     if options.json and options.output == "-":
-        raise BadParameter("output", "-", "is where --json prints: name a file, .svg or .png")
-    source, name = read_source(options.source, **options.choice), shown(options.source)
+        raise BadParameter("output", "-", "is standard output, where --json prints: name a file")
+    name = shown(options.source)
+    source = read_source(CATALOGUE[name].usual if name in CATALOGUE else name, **options.choice)
     if not source.is_recipe:
         refuse_table(options.table.items())
     table = open_table_of(source, options.table)

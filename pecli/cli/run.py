@@ -42,6 +42,11 @@ def run(arguments: Sequence[str]) -> int:
         words = rewritten(_meant(_without_plugins([word for word in arguments if word != "--debug"])))
         if "" in words:
             raise BadRecipe("an argument is empty: is a variable not set?")
+        if words[:1] == ["--install-completion"] and len(words) == 2:  # Typer ignores the shell that is named
+            from typer._completion_shared import install
+
+            tell(f"pecli: wrote {install(_shell(words[1]), 'pecli')[1]}: completion works in a new terminal")
+            return OK
         from pecli.cli import make_app
 
         with using(Settings(tell=lambda text: tell(clean(f"pecli: {text}")))):
@@ -132,9 +137,7 @@ def _meant(words: list[str]) -> list[str]:
     if words in ([], ["generate"]):  # who asks for nothing is shown what there is
         words = [*words, "--help"]
     if words[:1] == ["--show-completion"] and len(words) == 2:
-        if words[1] not in SHELLS:
-            raise UnknownName("shell", shorten(words[1]), SHELLS)
-        os.environ["_PECLI_COMPLETE"] = f"source_{words[1]}"
+        os.environ["_PECLI_COMPLETE"] = f"source_{_shell(words[1])}"
         return []
     if "_PECLI_COMPLETE" in os.environ:  # without the words that a shell gives with it
         for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS"):
@@ -146,6 +149,12 @@ def _meant(words: list[str]) -> list[str]:
 
             take_bash()
     return words
+
+
+def _shell(word: str) -> str:
+    if word not in SHELLS:
+        raise UnknownName("shell", shorten(word), SHELLS)
+    return word
 
 
 def _report(error: PecliError | TyperException, arguments: Sequence[str]) -> int:

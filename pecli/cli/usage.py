@@ -12,6 +12,7 @@ from typer import TyperException
 
 from pecli.cli.commands import COMMANDS, OLDER
 from pecli.errors import nearest
+from pecli.numbers.dtypes import DTYPES, dtype_of
 
 if TYPE_CHECKING:
     from pecli.spec.declaration import Encoding
@@ -45,15 +46,7 @@ REPLACED = {
 
 
 def explain(error: TyperException, words: Sequence[str]) -> str:
-    """Return what is wrong with a command line that Typer refuses.
-
-    Parameters
-    ----------
-    error : TyperException
-        What it raised.
-    words : sequence of str
-        The command line.
-    """
+    """Return what is wrong with a command line that Typer refuses, and what to type instead."""
     context: Any = getattr(error, "ctx", None)
     option = getattr(error, "option_name", None)
     if option is not None and not hasattr(error, "possibilities"):
@@ -65,13 +58,14 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
     if option is not None:
         return f"{typed or 'pecli'} has no option {option}: {_remedy(option, context, words)}"
     if hasattr(error, "param_type"):
-        return f"{typed} needs {context.command.params[0].metavar}: see pecli help {typed}"
+        example = COMMANDS[typed].examples.splitlines()[0]
+        return f"{typed} needs {context.command.params[0].metavar}, as in {example}"
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
-    return f"{typed} takes nothing like {extra}: {_place(extra, context, words)}" if extra else error.format_message()
+    return f"{typed} does not take {extra}: {_place(extra, context, words)}" if extra else error.format_message()
 
 
 def _place(word: str, context: Any, words: Sequence[str]) -> str:
-    """Return where a word belongs that stands where nothing does."""
+    """Return where a word belongs that the command takes only as the value of an option."""
     names, encoding, numbers = _visible(context), _encoding(context, words), word.split()
     if _generates(context) and encoding is not None and all(map(str.isdecimal, numbers)):
         needed = ["len", *(parameter.option for parameter in encoding.options if parameter.required)]
@@ -88,7 +82,7 @@ def _place(word: str, context: Any, words: Sequence[str]) -> str:
 
 
 def _help(context: Any) -> str:
-    return f"{' '.join(['pecli help', *context.command_path.split()[1:]])} lists what it takes"
+    return f"{' '.join(['pecli help', *context.command_path.split()[1:]])} lists its options"
 
 
 def _visible(context: Any) -> list[str]:
@@ -113,7 +107,8 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     for parameter in encoding.options if encoding is not None and _generates(context) else ():
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)
     if word in named:
-        return f"did you mean --{named[word]}?"
+        value = f" {word}" if named[word] == "dtype" and dtype_of(word) in DTYPES else ""
+        return f"did you mean --{named[word]}{value}?"
     if other := _option_with(word, words, encoding):
         return f"did you mean {other}?"
     elsewhere = _elsewhere(word, context, words, encoding)

@@ -86,8 +86,7 @@ def _file(
     if choice and (recipe is None or kind_of(recipe) is not Kind.CONFIG):
         read_source(text, **choice)  # which says why it has no effect
     table = open_source(text)
-    total = 2 * sum(array.bytes for array in table.arrays)
-    with progress_for(total, quiet=options.quiet or options.json) as advance:
+    with progress_for("verifying", options, table, table) as advance:  # which is read and computed
         found = verify(table, text, recipe, advance, **choice)
     return {"source": text, **found.as_dict()}, verified_view(found, recipe, every=options.all)
 

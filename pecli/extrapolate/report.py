@@ -64,6 +64,8 @@ class Extrapolation:
         Figures, by the kind of plan; None where they do not apply.
     scalings : tuple of Scaled
         The context extensions asked for.
+    basis : str
+        Where the training length comes from; empty if it was given.
     """
 
     source: str
@@ -81,6 +83,7 @@ class Extrapolation:
     index: IndexReach | None = None
     values: ValueReach | None = None
     scalings: tuple[Scaled, ...] = ()
+    basis: str = ""
 
     @property
     def _said(self) -> str:
@@ -348,7 +351,7 @@ def subject_of(source: NamedSource) -> Subject:
     return Subject(source, table, Recipe.bind(name, **keys), own)
 
 
-def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[int, int]:
+def lengths_of(subject: Subject, train: int | None, test: int | None, tuned: bool = False) -> tuple[int, int]:
     """Return the training length, given or stated by the source, and the test length."""
     if subject.recipe is None:
         assert subject.table is not None
@@ -356,7 +359,7 @@ def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[i
         check_rows(train, rows)
         train = rows
     elif train is None:
-        train = _trained_length(subject, subject.recipe)
+        train = _trained_length(subject, subject.recipe, tuned)[0]
     if train is None:
         both = "" if test is not None else ", and test-len= too"
         rule = f"must be given{both}: {subject.text} does not say how long it was trained; such as train-len=4096"
@@ -368,20 +371,27 @@ def lengths_of(subject: Subject, train: int | None, test: int | None) -> tuple[i
     return train, test
 
 
-def _trained_length(subject: Subject, recipe: Recipe) -> int | None:
-    """Return the training length that a source itself states; rows of other positions than 0, 1, .. state none."""
+def _trained_length(subject: Subject, recipe: Recipe, tuned: bool) -> tuple[int | None, str]:
+    """Return the training length that a source states, and where; rows of other positions than 0, 1, .. state none.
+
+    A model that was trained with its scaling (`tuned`) saw the length that its config declares.
+    """
+    declared = parse_integer("len", subject.keys["len"]) if "len" in subject.keys else None
     for name in ("max_len", "original_max", "max_position"):
         value = recipe.values.get(name)
-        if isinstance(value, int):
-            return value
+        if isinstance(value, int) and not (tuned and declared and name != "max_len"):
+            other = (
+                f"; --tuned takes {declared}, its whole length" if not tuned and declared not in (None, value) else ""
+            )
+            return value, f"its {name.replace('_', '-')}{other}"
     if subject.keys.keys() & {"start", "step", "positions"}:
-        return None
-    if "len" in subject.keys:
-        return parse_integer("len", subject.keys["len"])
+        return None, ""
+    if declared is not None:
+        return declared, "the length that it states"
     if subject.table is None:
-        return None
+        return None, ""
     array = subject.table.arrays[0]
-    return array.shape[array.lead - 1]  # of a bias the queries, not heads times queries
+    return array.shape[array.lead - 1], "the rows of the file"  # of a bias the queries, not heads times queries
 
 
 def check_rows(train: int | None, rows: int) -> None:
@@ -411,7 +421,8 @@ def report(
     BadParameter
         For a length that nothing states, and for a scaling of trained rows.
     """
-    train, test = lengths_of(subject, train, test)
+    basis = "" if train or subject.recipe is None else _trained_length(subject, subject.recipe, tuned)[1]
+    train, test = lengths_of(subject, train, test, tuned)
     if threshold is not None and not 0 < threshold < 1:
         raise BadParameter("threshold", threshold, "must be above 0 and below 1")
     if factor is not None and scaling is None:
@@ -421,7 +432,8 @@ def report(
             raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")
         return stored_rows(subject.text, train, test)
     names = chosen(scaling, subject.recipe) if scaling else ()
-    return extrapolate(
+    found = extrapolate(
         subject.text, subject.recipe, train, test, scalings=names, factor=factor,
         strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
     )  # fmt: skip
+    return replace(found, basis=basis)

@@ -89,7 +89,8 @@ class JsonTable(StoredTable):
         self.source = source
         if source.size > limit(LARGEST_FILE):
             remedy = "convert it to npy where it was made, or allow more"
-            raise source.bad(f"is JSON of {source.size:,} bytes, of which {size_text(limit(LARGEST_FILE))}: {remedy}")
+            rule = f"is JSON of {source.size:,} bytes, and at most {size_text(limit(LARGEST_FILE))} are read"
+            raise source.bad(f"{rule}: {remedy}")
         with contextlib.closing(RawFile(source)) as file:
             data = file.read(0, source.size)
         data = TEXTS.sub(lambda found: found[1] + NAMES[found[2]], data)
@@ -109,6 +110,8 @@ class JsonTable(StoredTable):
         ):
             json.loads(data, parse_float=self._finite)
         del data
+        if not arrays and isinstance(content, dict):
+            raise source.bad("holds no array of numbers, and no model_type, which a model's config.json has")
         recipe, metadata = facts.get("recipe"), facts.get("metadata")
         super().__init__(
             source,

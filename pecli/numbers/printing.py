@@ -110,8 +110,9 @@ def percent(share: float, decimals: int) -> str:
 
 
 def between(low: float, high: float, digits: int = DIGITS) -> str:
-    """Return a range as text."""
-    return f"{figure(low, digits)} to {figure(high, digits)}"
+    """Return a range as text; one number where both ends print alike."""
+    first, last = figure(low, digits), figure(high, digits)
+    return first if first == last else f"{first} to {last}"
 
 
 def places(value: float, digits: int | None = None) -> int | None:

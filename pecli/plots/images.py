@@ -1,4 +1,4 @@
-"""Charts as SVG and PNG files, and in a notebook.
+"""Charts as SVG, PNG and PDF files, and in a notebook.
 
 A heat map in an SVG is a PNG whose pixels are stored, not compressed: compressors differ between versions of zlib, and
 the same picture is to have the same bytes everywhere.
@@ -136,18 +136,15 @@ LETTERS = 0.92  # of their size, as matplotlib's own font is wider than Helvetic
 ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
-def png_of(charts: Sequence[Chart]) -> bytes:
-    """Return charts, one below the other, as a PNG file.
+def drawn_by_matplotlib(charts: Sequence[Chart], form: str) -> bytes:
+    """Return charts, one below the other, as a PNG or PDF file.
 
     Raises
     ------
     MissingPackage
         Without matplotlib.
     """
-    try:
-        figures: Any = import_module("matplotlib.figure")
-    except ImportError:
-        raise MissingPackage("matplotlib", "this picture", "pip install 'pecli[plot]', or write .svg") from None
+    figures = _figures()
     height = HEIGHT * len(charts)
     figure = figures.Figure(figsize=(WIDTH / UNITS, height / UNITS), dpi=DOTS, facecolor=PAPER)
     paper = figure.add_axes((0, 0, 1, 1))
@@ -161,8 +158,16 @@ def png_of(charts: Sequence[Chart]) -> bytes:
     paper.set_xlim(0, WIDTH)  # images move the limits
     paper.set_ylim(height, 0)
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=DOTS, metadata={"Software": None})
+    stamp = {"Software": None} if form == "png" else {"CreationDate": None}  # the same bytes every day
+    figure.savefig(out, format=form, dpi=DOTS, metadata=stamp)
     return out.getvalue()
+
+
+def _figures() -> Any:
+    try:
+        return import_module("matplotlib.figure")
+    except ImportError:
+        raise MissingPackage("matplotlib", "this picture", "pip install 'pecli[plot]', or write .svg") from None
 
 
 def _put(paper: Any, patches: Any, shape: Shape, down: float, order: int) -> None:
@@ -195,15 +200,25 @@ def _put(paper: Any, patches: Any, shape: Shape, down: float, order: int) -> Non
         paper.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=order)
 
 
-SUFFIXES = (".svg", ".png")
+SUFFIXES = (".svg", ".png", ".pdf")
 PAGE = ".html"
 
 
 def check_picture(path: str, *, page: bool = False) -> None:
-    """Raise UnknownName unless the suffix is one of a picture's, or with `page` of a page's; "-" is the terminal."""
-    known = (*SUFFIXES, PAGE) if page else SUFFIXES
-    if path != "-" and Path(path).suffix.lower() not in known:
-        raise UnknownName("suffix of a picture", Path(path).suffix or path, known)
+    """Check the suffix, and the package that it needs, before any work; "-" is the terminal.
+
+    Raises
+    ------
+    UnknownName
+        Unless the suffix is one of a picture's, or with `page` of a page's.
+    MissingPackage
+        For png and pdf without matplotlib.
+    """
+    known, suffix = (*SUFFIXES, PAGE) if page else SUFFIXES, Path(path).suffix.lower()
+    if path != "-" and suffix not in known:
+        raise UnknownName("suffix of a picture", suffix or path, known)
+    if suffix in SUFFIXES[1:]:
+        _figures()
 
 
 def is_page(path: str | None) -> bool:
@@ -235,13 +250,11 @@ def picture_bytes(charts: Sequence[Chart], path: str) -> bytes:
     Raises
     ------
     MissingPackage
-        For png without matplotlib.
+        For png and pdf without matplotlib.
     """
     check_picture(path)
-    if Path(path).suffix.lower() == ".svg":
-        return svg_of(charts).encode()
-
-    return png_of(charts)
+    form = Path(path).suffix.lower()[1:]
+    return svg_of(charts).encode() if form == "svg" else drawn_by_matplotlib(charts, form)
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,7 +264,7 @@ class Picture:
     charts: Sequence[Chart]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an SVG, or with matplotlib a PNG, by the suffix."""
+        """Write an SVG, or with matplotlib a PNG or PDF, by the suffix."""
         Path(path).write_bytes(picture_bytes(self.charts, os.fspath(path)))
 
     def _repr_html_(self) -> str:

@@ -88,8 +88,9 @@ def _meant(word: str) -> str | None:
             return encoding.name if word == _letters(encoding.title) else f"one of its family, {', '.join(names)}"
     for encoding in CATALOGUE.values():
         for parameter in encoding.options:
-            for choice in parameter.choices:
-                if word == _letters(choice):
+            words = (*((choice, choice) for choice in parameter.choices), *parameter.param.synonyms)
+            for other, choice in words:
+                if word == _letters(other):
                     return f"{encoding.name}:{parameter.option}={choice}"
     users = [e for e in CATALOGUE.values() if len(word) > 2 and word in map(_letters, e.users.split(", "))]
     return f"{users[0].name}, as {users[0].users}" if users else None

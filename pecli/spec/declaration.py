@@ -135,6 +135,12 @@ class Guidance:
     unless: str
 
 
+TABLE_KEYS = (
+    "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
+    "name", "lead", "with",
+)  # fmt: skip
+"""Keys of a recipe's text that are the table's own."""
+
 USUAL_BASES = (
     "10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000", "150000", "250000",
     "20000", "8000000", "50000000", "1e8", "200000", "600000", "40000", "20",
@@ -239,6 +245,14 @@ class Encoding:
         """Parameters of the encoding's function by name; read at first use, since a listing needs none of them."""
         return parameters_of(self.function)
 
+    @cached_property
+    def usual(self) -> str:
+        """The example with sizes that models have, where its parameters declare them; for lines to copy."""
+        sizes = {p.option: p.param.usual for p in self.options if p.required}
+        if not sizes or not all(sizes.values()):
+            return self.example
+        return f"{self.name}:{','.join(f'{key}={size}' for key, size in sizes.items())}"
+
     def declares(self, name: HookName) -> bool:
         """Whether the declaration names this hook."""
         return name in self.hooks
@@ -285,9 +299,8 @@ class Encoding:
             typed.setdefault(name, self.parameters[name].parse(value))
         missing = [p for p in self.parameters.values() if p.required and p.name not in typed]
         if missing:
-            needs = " and ".join(f"{p.option}={p.metavar}" for p in missing)
-            meaning = "; ".join(p.param.help.rstrip(".") for p in missing)
-            raise MissingParameter(f"{self.name} needs {needs}: {meaning}; for example {self.example}")
+            needs = " and ".join(f"{p.option}={p.metavar} ({p.param.help.rstrip('.').lower()})" for p in missing)
+            raise MissingParameter(f"{self.name} needs {needs}; for example {self.usual}")
         for parameter in self.parameters.values():
             typed.setdefault(parameter.name, parameter.default)
         for name in explicit:
@@ -332,7 +345,7 @@ class Encoding:
             for word, rule in parameter.param.wrong:
                 if word == key.replace("_", "-"):
                     return BadParameter(word, value, rule)
-        return UnknownName(f"parameter of {self.name}", key, [p.option for p in self.options])
+        return UnknownName(f"parameter of {self.name}", key, [*(p.option for p in self.options), *TABLE_KEYS[:5]])
 
     @property
     def other_words(self) -> list[str]:

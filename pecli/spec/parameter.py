@@ -80,6 +80,8 @@ class Param:
         Words that would mean something else, and what to give instead.
     synonyms : tuple of (word, choice)
         What others call one of the choices.
+    usual : str
+        A value that models have, for command lines to copy.
     mistaken : callable, optional
         What people give instead of the value that is meant: :func:`pecli.spec.hooks.other_choices` of a
         choice or a flag, or a function of the same kind.
@@ -102,6 +104,7 @@ class Param:
     off: str | None = None
     when: When | None = None
     mistaken: Mistaken | None = None
+    usual: str = ""
     names: tuple[str, ...] = ()
     wrong: tuple[tuple[str, str], ...] = ()
     synonyms: tuple[tuple[str, str], ...] = ()

@@ -15,7 +15,7 @@ from pecli.numbers.decimals import parse_count, parse_number, parse_position, sh
 from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.declaration import Encoding, Family
+from pecli.spec.declaration import TABLE_KEYS, Encoding, Family
 from pecli.spec.plans import Plan, Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
 ARITHMETICS = ("exact", "float32", "bfloat16")
-KEYS = (
-    "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
-    "name", "lead", "with",
-)  # fmt: skip
-"""Keys of a recipe's text that are the table's own."""
 
 
 def known_arithmetic(word: object) -> str:
@@ -288,7 +283,9 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
     """
     encoding = CATALOGUE.get(name)
     own = {p.key for p in encoding.options} if encoding else set()
-    return {"companion" if key == "with" else key: keys.pop(key) for key in KEYS if key in keys and key not in own}
+    return {
+        "companion" if key == "with" else key: keys.pop(key) for key in TABLE_KEYS if key in keys and key not in own
+    }
 
 
 def companion_name(name: str, other: str) -> str:

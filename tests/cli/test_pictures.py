@@ -358,6 +358,7 @@ def test_a_png_is_drawn_where_matplotlib_is():
     pytest.importorskip("matplotlib")
     data = picture_bytes([*charts("rope:dim=8,len=8"), *charts("alibi:heads=4,len=8")], "x.png")
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert picture_bytes([*charts("rope:dim=8,len=8")], "x.pdf").startswith(b"%PDF-")
 
 
 def test_a_png_without_matplotlib_names_the_remedy(monkeypatch):

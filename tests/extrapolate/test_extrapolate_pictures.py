@@ -99,10 +99,10 @@ def test_ticks_are_written_short():
     ]
 
 
-def test_only_svg_and_png_are_written():
+def test_only_svg_png_and_pdf_are_written():
     check_picture("-")
-    with pytest.raises(PecliError, match=r"unknown suffix of a picture '.pdf'"):
-        check_picture("x.pdf")
+    with pytest.raises(PecliError, match=r"unknown suffix of a picture '.bmp'"):
+        check_picture("x.bmp")
 
 
 def test_a_png_without_matplotlib_names_the_package(monkeypatch):

@@ -77,7 +77,7 @@ def test_binary_ends_with_its_last_bit_and_has_bits_never_set_in_training():
 def test_a_column_that_leaves_its_range_is_named_with_the_range_it_had():
     found = reach("binary:dim=8", 16, 64)
     assert (found.values.column, found.values.trained, found.values.test) == (4, (0.0, 0.0), (0.0, 1.0))
-    assert "column 4 at position 16: it had 0 to 0, and has 0 to 1 at the new positions" in found.finding
+    assert "column 4 at position 16: it had 0, and has 0 to 1 at the new positions" in found.finding
 
 
 def test_buckets_are_counted_without_heads():

@@ -58,7 +58,10 @@ def _table(table: ScreenTable, width: int, terminal: bool, colour: bool) -> list
     rows = _cells(table)
     title = ["", *wrapped(table.title, width)] if table.title else []
     if table.elide:
-        kept = _fitting(rows, width)
+        gap = next((place for place, head in enumerate(rows[0]) if head == "…"), 0)
+        if gap:  # columns are left out already
+            rows = [[*row[:gap], *row[gap + 1 :]] for row in rows]
+        kept = _fitting(rows, width, gap)
         sides = [RIGHT if place is None else sides[place] for place in kept]
         rows = [["…" if place is None else row[place] for place in kept] for row in rows]
     widths = _widths(rows, sides, width)
@@ -123,11 +126,14 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     return found
 
 
-def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int | None]:
-    """Return the columns that fit beside the first: all, or the head and the tail with None for those between."""
+def _fitting(rows: Sequence[Sequence[str]], width: int, gap: int = 0) -> list[int | None]:
+    """Return the columns that fit beside the first: all, or the head and the tail with None for those between.
+
+    With a `gap`, columns are missing before that one, which None shows too.
+    """
     first, *widths = (max(map(len, column)) + len(GAP) for column in zip(*rows, strict=True))
     room = width + len(GAP) - first
-    if sum(widths) <= room:
+    if sum(widths) <= room and not gap:
         return list(range(1 + len(widths)))
     room -= 1 + len(GAP)
     head, tail = 0, len(widths)
@@ -137,7 +143,9 @@ def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int | None]:
         if room < 0:
             break
         head, tail = (head + 1, tail) if nearest == head else (head, tail - 1)
-    return [0, *_after(range(max(1, head))), None, *_after(range(max(tail, head + 1), len(widths)))]
+    if gap and head == tail:
+        head = tail = gap - 1
+    return [0, *_after(range(max(1, head))), None, *_after(range(tail if gap else max(tail, head + 1), len(widths)))]
 
 
 def _after(places: Sequence[int]) -> list[int]:
@@ -176,6 +184,10 @@ def exported(items: Iterable[Item], form: str) -> str:
     return "\n\n".join(map(_markdown if form == "markdown" else _latex, tables))
 
 
+def _trimmed(table: ScreenTable) -> list[list[str]]:
+    return [[cell.strip() for cell in row] for row in _cells(table)]
+
+
 def _csv(tables: Sequence[ScreenTable]) -> str:
     """Return tables of the same columns as one, whose first column is their titles if there are several."""
     import csv
@@ -183,23 +195,25 @@ def _csv(tables: Sequence[ScreenTable]) -> str:
 
     several, paper = len(tables) > 1, io.StringIO()
     made = csv.writer(paper, lineterminator="\n")
-    made.writerow([*(["table"] if several else []), *(heading for heading, _ in tables[0].columns)])
+    made.writerow([*(["table"] if several else []), *_trimmed(tables[0])[0]])
     for table in tables:
-        for row in _cells(table)[1:]:
+        for row in _trimmed(table)[1:]:
             numbers = [cell.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+", cell) else cell for cell in row]
             made.writerow([*([table.title or ""] if several else []), *numbers])
     return paper.getvalue().rstrip("\n")
 
 
 def _markdown(table: ScreenTable) -> str:
-    head, *body = [[cell.replace("|", r"\|") for cell in row] for row in _cells(table)]
+    head, *body = [[cell.replace("|", r"\|") for cell in row] for row in _trimmed(table)]
     rule = ["---:" if side == RIGHT else "---" for _, side in table.columns]
     lines = [f"| {' | '.join(row)} |" for row in (head, rule, *body)]
     return "\n".join([*([clean(table.title), ""] if table.title else []), *lines])
 
 
 def _latex(table: ScreenTable) -> str:
-    head, *body = [" & ".join("".join(LATEX.get(c, c) for c in cell) for cell in row) + r" \\" for row in _cells(table)]
+    head, *body = [
+        " & ".join("".join(LATEX.get(c, c) for c in cell) for cell in row) + r" \\" for row in _trimmed(table)
+    ]
     sides = "".join("r" if side == RIGHT else "l" for _, side in table.columns)
     title = [f"% {clean(table.title)}"] if table.title else []
     return "\n".join([*title, rf"\begin{{tabular}}{{{sides}}}", head, r"\hline", *body, r"\end{tabular}"])

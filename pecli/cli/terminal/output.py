@@ -10,6 +10,7 @@ import math
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,13 +27,27 @@ def say(text: str) -> None:
     sys.stdout.write((text if unicode else text.translate(ASCII)) + "\n")
 
 
+EXAMPLE = "for example: "  # before a command line in a message, which a terminal shows on a line of its own
+
+
 def tell(text: str) -> None:
-    """Print a message to standard error; a closed one is no reason to fail."""
+    """Print a message to standard error, on a terminal wrapped at words; a closed one is no reason to fail."""
+    text = shown(text, secrets=True)
     try:
-        sys.stderr.write(shown(text, secrets=True) + "\n")
+        if is_terminal(sys.stderr) and (width := os.get_terminal_size(2).columns) >= MIN_COLUMNS:
+            text, mark, command = text.partition(EXAMPLE)
+            lines = [part for line in f"{text}{mark}".splitlines() for part in _wrapped(line, width)]
+            text = "\n".join([*lines, f"  {command}"] if mark else lines)
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         return
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def clean(text: object) -> str:

@@ -18,25 +18,23 @@ from pecli.cli.terminal.items import size_text
 class Bar:
     """A progress bar on standard error."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, what: str, total: int) -> None:
         self._total = total
         self._progress = Progress(
-            BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn(),
-            console=Console(file=sys.stderr), transient=True,
+            TextColumn(what, markup=False), BarColumn(20), TextColumn("{task.description}"),
+            TimeRemainingColumn(compact=True), TextColumn("left"), console=Console(file=sys.stderr), transient=True,
         )  # fmt: skip
-        self._task = self._progress.add_task(self._text(0), total=total)
+        self._task = self._progress.add_task("", total=total)
         self._progress.start()
 
-    def update(self, done: int) -> None:
-        """Show this many bytes as done."""
-        self._progress.update(self._task, completed=done, description=self._text(done))
+    def update(self, done: int, seconds: float) -> None:
+        """Show this many bytes as done, in this time."""
+        text = f"{size_text(done)} of {size_text(self._total)}, {size_text(int(done / seconds))}/s"
+        self._progress.update(self._task, completed=done, description=text)
 
     def close(self) -> None:
         """Remove the bar."""
         self._progress.stop()
-
-    def _text(self, done: int) -> str:
-        return f"{size_text(done)} of {size_text(self._total)}"
 
 
 def table_lines(

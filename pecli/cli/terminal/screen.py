@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import Item
@@ -16,6 +17,7 @@ from pecli.errors import UnknownName
 
 if TYPE_CHECKING:
     from pecli.cli.terminal.richly import Bar
+    from pecli.spec.tabular import Tabular
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 
@@ -87,23 +89,29 @@ def value_of(result: Mapping[str, Any], key: str) -> str:
 
 
 @contextmanager
-def progress_for(total: int, *, quiet: bool) -> Iterator[Callable[[int], None] | None]:
-    """Give a function that takes the bytes done since its last call; on a terminal a bar appears after two seconds."""
-    if quiet or not is_terminal(sys.stderr):
+def progress_for(what: str, options: Any, *tables: Tabular) -> Iterator[Callable[[int], None] | None]:
+    """Give a function that takes the bytes done since its last call; on a terminal a bar appears after two seconds.
+
+    The whole is what the arrays of the tables hold.
+    """
+    if options.quiet or options.json or not is_terminal(sys.stderr):
         yield None
         return
-    started, sum_ = time.monotonic(), 0
+    started, sum_, total = time.monotonic(), 0, sum(array.bytes for table in tables for array in table.arrays)
     bar: list[Bar] = []
+    lock = Lock()  # several threads read
 
     def advance(done: int) -> None:
         nonlocal sum_
-        sum_ += done
-        if not bar and time.monotonic() - started > PATIENCE:
-            from pecli.cli.terminal.richly import Bar
+        with lock:
+            sum_ += done
+            seconds = time.monotonic() - started
+            if not bar and seconds > PATIENCE:
+                from pecli.cli.terminal.richly import Bar
 
-            bar.append(Bar(total))
-        if bar:
-            bar[0].update(sum_)
+                bar.append(Bar(what, total))
+            if bar:
+                bar[0].update(min(sum_, total), seconds)
 
     try:
         yield advance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -108,10 +109,13 @@ def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int,
     """Write the table; return bytes and seconds."""
     from pecli.formats import write_table
 
-    clobber = not to.no_clobber
-    size = sum(array.bytes for array in table.arrays)
-    started = time.perf_counter()
-    with unwinding(), _spread(table, form.many, to) as spread, progress_for(size, quiet=to.quiet) as advance:
+    clobber, started = not to.no_clobber, time.perf_counter()
+    farewell = "" if path == "-" else line(f"pecli: interrupted: nothing was written to {path}")
+    with (
+        unwinding(farewell),
+        _spread(table, form.many, to) as spread,
+        progress_for(f"writing {os.path.basename(path)}", to, table) as advance,
+    ):
         size = write_table(
             table, path, format=form.name, threads=to.threads, clobber=clobber, compress=to.compress, wide=to.wide,
             progress=advance, spread=spread,

@@ -21,16 +21,17 @@ NO_MODEL = (
     *((word, "is no part of the table: give head-dim=, the model's width over that number") for word in HEAD_COUNT),
 )
 THETA = ("theta", "rope-theta")
-Dim = Annotated[int, Param("Width of each vector.", ge=1, le=WIDEST, names=MODEL_WIDTH, wrong=NO_HEAD)]
+Dim = Annotated[int, Param("Width of each vector.", ge=1, le=WIDEST, names=MODEL_WIDTH, wrong=NO_HEAD, usual="512")]
 HeadDim = Annotated[
-    int, Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL)
+    int,
+    Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128"),
 ]
 OTHER_BASES = other_bases(*USUAL_BASES)
 Base = Annotated[
     Decimal,
     Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES, names=THETA),
 ]
-Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT)]
+Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT, usual="8")]
 Seed = Annotated[int, Param("Seed of the random values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")
 VectorDim = Annotated[

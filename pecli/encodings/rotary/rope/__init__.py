@@ -76,7 +76,9 @@ _COMPUTED = ("frequencies", (None,))
 @taking(SCALINGS)
 def rope(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)],
+    dim: Annotated[
+        int, Param("Width of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128")
+    ],
     rotary_dim: Annotated[
         int | None,
         Param(
