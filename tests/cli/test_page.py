@@ -71,23 +71,20 @@ def test_the_command_writes_it(pecli, refuses, tmp_path):
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
-@pytest.mark.parametrize("recipe", ["rope:dim=8,len=32", "alibi:heads=2,len=8", "sinusoidal:dim=8,len=16"])
-def test_it_runs_in_a_browser(recipe, tmp_path):
+def test_it_runs_in_a_browser(tmp_path):
     path = tmp_path / "page.html"
-    path.write_text(page_of(Table.parse(recipe), recipe))
-    done = subprocess.run(
-        [
-            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking",
-            "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
-            path.as_uri(),
-        ],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    shown = done.stdout
-    assert 'aria-label="' in shown.split('id="map"')[1][:400], done.stderr[-2000:]
-    assert re.search(r'id="shown">(position|query) 1<', shown)
-    assert ("pair 1" in shown) == (not recipe.startswith("alibi"))
+    options = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+        "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+    ]  # fmt: skip
+    for recipe in ("rope:dim=8,len=32", "alibi:heads=2,len=8"):
+        path.write_text(page_of(Table.parse(recipe), recipe))
+        words = [CHROMIUM, *options, path.as_uri()]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        shown = done.stdout
+        assert 'aria-label="' in shown.split('id="map"')[1][:400], done.stderr[-2000:]
+        assert re.search(r'id="shown">(position|query) 1<', shown)
+        assert ("pair 1" in shown) == recipe.startswith("rope")
 
 
 def test_a_file_has_the_formula_of_its_recipe_and_the_size_of_the_whole(tmp_path):

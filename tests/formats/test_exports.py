@@ -23,42 +23,40 @@ def need(package):
     return pytest.importorskip(package, reason=f"{package} is not installed: make reach installs it")
 
 
-def compiled(tmp_path, header, kind, names, flags=()):
-    """The values of a header's arrays, as a program that includes it has them in memory."""
-    if GCC is None:
-        pytest.skip("there is no C compiler")
-    writes = "\n".join(f"  fwrite({name}, sizeof {name}, 1, stdout);" for name in names)
-    source = tmp_path / "dump.c"
-    source.write_text(f'#include <stdio.h>\n#include "{header.name}"\nint main(void) {{\n{writes}\n  return 0;\n}}\n')
-    program = tmp_path / "dump"
-    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", *flags]
-    subprocess.run([GCC, *warnings, "-o", program, source], check=True, timeout=60)
-    return np.frombuffer(subprocess.run([program], capture_output=True, check=True, timeout=60).stdout, kind)
+HEADERS = (
+    *(f"rope:dim=32,len=40,dtype={dtype}" for dtype in ("float32", "float64", "float16", "bfloat16")),
+    "alibi:heads=4,len=9", "alibi:heads=3,len=5,form=slopes", "alibi:heads=2,mask=causal,len=4", "t5:heads=2,len=4",
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("dtype", "kind"), [("float32", "<f4"), ("float64", "<f8"), ("float16", "<f4"), ("bfloat16", "<f4")]
-)
-def test_a_compiler_reads_a_header_to_the_bit(tmp_path, dtype, kind):
-    made = table(f"rope:dim=32,len=40,dtype={dtype}")
-    write_table(made, tmp_path / "my-rope.h")
-    got = compiled(tmp_path, tmp_path / "my-rope.h", kind, ["my_rope_cos", "my_rope_sin"])
-    values = [made.read(name) for name in ("cos", "sin")]
-    if dtype == "bfloat16":
-        values = [(v.astype(np.uint32) << 16).view(np.float32) for v in values]
-    assert got.tobytes() == np.stack(values).astype(kind).tobytes()
+@pytest.mark.skipif(GCC is None, reason="there is no C compiler")
+def test_a_compiler_reads_headers_to_the_bit(tmp_path):
+    """One program includes every header and writes the arrays as it has them in memory."""
+    tables = {f"my-{k}": table(recipe) for k, recipe in enumerate(HEADERS)}
+    lines = ["#include <stdio.h>"]
+    for name, made in tables.items():
+        write_table(made, tmp_path / f"{name}.h")
+        lines.append(f'#include "{name}.h"')
+    names = [(made, array, f"my_{k}_{array.name}") for k, made in enumerate(tables.values()) for array in made.arrays]
+    writes = (f"fwrite({name}, sizeof {name}, 1, stdout);" for _, _, name in names)
+    (tmp_path / "dump.c").write_text("\n".join([*lines, "int main(void) {", *writes, "return 0; }", ""]))
+    options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", tmp_path / "dump", tmp_path / "dump.c"]
+    subprocess.run([GCC, *options], check=True, timeout=60)
+    got = subprocess.run([tmp_path / "dump"], capture_output=True, check=True, timeout=60).stdout
+    for made, array, name in names:
+        values = made.read(array.name)
+        if array.dtype == "bfloat16":
+            values = (values.astype(np.uint32) << 16).view(np.float32)
+        expected = values.astype("<f4" if array.dtype == "float16" else values.dtype).tobytes()
+        assert got[: len(expected)] == expected, name
+        got = got[len(expected) :]
+    assert not got
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    ["alibi:heads=4,len=9", "alibi:heads=3,len=5,form=slopes", "alibi:heads=2,mask=causal,len=4", "t5:heads=2,len=4"],
-)
-def test_a_header_nests_as_the_axes_do(tmp_path, recipe):
-    made = table(recipe)
+def test_a_header_nests_as_the_axes_do(tmp_path):
+    made = table("alibi:heads=4,len=9")
     write_table(made, tmp_path / "b.h")
-    for array in made.arrays:
-        got = compiled(tmp_path, tmp_path / "b.h", array.dtype, [f"b_{array.name}"])
-        np.testing.assert_array_equal(got.reshape(array.shape), made.read(array.name))
+    assert "b_bias[4][9][9]" in (tmp_path / "b.h").read_text()
 
 
 def test_a_format_that_went_is_named_in_a_sentence(tmp_path):

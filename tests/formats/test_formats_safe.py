@@ -60,19 +60,23 @@ def child(path, name, rows=400_000, wait="None", threads=2, compress=False, **op
     )
 
 
-@contextlib.contextmanager
-def small_disk(folder, size):
-    """A tmpfs of so many bytes, where we may mount one."""
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
-    )
-    if mounted.returncode:
+@pytest.fixture(scope="module")
+def mounted(tmp_path_factory):
+    """A tmpfs of 1 MiB, where we may mount one."""
+    folder = tmp_path_factory.mktemp("disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("mounting needs root; the file-size limit is tested instead")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def small_disk(mounted):
+    """The tmpfs, empty."""
+    yield mounted
+    for path in mounted.iterdir():
+        path.unlink()
 
 
 def ways():
@@ -184,37 +188,34 @@ def test_several_writers_at_once_leave_one_whole_file(tmp_path):
 
 
 @pytest.mark.parametrize(("name", "compress"), WAYS)
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, compress, tmp_path):
-    with small_disk(tmp_path / "disk", 1 << 20) as folder:
-        path = folder / f"pe{SUFFIX[name]}"
-        path.write_bytes(b"old")
-        table = absolute(rows=20_000, width=64)
-        with pytest.raises(WriteFailed, match=r"the disk is full: .*\d are free in"):
-            write_table(table, path, threads=2, compress=compress)
-        assert path.read_bytes() == b"old"
-        assert os.listdir(folder) == [path.name]
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(name, compress, small_disk):
+    path = small_disk / f"pe{SUFFIX[name]}"
+    path.write_bytes(b"old")
+    table = absolute(rows=20_000, width=64)
+    with pytest.raises(WriteFailed, match=r"the disk is full: .*\d are free in"):
+        write_table(table, path, threads=2, compress=compress)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(small_disk) == [path.name]
 
 
 @pytest.mark.parametrize("name", ["npy", "hdf5", "safetensors"])
 @pytest.mark.parametrize("reserving", [True, False])
-def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, tmp_path, monkeypatch):
+def test_a_disk_that_fills_up_meanwhile_leaves_nothing(name, reserving, small_disk, monkeypatch):
     monkeypatch.setattr("pecli.formats.io.atomic.check_place", lambda *args, **options: None)
     if not reserving:
         monkeypatch.delattr(os, "posix_fallocate")
-    with small_disk(tmp_path / "disk", 1 << 20) as folder:
-        with pytest.raises(WriteFailed, match=r"the disk is full: 5,"):
-            write_table(Formula(20_000, 64), folder / f"pe{SUFFIX[name]}", threads=2)
-        assert os.listdir(folder) == []
+    with pytest.raises(WriteFailed, match=r"the disk is full: 5,"):
+        write_table(Formula(20_000, 64), small_disk / f"pe{SUFFIX[name]}", threads=2)
+    assert os.listdir(small_disk) == []
 
 
-def test_a_full_disk_is_said_without_a_size_that_nobody_knows(tmp_path, capfd):
+def test_a_full_disk_is_said_without_a_size_that_nobody_knows(small_disk, capfd):
     """It said that 0 bytes were needed for a chart."""
-    with small_disk(tmp_path / "disk", 1 << 20) as folder:
-        with (folder / "full").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(1 << 12))
-        assert run(["inspect", "rope:dim=4", "--plot", str(folder / "a.svg")]) == 2
-        assert os.listdir(folder) == ["full"]
+    with (small_disk / "full").open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(bytes(1 << 12))
+    assert run(["inspect", "rope:dim=4", "--plot", str(small_disk / "a.svg")]) == 2
+    assert os.listdir(small_disk) == ["full"]
     said = capfd.readouterr().err
     assert "the disk is full, or was for a while: 0 bytes are free in" in said
     assert "needed" not in said

@@ -51,7 +51,7 @@ def test_gnu_parallel_writes_verifies_and_joins(shell, pecli):
     assert pecli("inspect", "parts/.whole.h5", "--verify").returncode == 0
 
 
-def test_a_dry_run_of_much_says_what_it_takes(pecli, process):
+def test_a_dry_run_of_much_says_what_it_takes(pecli):
     done = pecli("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--threads", 2)
     first, second, third = done.stderr.splitlines()
     assert first.startswith("would write a.npy")
@@ -59,7 +59,7 @@ def test_a_dry_run_of_much_says_what_it_takes(pecli, process):
     assert " on 2 threads of " in second
     assert third.endswith("of memory a process")
     asked = ("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--json")
-    facts = json.loads(process(*asked, "--threads", 4).stdout)["outlook"]
+    facts = json.loads(pecli(*asked, "--threads", 4).stdout)["outlook"]
     assert facts["workers"] == 4
     assert facts["seconds"] == pytest.approx(2**20 * 2048 / facts["rate"] / 4)
     assert 20e6 < facts["memory"] < 300e6
