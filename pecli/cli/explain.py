@@ -14,8 +14,8 @@ from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
 from pecli.cli.terminal.layout import lines_of
 from pecli.cli.terminal.output import prose_width, say
 from pecli.cli.terminal.screen import answer
-from pecli.encodings.shared.code import FRAMEWORKS
 from pecli.errors import BadParameter, UnknownName
+from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
@@ -203,7 +203,6 @@ def _why(options: ExplainOptions) -> int:
 
 def _code(options: ExplainOptions) -> int:
     """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
-    from pecli.encodings.shared.code import loading
     from pecli.spec.recipe import Recipe
 
     text, framework = options.source, options.code or ""
@@ -211,8 +210,7 @@ def _code(options: ExplainOptions) -> int:
         raise UnknownName("framework", framework, FRAMEWORKS)
     encoding = _encoding(text)
     recipe = Recipe.parse(text if ":" in text else encoding.example)
-    made = encoding.hook("code")(recipe, framework) if encoding.declares("code") else None
-    code = (made or loading(recipe, framework)).rstrip("\n")
+    code = code_of(recipe, framework).rstrip("\n")
     if options.json:
         answer(options, lambda: {"recipe": str(recipe), "framework": framework, "code": code}, list)
     else:

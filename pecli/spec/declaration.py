@@ -159,7 +159,7 @@ REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
 
 HookName = Literal[
     "lesson", "identify", "identify_waves", "identify_axes", "layout", "differences", "words", "mistakes",
-    "emulate", "scale", "extend", "apply", "code",
+    "emulate", "scale", "extend", "apply",
 ]  # fmt: skip
 Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, table
-from pecli.encodings.shared.code import FRAMEWORKS, loading
+from pecli.teach.code import FRAMEWORKS, code_of
 from pecli.testing import assert_applied
 
 if "KERAS_BACKEND" not in os.environ:
@@ -44,7 +44,7 @@ def module(text, framework):
         pytest.importorskip(framework, reason=f"{framework} is not installed: make frameworks runs this")
     recipe = Recipe.parse(text)
     space = {}
-    exec(recipe.encoding.hook("code")(recipe, framework), space)
+    exec(code_of(recipe, framework), space)
     return space
 
 
@@ -111,15 +111,14 @@ OTHERS = [
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_the_module_does_not_know_is_loaded(text):
-    recipe = Recipe.parse(text)
-    assert recipe.encoding.hook("code")(recipe, "numpy") is None
+    assert code_of(Recipe.parse(text), "numpy").startswith("# pecli generate")
 
 
 @pytest.mark.parametrize("name", ["fourier", "shaw", "rope2d"])
 def test_the_lines_that_load_a_table_do(name, pecli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     recipe = Recipe.parse(CATALOGUE[name].example)
-    command, _, lines = loading(recipe, "numpy").partition("\n")
+    command, _, lines = code_of(recipe, "numpy").partition("\n")
     words = command.removeprefix("# pecli ").split()
     assert pecli(*words).returncode == 0
     space = {}

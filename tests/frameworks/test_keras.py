@@ -94,6 +94,7 @@ import numpy as np
 from keras import ops
 
 from pecli import Recipe, table
+from pecli.teach.code import code_of  # noqa: E402
 from pecli.keras import AbsoluteLayer, BiasLayer, RelativeLayer, RotaryLayer
 
 rng = np.random.default_rng(0)
@@ -101,7 +102,7 @@ rng = np.random.default_rng(0)
 
 def printed(text, name):
     space = {}
-    exec(Recipe.parse(text).encoding.hook("code")(Recipe.parse(text), "keras"), space)
+    exec(code_of(Recipe.parse(text), "keras"), space)
     return space[name]
 
 

@@ -15,7 +15,6 @@ from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Reach, SmallTable, Step
 from pecli.spec.plans import Domain, Values
-from pecli.spec.recipe import Recipe
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
@@ -50,7 +49,7 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
     use_when="for fixed lengths and much data, as in BERT and ViT",
     not_when="if sequences may be longer than any in training",
     place=4,
-    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH, "code": ":code"},
+    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
     unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
 )
 def learned(
@@ -169,36 +168,3 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
             ],
         ),
     ]
-
-
-TABLE = '''
-DIM, STD, SEED = {dim}, {std}, {seed}
-
-
-def table(length, dtype=np.float32):
-    """Return the first values, (length, DIM): one Philox word each, by the inverse of the normal distribution."""
-    words = np.random.Philox(key=np.array([SEED, 0], np.uint64), counter=0).random_raw(length * DIM)
-    middle = ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-    normal = NormalDist().inv_cdf
-    return (STD * np.array([normal(u) for u in middle.tolist()])).reshape(length, DIM).astype(dtype)
-'''
-
-
-def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module with the same normal initial values; None for another initialisation."""
-    from pecli.encodings.shared.code import KERAS_ROWS, TORCH_ROWS, knows, layers, module, number
-
-    values = recipe.values
-    if not knows(recipe, ("dim", "std", "seed", "max_len")):
-        return None
-    std = number(values["std"] or values["dim"] ** -0.5)
-    made = TABLE.format(dim=values["dim"], std=std, seed=values["seed"])
-    start = "lambda shape, dtype=None: ops.convert_to_tensor(start)"
-    tails = layers(
-        "LearnedPositions", "Adds trained rows to embeddings (batch, length, dim).", "length", "x, offset=0",
-        torch=(["self.pe = torch.nn.Parameter(torch.from_numpy(table(length)))"], TORCH_ROWS),
-        keras=(
-            ["start = table(length)", f"self.pe = self.add_weight(shape=start.shape, initializer={start})"], KERAS_ROWS,
-        ),
-    )  # fmt: skip
-    return module(recipe, framework, made, tails, "from statistics import NormalDist\n\n")

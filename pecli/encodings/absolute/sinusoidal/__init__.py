@@ -84,7 +84,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "lesson": ":lesson",
         "scale": ":scale",
         "extend": reaches.phases,
-        "code": ":code",
     },
     presets=(Preset("Spacing, column order and treatment of an odd dim, as in this framework.", CONVENTIONS), SPACING),
 )
@@ -205,40 +204,6 @@ def _made(
     if scaling.by_base:
         return {**keys, "base": _SHORT.plus(base)}, times
     return {**keys, "scale": CONTEXT.multiply(Decimal(keys["scale"]), slower)}, times
-
-
-TABLE = '''
-DIM, BASE = {dim}, {base}
-
-
-def table(length, start=0, dtype=np.float32):
-    """Return the rows of positions start to start + length - 1, (length, DIM)."""
-    frequencies = BASE ** (-np.arange(DIM // 2) / {half})  # radians per position
-    angles = np.arange(start, start + length)[:, None] * frequencies
-    pe = np.empty((length, DIM))
-    pe[:, {sin}] = np.sin(angles)
-    pe[:, {cos}] = np.cos(angles)
-    return pe.astype(dtype)
-'''
-
-COLUMNS = {
-    "interleaved": ("0::2", "1::2"),
-    "sin-cos": (": DIM // 2", "DIM // 2 :"),
-    "cos-sin": ("DIM // 2 :", ": DIM // 2"),
-}
-
-
-def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the table; None for odd widths and parameters other than order, base and shift."""
-    from pecli.encodings.shared.code import ADD_ROWS, knows, module, number
-
-    values = recipe.values
-    if not knows(recipe, ("dim", "base", "order", "shift")) or values["dim"] % 2:
-        return None
-    sin, cos = COLUMNS[values["order"]]
-    half = "(DIM // 2)" if not values["shift"] else f"(DIM // 2 - {values['shift']})"
-    made = TABLE.format(dim=values["dim"], base=number(values["base"]), half=half, sin=sin, cos=cos)
-    return module(recipe, framework, made, ADD_ROWS)
 
 
 CHECKED_POSITIONS = 64  # positions at which a property is checked

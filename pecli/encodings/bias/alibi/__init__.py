@@ -22,7 +22,6 @@ from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
 from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text, other_choices, other_values
 from pecli.spec.plans import Bias
-from pecli.spec.recipe import Recipe
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
 Arithmetic = Literal["exact", "float32", "bfloat16"]
@@ -59,7 +58,6 @@ CONVENTIONS = {
         "lesson": ":lesson",
         "extend": reaches.biases,
         "mistakes": ":mistakes",
-        "code": ":code",
     },
     presets=(
         Preset(
@@ -257,35 +255,6 @@ def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.fl
 def _slopes(slopes: Sequence[Fraction], phrase: str) -> Change:
     texts = (number_text(CONTEXT.divide(Decimal(m.numerator), Decimal(m.denominator))) for m in slopes)
     return Change("slopes", phrase, {"slope-values": "+".join(texts)})
-
-
-TABLE = '''
-HEADS, BIAS_MAX = {heads}, {most}
-
-
-def slopes():
-    """Return the slope of each head; of a number that is no power of two, first those of the one below."""
-    whole = 1 << (HEADS.bit_length() - 1)
-    first = [2.0 ** (-BIAS_MAX * k / whole) for k in range(1, whole + 1)]
-    return first + [2.0 ** (-BIAS_MAX * k / (2 * whole)) for k in range(1, 2 * (HEADS - whole), 2)]
-
-
-def table(length, dtype=np.float32):
-    """Return the bias of each head, query and key, (HEADS, length, length): add it to the logits."""
-    distance = np.abs(np.arange(length) - np.arange(length)[:, None])
-    return (-np.array(slopes())[:, None, None] * distance).astype(dtype)
-'''
-
-
-def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the bias; None for another than the symmetric one of the frameworks' slopes."""
-    from pecli.encodings.shared.code import ADD_BIAS, knows, module, number
-
-    if not knows(recipe, ("heads", "bias_max")):
-        return None
-    values = recipe.values
-    made = TABLE.format(heads=values["heads"], most=number(values["bias_max"]))
-    return module(recipe, framework, made, ADD_BIAS)
 
 
 HEADS = 16  # slopes that fit a board

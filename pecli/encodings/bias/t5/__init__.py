@@ -47,7 +47,6 @@ MAX_BUCKETS = 1 << 16
         "identify": ".identify:identify",
         "lesson": ":lesson",
         "extend": reaches.vectors,
-        "code": ":code",
         "mistakes": ":mistakes",
         "apply": lambda recipe: Effect(scale=1.0),
     },
@@ -195,50 +194,6 @@ def _buckets(
     far = np.minimum(far, side - 1)
     found: NDArray[np.float64] = np.where(size < exact, size, far) + (side * (distance > 0) if both else 0)
     return found
-
-
-TABLE = '''
-BUCKETS, MAX_DISTANCE, BIDIRECTIONAL = {buckets}, {most}, {both}
-
-
-def table(length):
-    """Return the bucket of each query and key, (length, length): which of the trained numbers belongs to them."""
-    distance = np.arange(length) - np.arange(length)[:, None]  # key minus query
-    side = BUCKETS // 2 if BIDIRECTIONAL else BUCKETS
-    size = np.abs(distance) if BIDIRECTIONAL else np.maximum(-distance, 0)
-    exact = side // 2
-    steps = np.log(np.maximum(size, exact) / exact) / np.log(MAX_DISTANCE / exact) * (side - exact)
-    far = np.minimum(exact + np.floor(steps + 1e-12).astype(np.int64), side - 1)  # a whole step stays one
-    return np.where(size < exact, size, far) + side * (BIDIRECTIONAL & (distance > 0))
-'''
-
-
-def code(recipe: Recipe, framework: str) -> str | None:
-    """Return a module that makes the buckets, and trains a number for each; None where more is asked for."""
-    from pecli.encodings.shared.code import LAST_QUERIES, knows, layers, module, number
-
-    values = recipe.values
-    if not knows(recipe, ("heads", "buckets", "max_distance", "bidirectional", "std", "seed")):
-        return None
-    made = TABLE.format(buckets=values["buckets"], most=values["max_distance"], both=values["bidirectional"])
-    start = "keras.initializers.RandomNormal(0.0, std)"
-    tails = layers(
-        "Bias", f"Adds trained numbers to {LAST_QUERIES}", f"heads, length, std={number(values['std'])}", "logits",
-        torch=(
-            ["self.weight = torch.nn.Parameter(std * torch.randn(BUCKETS, heads))",
-             'self.register_buffer("index", torch.from_numpy(table(length)), persistent=False)'],
-            ["queries, keys = logits.shape[-2:]",
-             "return logits + self.weight[self.index[keys - queries : keys, :keys]].permute(2, 0, 1)"],
-        ),
-        keras=(
-            [f"self.weight = self.add_weight(shape=(BUCKETS, heads), initializer={start})",
-             "self.index = table(length)"],
-            ["queries, keys = ops.shape(logits)[-2:]",
-             "index = ops.convert_to_tensor(self.index)[keys - queries : keys, :keys]",
-             "return logits + ops.transpose(ops.take(self.weight, index, axis=0), (2, 0, 1))"],
-        ),
-    )  # fmt: skip
-    return module(recipe, framework, made, tails)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
