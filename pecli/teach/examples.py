@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,58 +26,115 @@ from pecli.encodings.shared.lessons import (
 )
 from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.facts import formula_value
+from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import Equation, Item, Matrix, SmallTable, Step, decimal_text, joined, off_by, short
-from pecli.spec.plans import Bias, Conditional, Waves
+from pecli.spec.hooks import Effect, Equation, Item, Matrix, SmallTable, Step, decimal_text, joined, off_by, short
+from pecli.spec.plans import Bias, Conditional, Fixed, Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
 
 def wave_steps(exercise: Exercise) -> Iterator[Step]:
-    """Work out any other table of sines and cosines: frequencies, coordinates, angles, rows."""
-    plan = exercise.recipe.plan
-    assert isinstance(plan, Waves)
-    at = exercise.at(shared.far_apart(plan))
+    """Work out a table of sines and cosines: frequencies, coordinates, angles, values, rows."""
+    plan = exercise.plan
+    at = exercise.at(shared.far_apart(plan) if plan.axes else (0, 1, 2))
     pairs = shared.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
-    yield shared.frequency_step(plan, pairs, exercise.frequency)
+    yield frequency_step(plan, pairs, exercise.recipe)
+    values = exercise.arrays(at)["pe"]
     on_grid = plan.axes and plan.prefix <= min(at)
     if on_grid:
-        yield shared.places_step(plan, at, exercise.coordinate)
+        yield places_step(plan, at)
     if on_grid or not plan.axes:
         what = "coordinate" if plan.axes else "position"
         yield Step(f"angles, {what} times frequency", [shared.angle_table(plan, pairs, at)])
-    values = exercise.arrays(at)["pe"]
-    if (on_grid or not plan.axes) and plan.magnitude == 1:
-        last = len(at) - 1
-        name, where = text_of(at[last]), shared.coordinates(plan, at)[last]
-        yield Step(
-            f"sines and cosines of the angles, at position {name}",
-            shared.wave_lines(pairs, where, name, values[last].tolist()),
-        )
+        shown = [(len(at) - 1, pairs)] if plan.axes else [(row, pairs[:2]) for row in range(len(at))]
+        where = coordinates(plan, at)
+        lines = [
+            line for row, some in shown
+            for line in shared.wave_lines(some, where[row], text_of(at[row]), values[row].tolist())
+        ]  # fmt: skip
+        yield Step("sines and cosines of the angles", lines)
     yield Step("one row for each position", [shared.by_position(at, values)])
 
 
 def bias_steps(exercise: Exercise) -> Iterator[Step]:
-    """Show the matrix of the first head of any other bias, whether it depends on the distance alone, and its index."""
-    recipe = exercise.recipe
-    if recipe.rows is not None and exercise.asked is None:
-        at = [Fraction(i) for i in range(recipe.rows)]
-        table = Table.make(recipe, dtype="float64")
-    else:
-        at = exercise.places()
-        table = Table.make(recipe, positions=Positions.listed(at), dtype="float64")
+    """Work out a bias: its numbers for each head, a row and the matrix of the first head, and its index."""
+    recipe, asked = exercise.recipe, exercise.asked
+    whole = recipe.rows is not None and asked is None
+    at = [Fraction(i) for i in range(recipe.rows or 0)] if whole else exercise.places()
+    table = Table.make(recipe, positions=None if whole else Positions.listed(at), dtype="float64")
     plan = table.plan
     assert isinstance(plan, Bias)
+    if plan.fixed and all(fixed.axes == ("head",) for fixed in plan.fixed):
+        names, numbers = [fixed.name for fixed in plan.fixed], [_numbers(fixed) for fixed in plan.fixed]
+        rows: list[list[str | float]] = [[str(head), *each] for head, each in enumerate(zip(*numbers, strict=True))]
+        yield Step("the numbers of each head", [SmallTable(["head", *names], rows)])
     for array in sorted(table.arrays, key=lambda array: len(array.shape)):  # an index before what it points to
-        if len(array.shape) == 3:
-            first = table.read(array.name)[0]
-            title = f"{array.name} of head 0, added to the logits"
-            yield Step(title, [shared.matrix_table(at, first), *_distance_line(plan, first, at)])
-        elif len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
-            yield Step(f"{array.name}, for each query and key", [shared.matrix_table(at, table.read(array.name))])
+        values = table.read(array.name)
+        if len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
+            if array.name == "x" and exercise.cell is not None:
+                yield Step("x of one query", shared.one_row(at, values, exercise.cell))
+            yield Step(f"{array.name}, for each query and key", [shared.matrix_table(at, values)])
+        elif len(array.shape) == 3:
+            if exercise.cell is not None and plan.shared is None:
+                title = f"one row of head 0, the query at position {text_of(at[len(at) // 2])}"
+                yield Step(title, shared.one_row(at, values[0], exercise.cell))
+            matrix = [shared.matrix_table(at, values[0]), *_distance_line(plan, values[0], at)]
+            yield Step(f"{array.name} of head 0, for each query and key", matrix)
     yield from trained_step(table)
+
+
+def _numbers(fixed: Fixed) -> list[float]:
+    """Return the values of an array with one number for each head."""
+    values = fixed.values(0, fixed.shape[0])
+    return [float(v) for v in (values.hi if isinstance(values, DoubleDouble) else values)]
+
+
+def relative_steps(exercise: Exercise) -> Iterator[Step]:
+    """Work out relative vectors: which of them a query and a key take, and the terms that they add to the score."""
+    recipe, plan = exercise.recipe, exercise.plan
+    whole = recipe.rows is not None or plan.waves is not None  # whose rows are those of a whole table
+    at = exercise.places(exercise.length or 6)
+    arrays = exercise.whole() if whole else exercise.arrays(at)
+    effect: Effect = recipe.encoding.hook("apply")(recipe)
+    for name in dict.fromkeys(term.index for term in effect.terms if term.against != "key"):
+        places = [Fraction(i) for i in range(max(arrays[name].shape))] if whole else at
+        yield Step(f"{name}, the row of each query and key", [shared.matrix_table(places, arrays[name])])
+    if plan.waves is not None:
+        yield frequency_step(plan.waves, pairs_of(plan.waves, PAIRS), recipe)
+    for name in (name for name in arrays if arrays[name].ndim == 2 and not name.startswith("index")):
+        shown = arrays[name][:MAX_POSITIONS]
+        yield Step(f"the rows of {name}", [shared.rows_table("row", [str(row) for row in range(len(shown))], shown)])
+    if all(term.against == "key" or term.against in arrays for term in effect.terms):
+        yield _relative_score(effect, arrays)
+    yield from trained_step(small_table(exercise))
+
+
+def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
+    """Return the terms of the score of the second query and the first key in the first head, written out."""
+    query, key = np.array(1), np.array(0)
+    given = {"query": shared.QUERY, "key": shared.KEY} | {
+        term.content: arrays[term.content][0].tolist() for term in effect.terms if term.content in arrays
+    }
+    width = min(len(shared.QUERY), *(arrays[term.against].shape[1] for term in effect.terms if term.against in arrays))
+    width = min(width, *map(len, given.values()))
+    lines: list[Item] = [f"q = {joined(shared.QUERY[:width])}, k = {joined(shared.KEY[:width])}"]
+    total = 0.0
+    for term in effect.terms:
+        name, right = "k", shared.KEY
+        if term.against != "key":
+            i, j = (at if side is None else side(at) for at, side in ((query, term.queries), (key, term.keys)))
+            index = arrays[term.index]
+            place = index[min(int(i), len(index) - 1), int(j)]
+            row = int(place if term.rows is None else term.rows(place))
+            name, right = f"r, row {row} of {term.against}", arrays[term.against][row].tolist()
+        text, value = shared.product(given[term.content][:width], right[:width])
+        total += value * (effect.factor_of(width) if term.scaled else 1)
+        lines.append(f"{term.content[0]} . {name}: {text}")
+    projected = ["r is projected first, which is not shown"] if any(term.projection for term in effect.terms) else []
+    return Step("the score of query 1 and key 0", [*lines, effect.note, *projected, f"score: {short(total)}"])
 
 
 def _distance_line(plan: Bias, values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:
@@ -138,7 +195,7 @@ def trained_step(table: Table) -> Iterator[Step]:
     formula = table.source.encoding.facts.parameters
     if held:
         phrase = ", ".join(f"{fixed.name} {' x '.join(map(str, fixed.shape))}" for fixed in held)
-        count = sum(prod(fixed.shape) for fixed in held)
+        count = sum(math.prod(fixed.shape) for fixed in held)
         line = f"{phrase}: {count:,} numbers"
     else:
         count = formula_value(formula, table.source.values) if formula != "0" else 0
@@ -162,13 +219,12 @@ def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     if not isinstance(plan, Waves) or plan.form != "real" or plan.cross is not None or not plan.bands:
         yield from row_steps(exercise)
         return
-    scaled = _is_scaled(recipe)
-    pairs = _spread(plan) if scaled else _shown(plan)
+    pairs = _spread(plan)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     names = text_of(m), text_of(n)
-    yield _frequencies(exercise, plan, pairs)
-    if plan.axes and exercise.coordinate is not None:
-        yield places_step(plan, (m, n), exercise.coordinate)
+    yield frequency_step(plan, pairs, recipe)
+    if plan.axes:
+        yield places_step(plan, (m, n))
     yield _angles(plan, pairs, (m, n))
     size = float(plan.magnitude)
     if size != 1:
@@ -183,9 +239,9 @@ def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     yield Step("a rotation for each pair, [ cos -sin; sin cos ]", matrices)
     yield _apply(names[0], turning[0], plan.width)
     yield _difference(table.source, plan, (m, n), turning, places)
+    yield from _other_arrays(table, names)
     if not plan.axes:
         yield _scores(table.source, plan, (m, n))
-    yield from _other_arrays(table, names)
 
 
 def _default(recipe: Recipe) -> tuple[int, int]:
@@ -197,59 +253,16 @@ def _default(recipe: Recipe) -> tuple[int, int]:
     return one, other
 
 
-def _shown(plan: Waves) -> list[Pair]:
-    """Return the pairs to work out: the first four, or, of several axes, the first two of each at least."""
-    axes = max(1, len({band.axis for band in plan.bands}))
-    found: list[Pair] = []
-    for pair in pairs_of(plan):
-        if pair.cos is not None and sum(p.axis == pair.axis for p in found) < max(2, PAIRS // axes):
-            found.append(pair)
-    return found
-
-
 def _spread(plan: Waves) -> list[Pair]:
-    """Return pairs from the fastest to the slowest: a scaling treats them differently."""
+    """Return four pairs from the first to the last, or of several axes at least two of each."""
+    found: list[Pair] = []
     every = [pair for pair in pairs_of(plan) if pair.cos is not None]
-    return [every[i] for i in sorted({round(k * (len(every) - 1) / (PAIRS - 1)) for k in range(PAIRS)})]
-
-
-def _frequencies(exercise: Exercise, plan: Waves, pairs: Sequence[Pair]) -> Step:
-    recipe = exercise.recipe
-    keys = recipe.keys()
-    one = "base" in keys and "scaling" in recipe.encoding.parameters and len(plan.bands) == 1
-    if one and _is_scaled(recipe):
-        return _scaled(keys, plan, pairs, exercise.width)
-    if not one:
-        return frequency_step(plan, pairs, exercise.frequency)
-    count = len(plan.frequencies)
-    width = exercise.width or 2 * count
-    lines = [f"w_{p.index} = {keys['base']}^(-{2 * p.index}/{width}) = {short(p.frequency)}" for p in pairs]
-    if count > len(pairs):
-        last = short(float(plan.frequencies[-1]))
-        lines.append(f".. to w_{count - 1} = {last}; the first {len(pairs)} are worked out here")
-    return Step("a frequency for each pair, in radians per position", lines)
-
-
-def _is_scaled(recipe: Recipe) -> bool:
-    """Whether the frequencies are scaled."""
-    scaling = recipe.encoding.parameters.get("scaling")
-    return scaling is not None and recipe.values["scaling"] != scaling.default
-
-
-def _scaled(keys: Mapping[str, str], plan: Waves, pairs: Sequence[Pair], width: int | None) -> Step:
-    """Return scaled and unscaled frequencies side by side."""
-    base, count = float(keys["base"]), len(plan.frequencies)
-    width = width or 2 * count
-    rows_of: list[list[str | float]] = []
-    for p in pairs:
-        plain = base ** (-2 * p.index / width)
-        turn = 2 * np.pi / p.frequency if p.frequency else "never"
-        rows_of.append([p.index, plain, p.frequency, p.frequency / plain, turn])
-    heads = ["pair i", f"{keys['base']}^(-2i/{width})", "w_i, scaled", "ratio", "one turn in"]
-    falling = all(a >= b for a, b in pairwise(plan.frequencies))
-    more = f"{len(pairs)} of {count} pairs are shown" + (", from the fastest to the slowest" if falling else "")
-    title = f"a frequency for each pair, in radians per position, scaled by {keys['scaling']}"
-    return Step(title, [SmallTable(heads, rows_of, None), more])
+    axes = dict.fromkeys(pair.axis for pair in every)
+    count = max(2, PAIRS // len(axes))
+    for axis in axes:
+        own = [pair for pair in every if pair.axis == axis]
+        found += [own[i] for i in sorted({round(k * (len(own) - 1) / (count - 1)) for k in range(count)})]
+    return found
 
 
 def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
@@ -273,11 +286,11 @@ def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Ste
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
-        "and so on for each pair; nothing else of the query, and nothing of the values, is turned",
+        "and so on for each pair; nothing else of the query, and nothing of the values, is rotated",
         "which two numbers are a pair is a convention: the paper takes q_2i and q_2i+1,",
         f"rotate_half takes q_i and q_i+{width}, its cos and sin are two equal halves: not to be mixed",
     ]
-    return Step(f"turn a query at position {name}; a key in the same way", lines)
+    return Step(f"rotate a query at position {name}; a key in the same way", lines)
 
 
 def _difference(
@@ -291,7 +304,7 @@ def _difference(
         angles = [_angle(turning[1][i]) - _angle(turning[0][i]) for i in range(len(places))]
         cos, sin = np.cos(angles), np.sin(angles)
         target = [np.array([[c, -s], [s, c]]) for c, s in zip(cos, sin, strict=True)]
-        name = "turn by the difference"
+        name = "rotation by the difference"
     else:
         row = table_at(recipe, [n - m])
         target = _turns(row.read("cos")[0], row.read("sin")[0], places)
@@ -309,7 +322,7 @@ def _difference(
         ]  # fmt: skip
         items.append(Equation(terms))
     items.append(f"the largest difference between the two sides is {off_by(worst)}")
-    what = "the turn by the difference of coordinates" if plan.axes else f"R_(n-m) = R_{text_of(n - m)}"
+    what = "the rotation by the difference of coordinates" if plan.axes else f"R_(n-m) = R_{text_of(n - m)}"
     return Step(f"R_m^T R_n is {what}", items)
 
 
@@ -345,15 +358,16 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
 
 
 def _other_arrays(table: Table, names: Sequence[str]) -> Iterator[Step]:
-    """Yield the arrays of the table other than cos and sin."""
+    """Yield the arrays of the table other than cos and sin, as far as they fit."""
     for array in table.arrays:
-        if array.name in ("cos", "sin") or array.rows != 2 or len(array.row_shape) != 1:
+        if array.name in ("cos", "sin") or len(array.shape) > 2:
             continue
-        values = table.read(array.name)[:, :PAIRS].tolist()
-        head = ["position", *(f"pair {i}" for i in range(len(values[0])))]
-        note = [f"the query is multiplied by {array.name}, the key divided by it"] if array.name == "scale" else []
-        grid = SmallTable(head, [[name, *row] for name, row in zip(names, values, strict=True)], None)
-        yield Step(f"{array.name}, a number for each pair", [grid, *note])
+        values = table.read_rows([array.name], 0, min(2, array.shape[0]) * math.prod(array.shape[1 : array.lead]))
+        by_position = array.axes[0] == "position"
+        rows = names if by_position else [str(number) for number in range(min(2, array.shape[0]))]
+        shown = values[array.name].reshape(len(rows), -1)
+        how = f"a number for each {'pair' if by_position else array.axes[1]}"
+        yield Step(f"{array.name}, {how}", [shared.rows_table(array.axes[0], rows, shown)])
 
 
 MAX_POSITIONS = 8  # positions that fit a board
@@ -414,6 +428,8 @@ def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
         return rotary_steps
     if family is Family.BIAS:
         return bias_steps
+    if family is Family.RELATIVE:
+        return relative_steps
     plan = None if recipe.open_parameters else recipe.plan
     return wave_steps if isinstance(plan, Waves) and plan.bands else row_steps
 

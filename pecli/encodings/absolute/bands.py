@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Step, other_choices
+from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Frequency, Waves
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
@@ -33,7 +32,6 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     not_when="for token positions, which have no box",
     place=8,
     hooks={
-        "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:bands",
         "extend": reaches.phases,
     },
@@ -87,17 +85,3 @@ def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
     if spacing == "linear":
         return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
     return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out evenly spaced frequencies of coordinates from -1 to 1."""
-    values = exercise.values
-    rates = values["max_resolution"] or values["grid"]
-    rate = None if not rates or len(set(rates)) > 1 else rates[0]
-    gaps, linear = max(1, values["bands"] - 1), values["spacing"] == "linear"
-
-    def frequency(pair: lessons.Pair) -> str:
-        k = pair.index
-        return f"pi x (1 + {k} x ({rate}/2 - 1)/{gaps})" if linear else f"pi x ({rate}/2)^({k}/{gaps})"
-
-    return exercise.of_family(None if rate is None else frequency, grids.place_formula(values))

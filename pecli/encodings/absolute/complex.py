@@ -7,12 +7,9 @@ from fractions import Fraction
 from typing import Annotated
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
-from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Band, Waves
 
 
@@ -31,7 +28,7 @@ from pecli.spec.plans import Band, Waves
     use_when="if a framework multiplies by complex numbers",
     not_when="if the table is added to real embeddings",
     place=10,
-    hooks={"lesson": ":lesson", "extend": reaches.phases},
+    hooks={"extend": reaches.phases},
     unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(
@@ -43,20 +40,3 @@ def complex_numbers(
     half = dim // 2
     every = slice(0, half)
     return Waves(half, (Band(geometric(base, Fraction(2, dim), half), every, every),), form="complex")
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out a number of size 1 for each pair, and that a shift is one product."""
-    keys = exercise.recipe.keys()
-    found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
-    at = exercise.at((1, 2))
-    m, n = at[0], at[-1]
-    x, y, z = (complex(row[0]) for row in exercise.arrays([m, n, m + n])["pe"])
-    a, b, c, d = map(short, (x.real, x.imag, y.real, y.imag))
-    names = text_of(m), text_of(n), text_of(m + n)
-    lines = [
-        f"real part: {a} x {c} - {b} x {d} = {short(z.real)}",
-        f"imaginary part: {a} x {d} + {b} x {c} = {short(z.imag)}",
-        f"the product of rows {names[0]} and {names[1]} is row {names[2]}: e^(i a) e^(i b) = e^(i (a + b))",
-    ]
-    return [*found, Step(f"a shift is a product: column 0 of positions {names[0]} and {names[1]}", lines)]

@@ -7,13 +7,12 @@ from fractions import Fraction
 from typing import Annotated
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Integers, lessons, np
+from pecli.encodings.shared.deferred import Integers, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Coordinate, Waves
 
 ONE = Decimal(1)
@@ -49,7 +48,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="if patch indices matter and not places in the image",
     place=7,
     hooks={
-        "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:detr",
         "extend": reaches.phases,
     },
@@ -127,23 +125,3 @@ def _counted(lattice: Lattice, side: int, inside: tuple[int, ...], normalize: bo
         return np.where(other(rows) < limit, np.minimum(own(rows), last - 1) + first, 0)
 
     return Coordinate(counts, index, unit)
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out row and column, counted from 1 and, where asked, divided by the last."""
-    keys, values = exercise.recipe.keys(), exercise.values
-    bases = per_side("temperature", values["temperature"], 2)
-    inside, normalize = values["valid"] or values["grid"], values["normalize"]
-    scale = keys.get("coordinate-scale")
-
-    def frequency(pair: lessons.Pair) -> str:
-        times = "" if not normalize else f" x {scale or '2 x pi'}"
-        return f"{bases[pair.axis]}^(-2 x {pair.index}/({keys['dim']}/2)){times}"
-
-    def coordinate(axis: int, place: int) -> str:
-        count = f"{place} + 1" if values["valid"] is None else ""
-        if not normalize or not count:
-            return count
-        return f"({count}{' - 0.5' if values['center'] else ''}) / ({inside[axis]} + 0.000001)"
-
-    return exercise.of_family(frequency, coordinate)

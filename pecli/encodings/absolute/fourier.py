@@ -10,12 +10,12 @@ from math import lcm
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
-from pecli.encodings.shared.deferred import dd, lessons, np, seeded
+from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Step, other_orders
+from pecli.spec.hooks import other_orders
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
 DRAWN_BITS = 40
@@ -45,7 +45,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
     not_when="if several scales are needed, or runs must agree on the random matrix",
     place=11,
-    hooks={"lesson": ":lesson", "extend": reaches.phases},
+    hooks={"extend": reaches.phases},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(
@@ -129,12 +129,3 @@ def _stored(factors: Factors, unit: Fraction) -> Callable[[int, int], dd.DoubleD
         return dd.DoubleDouble(flat.hi.reshape(shape), flat.lo.reshape(shape))
 
     return values
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the phases, a coordinate times 2 pi and a row of the matrix B."""
-    plan, values = exercise.plan, exercise.values
-    if not isinstance(plan, Waves) or not plan.bands:
-        return exercise.of_family()
-    turns = [float(w) for w in plan.bands[0].frequencies]
-    return exercise.of_family(lambda pair: f"2 x pi x {turns[pair.index]:.9g}", grids.place_formula(values))

@@ -13,7 +13,7 @@ from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glor
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Reach, SmallTable, Step
+from pecli.spec.hooks import Reach, Step
 from pecli.spec.plans import Domain, Values
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
@@ -144,14 +144,10 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     count = values["max_len"] + offset
     at = exercise.at(range(min(3, count - offset)))
     table = exercise.arrays(at)["pe"]
-    k = min(1, len(at) - 1)
-    shown = min(dim, len(TOKEN))
+    k, shown = min(1, len(at) - 1), min(dim, len(TOKEN))
     token, position = np.array(TOKEN[:shown]), table[k][:shown]
-    more = ["…"] if dim > shown else []
     names = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
-    sums: list[list[str | float]] = []
-    for name, vector in zip(names, (token, position, token + position), strict=True):
-        sums.append([name, *map(float, vector), *more])
+    sums = lessons.rows_table("", names, np.stack([token, position, token + position]))
     first = f" (position p has row p + {offset})" if offset else ""
     how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
     return [
@@ -163,7 +159,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         Step(
             "added to a token",
             [
-                SmallTable(["", *map(str, range(shown)), *more], sums),
+                sums,
                 f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for",
             ],
         ),

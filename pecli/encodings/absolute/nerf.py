@@ -7,10 +7,9 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids, reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import Step, other_choices
+from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Waves
 
 LARGEST_EXPONENT = 96
@@ -40,7 +39,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={
-        "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
         "extend": reaches.phases,
     },
@@ -86,19 +84,3 @@ def nerf(
     frequencies = tuple(factor * f for f in powers)
     found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out frequencies that double, of coordinates from -1 to 1."""
-    values = exercise.values
-    top, gaps = values["max_exponent"] or values["bands"] - 1, max(1, values["bands"] - 1)
-    linear, plain = values["spacing"] == "linear", values["max_exponent"] is None
-    factor = "".join(f" x {part}" for part in ("pi" * values["pi"], values["scale"]) if part not in ("", 1))
-
-    def frequency(pair: lessons.Pair) -> str:
-        k = pair.index
-        if linear:
-            return f"(1 + {k} x (2^{top} - 1)/{gaps}){factor}"
-        return f"2^{k}{factor}" if plain else f"2^({k} x {top}/{gaps}){factor}"
-
-    return exercise.of_family(frequency, grids.place_formula(values))

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import Step, other_choices
+from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Waves
 
 ONE = Decimal(1)
@@ -46,7 +45,6 @@ CONVENTIONS = {
     not_when="if attention should depend on offsets alone",
     place=5,
     hooks={
-        "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
         "extend": reaches.phases,
     },
@@ -89,18 +87,3 @@ def sincos2d(
         sin, cos = (slice(start * quarter, (start + 1) * quarter) for start in starts)
         bands.append(Band(frequencies, sin, cos, axis=side))
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out row and column, each with the frequencies of one half of the columns."""
-    keys, sides = exercise.recipe.keys(), exercise.values["grid"]
-    less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
-    scales = per_side("grid-scale", exercise.values["grid_scale"], 2)
-    size = exercise.values["base_size"]
-
-    def coordinate(axis: int, place: int) -> str:
-        resized = "" if size is None else f" x {size}/{sides[axis]}"
-        phrase = resized + ("" if scales[axis] == 1 else f" / {scales[axis]}")
-        return phrase and f"{place}{phrase}"
-
-    return exercise.of_family(lambda p: f"{keys['base']}^(-{p.index}/({keys['dim']}/4{less}))", coordinate)

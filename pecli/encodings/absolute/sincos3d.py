@@ -7,11 +7,9 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Waves
 
 ONE = Decimal(1)
@@ -43,7 +41,6 @@ CONVENTIONS = {
     not_when="if attention should depend on offsets alone",
     place=6,
     hooks={
-        "lesson": ":lesson",
         "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
         "extend": reaches.phases,
     },
@@ -88,15 +85,3 @@ def widths_of(dim: int, split: str) -> tuple[tuple[int, int], ...]:
             return (0, 4 * part), (1, 2 * part), (2, 2 * part)
     each = 2 * -(-share(dim, 2, "pairs of sine and cosine") // 3)
     return (0, each), (1, each), (2, each)
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out frame, row and column, each with the frequencies of its width."""
-    keys, values = exercise.recipe.keys(), exercise.values
-    less = "" if keys["shift"] == "0" else f" - {keys['shift']}"
-    widths = dict(widths_of(values["dim"], values["split"]))
-    scales = per_side("grid-scale", values["grid_scale"], 3)
-    return exercise.of_family(
-        lambda p: f"{keys['base']}^(-{p.index}/({widths[p.axis]}/2{less}))",
-        lambda axis, place: "" if scales[axis] == 1 else f"{place} / {scales[axis]}",
-    )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache
 from typing import Annotated
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Floats, lessons, np
+from pecli.encodings.shared.deferred import Floats, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import Channels, Content
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Effect, Item, Step, decimal_text
+from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 
 EFFECT = Effect(content="replaces", note="the input stands for the content")
@@ -43,7 +42,7 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
     use_when="for images of any size: a convolution sees where the border is",
     not_when="for sequences without a border, or if tables must be made in advance",
     place=2,
-    hooks={"lesson": ":lesson", "extend": reaches.content, "apply": lambda recipe: EFFECT},
+    hooks={"extend": reaches.content, "apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(
@@ -131,37 +130,3 @@ def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, 
     if len(file.arrays) == 1:
         return weight, np.zeros(channels)
     return weight, file.values((channels,), f"content with {channels} channels", "bias")
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out one channel of a line; a grid, and content from a file, are shown as a table."""
-    plan, values = exercise.plan, exercise.recipe.values
-    at = exercise.at(range(4))
-    last = max(map(int, at))
-    rows = [
-        Fraction(p) for p in range(min(max(exercise.length or 0, last + 1), last + 2))
-    ]  # and one more: its neighbour
-    content = exercise.content(plan.content, rows) if values["grid"] is None else None
-    if content is None or values["cls"] or values["kernel"] != 3:
-        return exercise.of_family()
-    pe = exercise.arrays(rows)["pe"][[int(p) for p in at]]
-    weight, bias = plan.fit(content.shape[1], content.shape[1])
-    column, kernel, start = content[:, 0].tolist(), weight[0].tolist(), float(bias[0])
-    lines: list[Item] = []
-    for position, found in zip(at, pe[:, 0].tolist(), strict=True):
-        p = int(position)
-        around = [column[p + shift] if 0 <= p + shift < len(column) else 0.0 for shift in (-1, 0, 1)]
-        terms = " + ".join(f"{decimal_text(k)} x {decimal_text(x)}" for k, x in zip(kernel, around, strict=True))
-        own = f"{decimal_text(column[p])} + " if values["residual"] else ""
-        lines.append(f"p = {p}: {own}{terms} + {decimal_text(start)} = {decimal_text(found)}")
-    trained = f"{content.shape[1]} channels x (3 + 1) = {4 * content.shape[1]} numbers"
-    names = [str(channel) for channel in range(min(4, len(weight)))]
-    return [
-        Step("the content x of each position", [lessons.by_position(at, content[[int(p) for p in at]])]),
-        Step("a kernel of three for each channel", [lessons.rows_table("channel", names, weight[:4]), trained]),
-        Step(
-            "channel 0 of each row: itself, its neighbours times the kernel, and b",
-            [*lines, "before the first row and after the last stands a zero: so a row knows where the border is"],
-        ),
-        Step("all channels", [lessons.by_position(at, pe)]),
-    ]

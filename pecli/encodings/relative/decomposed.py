@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal
 
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Floats, Integers, NDArray, lessons, np
+from pecli.encodings.shared.deferred import Floats, Integers, NDArray, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, decimal_text, joined
+from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Fixed, Relative
 from pecli.spec.recipe import Recipe
 
@@ -61,7 +61,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for sequences",
     place=4,
     hooks={
-        "lesson": ":lesson", "extend": reaches.grid, "apply": effect,
+        "extend": reaches.grid, "apply": effect,
     },
     unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
@@ -157,36 +157,3 @@ def axis_index(q: int, k: int) -> Integers:
     queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
     keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
     return (queries - keys) // (q * k)
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the rows of a pair of patches and their products with the query, with the tables between."""
-    values = exercise.recipe.values
-    arrays = exercise.whole()
-    width = values["grid"][1]
-    query = len(arrays["index_height"]) * width - 1
-    down, right = divmod(query, width)
-    lines: list[Item] = [f"patch {query} stands at row {down}, column {right}; patch 0 at row 0, column 0"]
-    total, parts = 0.0, []
-    for name, place in (("height", down), ("width", right)):
-        index = arrays[f"index_{name}"]
-        row, keys = int(index[place, 0]), index.shape[1]
-        if len(index) == keys:
-            lines.append(f"{name}: {place} - (0 - ({keys} - 1)) = {row}: row {row} of vector_{name}")
-        else:
-            lines.append(f"{name}: row {row} of vector_{name}; queries and keys stand on different grids")
-        r = arrays[f"vector_{name}"][row].tolist()[: len(lessons.QUERY)]
-        text, value = lessons.product(lessons.QUERY[: len(r)], r)
-        parts.append(f"q . r_{name} = {text}")
-        total += value
-    q = lessons.QUERY[: arrays["vector_height"].shape[1]]
-    scores: list[Item] = [f"q = {joined(q)}", *parts, f"both are added to q . k / sqrt(d): {decimal_text(total)}"]
-    vectors, rest = exercise.of_family()[:2], exercise.of_family()[2:]  # the tables; the rows of them, the count
-    indices, count = rest[:2], rest[2:]
-    return [
-        Step("the rows that two patches meet", lines),
-        *indices,
-        *vectors,
-        Step("what they add to the score", scores),
-        *count,
-    ]

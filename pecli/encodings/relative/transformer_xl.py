@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Integers, NDArray, dd, lessons, np
+from pecli.encodings.shared.deferred import Integers, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Item, Step, Term, decimal_text, joined, other_choices, other_orders, short
+from pecli.spec.hooks import PLAIN, Effect, Term, other_choices, other_orders
 from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
 from pecli.spec.recipe import Recipe
 
@@ -64,7 +63,7 @@ CONVENTIONS = {
     not_when="with fused attention: it adds a term to each score",
     place=2,
     hooks={
-        "lesson": ":lesson",
+
         "extend": reaches.phases,
         "apply": effect,
     },
@@ -191,71 +190,3 @@ def _query_vectors(
         for stream, (name, path) in enumerate(files.items())
     ]
     return found, heads * width
-
-
-ROWS = 8  # of a table
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the row of a distance, which row a query and a key meet, and the terms of a score."""
-    plan = exercise.plan
-    arrays = exercise.whole()
-    vector, index = arrays["vector"], arrays["index"]
-    query = min(1, len(index) - 1)
-    row = int(index[query, 0])
-    distance, counted = (-query, "key - query") if exercise.recipe.values["backward"] else (query, "query - key")
-    pairs = lessons.pairs_of(plan.waves, 4)
-    base, dim = (exercise.recipe.keys()[name] for name in ("base", "dim"))
-    met: list[Item] = [lessons.matrix_table(exercise.places(len(index)), index)]
-    if len(index) > 1 and index[0, 1] == index[0, 0]:
-        met.append("a key after its query has no row of its own: it is masked, and stands here with that of distance 0")
-    lines: list[Item] = []
-    for pair in pairs[:2]:
-        for name, column in (("sin", pair.sin), ("cos", pair.cos)):
-            angle = f"{distance} x {short(pair.frequency)}"
-            lines.append(f"column {column}: {name}({angle}) = {decimal_text(float(vector[row, column]))}")
-    names = [str(number) for number in range(min(ROWS, len(vector)))]
-    found = [
-        lessons.frequency_step(plan.waves, pairs, lambda pair: f"{base}^(-2 x {pair.index}/{dim})"),
-        Step(
-            f"sines and cosines of the distance {counted}; {distance} is row {row} of {len(vector)}",
-            [*lines, lessons.rows_table("row", names, vector[:ROWS])],
-        ),
-        Step("the row of each query and key", met),
-    ]
-    return [*found, *_scores(arrays, row, query)] if "u" in arrays else found
-
-
-def _scores(arrays: Mapping[str, NDArray[Any]], row: int, query: int) -> list[Step]:
-    """Return u and v, and the four terms of a score in head 0."""
-    u, v = (arrays[name][0].tolist() for name in "uv")
-    r = arrays["vector"][row].tolist()[: len(u)]
-    q, k = lessons.QUERY[: len(u)], lessons.KEY[: len(u)]
-    terms = {
-        "q . k": lessons.product(q, k),
-        "q . r": lessons.product(q, r),
-        "u . k": lessons.product(u, k),
-        "v . r": lessons.product(v, r),
-    }
-    total = sum(value for _, value in terms.values()) / math.sqrt(len(q))
-    summed = " + ".join(decimal_text(value) for _, value in terms.values())
-    heads = [str(head) for head in range(min(4, len(arrays["u"])))]
-    return [
-        Step(
-            "two trained vectors for each head stand for the query's position",
-            [
-                lessons.rows_table("u of head", heads, arrays["u"][:4]),
-                lessons.rows_table("v of head", heads, arrays["v"][:4]),
-                f"2 x {len(arrays['u'])} heads x {len(u)} = {2 * arrays['u'].size:,} trained numbers",
-            ],
-        ),
-        Step(
-            f"four terms make the score of the query at {query} and the key at 0 in head 0",
-            [
-                f"q = {joined(q)}, k = {joined(k)}",
-                f"r = {joined(r)}, the first numbers of row {row}: a model projects the row",
-                *(f"{name} = {text}" for name, (text, _) in terms.items()),
-                f"({summed}) / sqrt({len(q)}) = {decimal_text(total)}",
-            ],
-        ),
-    ]

@@ -11,13 +11,12 @@ from typing import Annotated, Any, Literal
 from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
 from pecli.encodings.rotary.rope.scalings import inverse_powers
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Float32, NDArray, dd, lessons, np
+from pecli.encodings.shared.deferred import Float32, NDArray, dd, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
-from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Effect, Step, short
+from pecli.spec.hooks import Effect
 from pecli.spec.plans import Band, Companion, Waves
 
 EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
@@ -38,7 +37,7 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
     use_when="if scores must also decay with the distance",
     not_when="without a causal mask: later keys grow instead",
     place=4,
-    hooks={"lesson": ":lesson", "emulate": ":emulate", "extend": reaches.phases, "apply": lambda recipe: EFFECT},
+    hooks={"emulate": ":emulate", "extend": reaches.phases, "apply": lambda recipe: EFFECT},
     unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
@@ -110,24 +109,3 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
 
     frequencies = inverse_powers(values["base"], dim)
     return Emulation(frequencies, np.float32(1), arithmetic, late=True, others={"scale": scale})
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations, and the scale that grows for queries and falls for keys."""
-    rows = 1 + max(3, *(int(p) for p in exercise.at((3,))))
-    solved = exercise.resolved(max(exercise.length or 0, rows))
-    keys, half = solved.recipe.keys(), solved.values["dim"] // 2
-    word, length = solved.values["centre"], solved.values["max_len"] or 1
-    centre = {"floor": str(length // 2), "ceil": str((length + 1) // 2)}.get(str(word), keys["centre"])
-    found = exercise.of_family(lambda pair: f"{keys['base']}^(-2 x {pair.index}/{keys['dim']})")
-    at = [exercise.at((1, 3))[0], exercise.at((1, 3))[-1]]
-    scale = exercise.arrays(at)["scale"]
-    lines = []
-    for i in range(min(half, 2)):
-        z = short((2 * i / (2 * half) + 0.4) / 1.4)
-        lines.append(f"z_{i}: (2 x {i}/{2 * half} + 0.4) / 1.4 = {z}")
-        for p, row in zip(map(text_of, at), scale.tolist(), strict=True):
-            lines.append(f"scale({p}, {i}): {z}^(({p} - {centre}) / {keys['scale-base']}) = {short(row[i])}")
-    lines.append("the query is multiplied by scale, the key divided by it: together z^((m - n) / scale-base)")
-    scaled = Step("scale, a number for each pair; it is 1 at position " + centre, lines)
-    return [*found[:-2], scaled, found[-2]]  # the scores after what they need; the family's scales are these

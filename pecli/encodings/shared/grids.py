@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -223,17 +223,6 @@ def on_grid(sides: tuple[int, ...], word: str, order: str) -> Coordinates:
     if order == "xy":
         axes, sides = axes[::-1], sides[::-1]
     return Coordinates(len(sides), tuple(axes), sides, lattice.rows, lattice.domain)
-
-
-def place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str] | None:
-    """Return the formula, as text, of a coordinate along an axis of :func:`on_grid`; None without a grid."""
-    grid, word = values["grid"], values["coordinates"]
-    if grid is None or word == "given":
-        return None
-    sides = grid[::-1] if values["axis_order"] == "xy" else grid
-    if word == "centres":
-        return lambda axis, place: f"(2 x {place} + 1) / {sides[axis]} - 1"
-    return lambda axis, place: f"2 x {place} / {max(1, sides[axis] - 1)} - 1"
 
 
 def of_points(numbers: tuple[Decimal, ...], count: int, extent: tuple[Decimal, ...] | None) -> Coordinates:

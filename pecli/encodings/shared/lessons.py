@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.double_double import DoubleDouble
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Item, SmallTable, Step, decimal_text, short
-from pecli.spec.plans import Waves
+from pecli.spec.plans import Band, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 
 COLUMNS = 8  # of a row
 MAX_ROWS = 8  # rows and columns of a matrix
 LENGTH = 5  # rows and columns of a matrix without a given length
 
+Cell = Callable[[Fraction, Fraction], str]
 Compute = Callable[[Recipe, "Sequence[Fraction] | None", "int | None"], Mapping[str, NDArray[Any]]]
 
 
@@ -35,6 +36,7 @@ class Pair:
     frequency: float
     sin: int | None
     cos: int | None
+    band: Band
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,8 @@ class Exercise:
         positions those of a small whole table.
     family : callable, optional
         The lesson of its family, which one of its own may go on from.
-    frequency : callable, optional
-        Of a pair: its frequency as the formula gives it, with the numbers put in.
-    coordinate : callable, optional
-        Of an axis and a place along it: the coordinate there, with the numbers put in; empty where it is the place.
-    width : int, optional
-        What the exponents 2i of one series are divided by, where that is not twice the number of its pairs.
+    cell : callable, optional
+        Of the positions of a query and a key: the formula of a bias with these numbers put in.
     """
 
     recipe: Recipe
@@ -67,9 +65,7 @@ class Exercise:
     length: int | None
     compute: Compute
     family: Callable[[Exercise], Iterable[Step]] | None = None
-    frequency: Callable[[Pair], str] | None = None
-    coordinate: Callable[[int, int], str] | None = None
-    width: int | None = None
+    cell: Cell | None = None
 
     @property
     def values(self) -> Mapping[str, Any]:
@@ -97,13 +93,10 @@ class Exercise:
         """Return the arrays of a small whole table, or of the positions asked for."""
         return self.compute(self.recipe, self.asked, self.length)
 
-    def of_family(
-        self, frequency: Callable[[Pair], str] | None = None, coordinate: Callable[[int, int], str] | None = None,
-        width: int | None = None,
-    ) -> list[Step]:  # fmt: skip
-        """Return the lesson of its family, with frequencies and coordinates as these formulas give them."""
+    def of_family(self, cell: Cell | None = None) -> list[Step]:
+        """Return the lesson of its family; of a bias with this formula for its entries."""
         assert self.family is not None
-        return list(self.family(replace(self, frequency=frequency, coordinate=coordinate, width=width)))
+        return list(self.family(replace(self, cell=cell)))
 
     def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
         """Return the rows of another recipe at these positions; None where the source is a file."""
@@ -113,12 +106,6 @@ class Exercise:
         recipe = Recipe.bind(name, **{**keys, **{key: str(size) for key, size in sizes.items()}})
         (rows,) = self.compute(recipe, at, self.length).values()
         return np.asarray(rows, np.float64)
-
-    def parameter(self, name: str) -> list[float]:
-        """Return the trained numbers of a plan, one for each head, given or drawn."""
-        (fixed,) = (found for found in self.recipe.plan.fixed if found.name == name)
-        values = fixed.values(0, fixed.shape[0])
-        return [float(v) for v in (values.hi if isinstance(values, DoubleDouble) else values)]
 
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of `length` rows."""
@@ -133,15 +120,13 @@ def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
     return SmallTable(head, rows)
 
 
-def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Callable[[float], str]) -> list[Item]:
-    """Return the middle row of a matrix (q, k), each entry as `cell` of key - query writes it and as its value."""
-    query = len(at) // 2
-    lines: list[Item] = []
-    for key, value in enumerate(values[query].tolist()):
-        distance = float(at[key] - at[query])
-        phrase = "after the query, masked" if value == -math.inf else f"{cell(distance)} = {figure(value)}"
-        lines.append(f"query {text_of(at[query])}, key {text_of(at[key])}: {phrase}")
-    return lines
+def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Cell) -> list[Item]:
+    """Return the middle row of a matrix (q, k), each entry as `cell` writes it and as its value."""
+    query, lines = at[len(at) // 2], []
+    for key, value in zip(at, values[len(at) // 2].tolist(), strict=True):
+        text = "after the query, -inf" if value == -math.inf else f"{cell(query, key)} = {figure(value)}"
+        lines.append(f"key {text_of(key)}: {text}")
+    return [*lines]
 
 
 def rows_table(corner: str, names: Sequence[str], values: NDArray[Any]) -> SmallTable:
@@ -183,6 +168,8 @@ def _short(value: float) -> str:
 
 
 PAIRS = 4  # that fit a board
+MAX_LOG_GAP = 1e-12  # by which logarithms of frequencies of one series may differ: a few roundings
+MAX_DENOMINATOR = 1 << 16  # of an exponent: the widest table
 MAX_SEARCHED_ROWS = 1 << 16  # rows of a grid searched for a change of each coordinate
 SIDES = ("column", "row", "frame")
 
@@ -197,7 +184,7 @@ def pairs_of(plan: Waves, per_axis: int | None = None) -> list[Pair]:
         for i, w in enumerate(band.frequencies[:per_axis]):
             sin = sines[i] if i < len(sines) else None
             cos = cosines[i] if i < len(cosines) else None
-            found.append(Pair(i, band.axis, float(w) * turn, sin, cos))
+            found.append(Pair(i, band.axis, float(w) * turn, sin, cos, band))
     return found
 
 
@@ -210,22 +197,45 @@ def coordinates(plan: Waves, at: Sequence[Fraction]) -> list[list[float]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def frequency_step(plan: Waves, pairs: Sequence[Pair], formula: Callable[[Pair], str] | None = None) -> Step:
-    """Return the step with the frequency and the period of each pair, and the formula if one is given."""
+def frequency_step(plan: Waves, pairs: Sequence[Pair], recipe: Recipe) -> Step:
+    """Return the step with the frequency and the period of each pair, as powers of a base where they are."""
     axes, names = len({band.axis for band in plan.bands}) > 1, axis_names(plan)
     unit = "unit" if plan.axes else "position"
     head = (["axis"] if axes else []) + ["pair", "w", "one turn in"]
     rows: list[list[str | float]] = []
+    lines: list[Item] = []
     for pair in pairs:
         turn = short(2 * math.pi / abs(pair.frequency)) if pair.frequency else "never"
         rows.append([*([names[pair.axis]] if axes else []), pair.index, pair.frequency, turn])
+        if text := _series_text(pair, recipe):
+            lines.append(f"{names[pair.axis] + ', ' if axes else ''}w_{pair.index} = {text} = {short(pair.frequency)}")
     total = sum(len(band.frequencies) for band in plan.bands)
     more = [] if len(pairs) == total else [f"{len(pairs)} of {total} pairs are shown"]
-    lines: list[Item] = [SmallTable(head, rows, None)]
-    if formula is not None:
-        where = (f"{names[p.axis]}, w_{p.index}" if axes else f"w_{p.index}" for p in pairs)
-        lines += [f"{w}: {formula(p)} = {short(p.frequency)}" for w, p in zip(where, pairs, strict=True)]
-    return Step(f"a frequency for each pair, in radians per {unit}", [*lines, *more])
+    return Step(f"a frequency for each pair, in radians per {unit}", [SmallTable(head, rows, None), *lines, *more])
+
+
+def _series_text(pair: Pair, recipe: Recipe) -> str:
+    """Return a frequency as a power of a parameter, or of the ratio of neighbours; "" where there is no such series."""
+    band = pair.band
+    series = [float(w) for w in band.frequencies]
+    turn = " x 2 x pi" if band.turns else ""
+    if pair.index >= len(series) or len(series) < 2 or not all(w > 0 for w in series):
+        return ""
+    logarithms = np.log(series)
+    step = float(logarithms[1] - logarithms[0])
+    if np.abs(logarithms - logarithms[0] - step * np.arange(len(series))).max() > MAX_LOG_GAP:
+        gap = series[1] - series[0]
+        even = np.abs(np.array(series) - series[0] - gap * np.arange(len(series))).max() <= MAX_LOG_GAP * series[-1]
+        return f"({short(series[0])} + {pair.index} x {short(gap)}){turn}" if even else ""
+    times = "" if series[0] == 1 else f"{short(series[0])} x "
+    given = [v for value in recipe.values.values() for v in (value if isinstance(value, tuple) else [value])]
+    for base in (float(v) for v in given if isinstance(v, Decimal) and v > 0 and v != 1):
+        exponent = Fraction(-step / math.log(base)).limit_denominator(MAX_DENOMINATOR)
+        if exponent > 0 and abs(float(exponent) * math.log(base) + step) < MAX_LOG_GAP:
+            double = 2 if exponent.numerator % 2 else 1  # 2i/d, as papers have it
+            above, below = exponent.numerator * double * pair.index, exponent.denominator * double
+            return f"{times}{short(base)}^(-{above}/{below}){turn}"
+    return f"{times}{short(math.exp(step))}^{pair.index}{turn}"
 
 
 def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> SmallTable:
@@ -239,19 +249,29 @@ def angle_table(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> S
     return SmallTable(["position", *names], rows, None)
 
 
-def places_step(plan: Waves, at: Sequence[Fraction], formula: Callable[[int, int], str] | None = None) -> Step:
-    """Return the step with the grid index and the coordinates of some rows."""
+def places_step(plan: Waves, at: Sequence[Fraction]) -> Step:
+    """Return the step with the grid index and the coordinates of some rows, worked out where they are evenly spaced."""
     rows = np.array([int(p) - plan.prefix for p in at], np.int64)
     places = list(zip(*(axis.index(rows).tolist() for axis in plan.axes), strict=True))
     names = axis_names(plan)
     lines: list[Item] = []
     for p, place, found in zip(at, places, coordinates(plan, at), strict=True):
         lines.append(f"position {text_of(p)}: {', '.join(f'{n} {i}' for n, i in zip(names, place, strict=True))}")
-        for axis, (index, value) in enumerate(zip(place, found, strict=True)):
-            phrase = formula(axis, index) if formula is not None else ""
-            if phrase or value != index:
-                lines.append(f"{names[axis]} {index}: {phrase or 'the coordinate'} = {short(value)}")
+        for axis, name, index, value in zip(plan.axes, names, place, found, strict=True):
+            if value != index:
+                phrase = "the coordinate"
+                if isinstance(axis.multiples, range):
+                    step, start = axis.multiples.step * axis.unit, axis.multiples.start * axis.unit
+                    phrase = f"{index}" + (f" x {_ratio_text(step)}" if step != 1 else "")
+                    phrase += f" {'-' if start < 0 else '+'} {_ratio_text(abs(start))}" if start else ""
+                lines.append(f"{name} {index}: {phrase} = {short(value)}")
     return Step("where each position lies, and its coordinates", list(dict.fromkeys(map(str, lines))))
+
+
+def _ratio_text(value: Fraction) -> str:
+    """Return a fraction of small numbers as it is, another one as a decimal."""
+    text = text_of(value)
+    return text if len(text) <= len("1000/1000") else short(float(value))
 
 
 def axis_names(plan: Waves) -> list[str]:
@@ -292,14 +312,11 @@ def wave_lines(
     lines: list[Item] = []
     for pair in pairs:
         product, angle = f"{short(where[pair.axis])} x {short(pair.frequency)}", where[pair.axis] * pair.frequency
-        if pair.sin is not None and pair.sin == pair.cos:
-            value = row[pair.cos]
-            for name, part in (("cos", value.real), ("sin", value.imag)):
-                of = "real part" if name == "cos" else "imaginary part"
-                lines.append(f"PE({position}, {pair.cos}), {of}: {name}({product}) = {decimal_text(part)}")
-            continue
+        size = "" if pair.band.magnitude == 1 else f"{short(float(pair.band.magnitude))} x "
+        parts = {"cos": ", real part", "sin": ", imaginary part"} if pair.sin == pair.cos else {}
         for name, column in (("sin", pair.sin), ("cos", pair.cos)):
             if column is not None:
-                phrase = decimal_text(float(row[column].real))
-                lines.append(f"PE({position}, {column}): {name}({product}) = {name}({short(angle)}) = {phrase}")
+                value = row[column].imag if parts and name == "sin" else row[column].real
+                text = f"{size}{name}({product}) = {size}{name}({short(angle)}) = {decimal_text(float(value))}"
+                lines.append(f"PE({position}, {column}){parts.get(name, '')} = {text}")
     return lines

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import NDArray, lessons, np
+from pecli.encodings.shared.deferred import lessons, np
 from pecli.encodings.shared.parameters import OTHER_BASES, SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -22,7 +22,6 @@ from pecli.spec.hooks import (
     Rescaling,
     SmallTable,
     Step,
-    decimal_text,
     joined,
     off_by,
     other_choices,
@@ -30,7 +29,6 @@ from pecli.spec.hooks import (
     short,
 )
 from pecli.spec.plans import Band, Waves
-from pecli.spec.recipe import Recipe
 
 if TYPE_CHECKING:
     from pecli.encodings.rotary.rope.scalings import Scaling
@@ -210,57 +208,15 @@ CHECKED_POSITIONS = 64  # positions at which a property is checked
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out a sinusoid: frequencies, angles, each value, the rows, what a shift does."""
-    recipe, plan = exercise.recipe, exercise.plan
-    at = exercise.at((0, 1, 2))
-    values = exercise.arrays(at)["pe"]
+    """Work out a sinusoid, and what a shift does to it."""
+    plan, found = exercise.plan, exercise.of_family()
     every = lessons.pairs_of(plan)
-    pairs = every[: lessons.PAIRS]
-    found = [
-        _rules(recipe, plan, pairs),
-        Step("angles, position times frequency", [lessons.angle_table(plan, pairs, at)]),
-        Step("sines and cosines of the angles", _cells(recipe, pairs, at, values)),
-        Step("one row for each position", [lessons.by_position(at, values)]),
-    ]
-    whole = [p for p in pairs if p.sin is not None and p.cos is not None]
+    whole = [p for p in every[: lessons.PAIRS] if p.sin is not None and p.cos is not None]
     if whole and not plan.blank:
-        found += [_shift(exercise, whole, at), *_differences(exercise)]
+        found += [_shift(exercise, whole, exercise.at((0, 1, 2))), *_differences(exercise)]
         if all(p.sin is not None and p.cos is not None for p in every):
             found.append(_products(exercise))
     return found
-
-
-def _rules(recipe: Recipe, plan: Waves, pairs: Sequence[lessons.Pair]) -> Step:
-    keys = recipe.keys()
-    simple = all(keys.get(k, v) == v for k, v in (("shift", "0"), ("scale", "1"), ("turns", "false")))
-    if not simple or "base" not in keys or plan.width % 2:
-        return lessons.frequency_step(plan, pairs)
-    lines = [
-        f"w_{p.index} = 1 / {keys['base']}^({2 * p.index}/{plan.width}) = {short(p.frequency)}, "
-        f"one turn in {short(2 * math.pi / p.frequency)} positions"
-        for p in pairs
-    ]
-    total = plan.width // 2
-    if total > len(pairs):
-        w = float(plan.frequencies[-1])
-        lines.append(f".. to w_{total - 1} = {short(w)}, one turn in {short(2 * math.pi / w)} positions")
-    return Step("a frequency for each pair of columns, in radians per position", lines)
-
-
-def _cells(recipe: Recipe, pairs: Sequence[lessons.Pair], at: Sequence[Fraction], values: NDArray[Any]) -> list[str]:
-    size = recipe.keys().get("amplitude", "1")
-    factor = "" if size == "1" else f"{size} "
-    lines = []
-    for pair in pairs[:2]:
-        for name, column in (("sin", pair.sin), ("cos", pair.cos)):
-            for k, p in enumerate(at if column is not None else ()):
-                angle = short(float(p) * pair.frequency)
-                product = f"{text_of(p)} x {short(pair.frequency)}"
-                lines.append(
-                    f"PE({text_of(p)}, {column}) = {factor}{name}({product}) = {factor}{name}({angle}) "
-                    f"= {decimal_text(float(values[k, column]))}"
-                )
-    return lines
 
 
 def _shift(exercise: lessons.Exercise, pairs: Sequence[lessons.Pair], at: Sequence[Fraction]) -> Step:

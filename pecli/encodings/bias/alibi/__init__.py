@@ -262,18 +262,21 @@ HEADS = 16  # slopes that fit a board
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out ALiBi: slopes, one row of head 0, its matrix, what the softmax makes of it."""
-    recipe, plan = exercise.recipe, exercise.plan
-    at = exercise.places()
-    exact = list(plan.slopes())
-    bias = exercise.arrays(at)["bias"]
-    query = len(at) // 2
-    how = recipe.keys().get("bias", "symmetric")
-    cells = [_cell(how, exact[0], at, query, key, float(bias[0, query, key])) for key in range(len(at))]
+    at, how = exercise.places(), exercise.values["bias"]
+    exact = list(exercise.plan.slopes())
+    m, last = exact_text(exact[0]), text_of(at[-1])
+
+    def cell(query: Fraction, key: Fraction) -> str:
+        i, j = text_of(query), text_of(key)
+        if how == "symmetric":
+            return f"-{m} x |{j} - {i}| = -{m} x {text_of(abs(key - query))}"
+        return f"{m} x {j}" if how == "key-position" else f"{m} x ({j} - {last})"
+
+    softmax = _softmax(how, at, exercise.arrays(at)["bias"], len(at) // 2)
     return [
         Step("a slope for each head", _slope_lines(exact)),
-        Step(f"one row, the query at position {text_of(at[query])}, head 0 (m = {exact_text(exact[0])})", cells),
-        Step("the matrix of head 0, added to the logits q_i . k_j / sqrt(d)", [lessons.matrix_table(at, bias[0])]),
-        Step("what it leaves of equal logits, the softmax of that row", _softmax(how, at, bias, query)),
+        *exercise.of_family(cell),
+        Step("what it leaves of equal logits, the softmax of that row", softmax),
     ]
 
 
@@ -294,18 +297,6 @@ def power_of_two(slope: Fraction) -> Fraction | None:
     exponent = math.log2(float(slope))
     simple = Fraction(exponent).limit_denominator(256)
     return simple if abs(float(simple) - exponent) < 1e-12 else None
-
-
-def _cell(how: str, slope: Fraction, at: Sequence[Fraction], query: int, key: int, value: float) -> str:
-    m, i, j, last = exact_text(slope), text_of(at[query]), text_of(at[key]), text_of(at[-1])
-    if value == -np.inf:
-        return f"key {j}: after the query, -inf"
-    if how == "key-position":
-        return f"key {j}: {m} x {j} = {exact_text(value)}"
-    if how == "last-key":
-        return f"key {j}: {m} x ({j} - {last}) = {exact_text(value)}"
-    size = text_of(abs(at[key] - at[query]))
-    return f"key {j}: -{m} x |{j} - {i}| = -{m} x {size} = {exact_text(value)}"
 
 
 def _softmax(how: str, at: Sequence[Fraction], bias: NDArray[np.float64], query: int) -> list[Item]:

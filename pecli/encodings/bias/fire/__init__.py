@@ -18,7 +18,7 @@ from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Item, Step, exact_text, short
+from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias, Domain, Fixed, nothing
 
 
@@ -279,54 +279,11 @@ def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the shares of one query's distances, and the network's line through them."""
-    at = exercise.places()
-    arrays = exercise.arrays(at)
-    values = exercise.recipe.values
-    c, threshold, epsilon = (float(values[name]) for name in ("c", "threshold", "epsilon"))
-    if values["weights"] is not None:  # its file may hold other numbers
-        return [Step("x of each query and key", [lessons.matrix_table(at, arrays["x"])]), *_network(exercise, at)]
-    last = at[-1]
-    below = f"(ln({short(c)} x {short(max(threshold, float(last)))} + 1) + {short(epsilon)})"
-    lines: list[Item] = [
-        f"query {text_of(last)}, key {text_of(key)}: ln({short(c)} x {text_of(abs(last - key))} + 1) / {below} = "
-        f"{short(x)}"
-        for key, x in zip(at, arrays["x"][-1].tolist(), strict=True)
-    ]
-    limit = exact_text(threshold)
-    return [
-        Step(
-            "the logarithm of the distance, as a share of that of the query's position",
-            [f"a query before {limit} counts as {limit}; from there on x depends on the query as well", *lines],
-        ),
-        Step("x of each query and key", [lessons.matrix_table(at, arrays["x"])]),
-        *_network(exercise, at),
-    ]
+    """Work out the distances of one query as shares of its position; a file of weights may hold other numbers."""
+    c, threshold, epsilon = (float(exercise.values[name]) for name in ("c", "threshold", "epsilon"))
 
+    def cell(query: Fraction, key: Fraction) -> str:
+        below = f"ln({short(c)} x {short(max(threshold, float(query)))} + 1) + {short(epsilon)}"
+        return f"ln({short(c)} x {text_of(abs(query - key))} + 1) / ({below})"
 
-def _network(exercise: lessons.Exercise, at: list[Fraction]) -> list[Step]:
-    """Return the network's output for x in head 0: the line between two bends of its units."""
-    arrays = exercise.arrays(at)
-    if "bias" not in arrays:
-        return []
-    trained = {fixed.name: np.asarray(fixed.values(0, fixed.shape[0])) for fixed in exercise.plan.fixed}
-    first, start, second, bias = (trained[name] for name in ("weight1", "bias1", "weight2", "bias2"))
-    lines: list[Item] = []
-    for key, x, found in zip(at, arrays["x"][-1].tolist(), arrays["bias"][0, -1].tolist(), strict=True):
-        active = first * x + start > 0
-        slope = float(second[0][active] @ first[active])
-        offset = float(second[0][active] @ start[active] + bias[0])
-        above = f"{int(active.sum())} of {len(first)} units are above 0"
-        lines.append(f"key {text_of(key)}: {above}: {short(slope)} x {short(x)} + {short(offset)} = {short(found)}")
-    heads = len(bias)
-    count = (
-        f"{len(first)} + {len(first)} + {heads} x {len(first)} + {heads} + 2 = {(2 + heads) * len(first) + heads + 2}"
-    )
-    return [
-        Step(
-            "head 0 of the network, W2 max(0, W1 x + b1) + b2",
-            ["units above 0 add up to a line: (the sum of their W2 W1) x + (the sum of their W2 b1, and b2)", *lines],
-        ),
-        Step("the bias of head 0, added to the logits", [lessons.matrix_table(at, arrays["bias"][0])]),
-        Step("what is trained", [f"W1, b1, W2, b2, c and L: {count} numbers"]),
-    ]
+    return exercise.of_family(None if exercise.values["weights"] else cell)

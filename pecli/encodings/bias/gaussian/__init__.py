@@ -76,24 +76,16 @@ def gaussian(
     return Bias(heads, value, even=True, causal=mask == "causal")
 
 
-def lesson(exercise: lessons.Exercise) -> Iterator[Step]:
+def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the weight that falls with the square of the distance."""
-    at = exercise.places()
-    bias = exercise.arrays(at)["bias"]
-    sigma = short(float(exercise.values["sigma"][0]))
-    multiply = exercise.recipe.values["apply"] == "multiply"
+    sigma, multiply = short(float(exercise.values["sigma"][0])), exercise.values["apply"] == "multiply"
 
-    def cell(distance: float) -> str:
-        exponent = f"-({short(distance)})^2 / (2 x {sigma}^2)"
+    def cell(query: Fraction, key: Fraction) -> str:
+        exponent = f"-({key - query})^2 / (2 x {sigma}^2)"
         return f"exp({exponent})" if multiply else exponent
 
-    what = "multiplies the logits" if multiply else "is added to the logits"
-    yield Step(f"one row of head 0, sigma = {sigma}", lessons.one_row(at, bias[0], cell))
-    yield Step(f"the matrix of head 0, which {what}", [lessons.matrix_table(at, bias[0])])
-    if multiply and len(at) > 1:
-        weight = float(bias[0][0, 1])
-        note = "a negative logit is weakened too, and so it grows: multiplied weights are no mask; their logarithm is"
-        yield Step("what multiplying does", [note, f"-2 x {short(weight)} = {short(-2 * weight)}"])
+    note = "multiplied weights are no mask: a negative logit is weakened too, and so it grows; their logarithm is one"
+    return [*exercise.of_family(cell), *([Step("what multiplying does", [note])] if multiply else [])]
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -13,7 +13,7 @@ from pecli.encodings.shared.parameters import Heads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import SmallTable, Step, short
+from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias, Fixed
 
 SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall below it
@@ -106,22 +106,10 @@ def _by_head(name: str, values: list[Fraction]) -> Fixed:
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the kernel of the distance."""
-    at = exercise.places()
-    arrays = exercise.arrays(at)
-    bias = arrays["bias"]
-    first, second = (exercise.parameter(name) for name in ("r1", "r2"))
-    kind = exercise.recipe.values["kind"]
-    heads = SmallTable(
-        ["head", "r1", "r2"], [[str(h), *pair] for h, pair in enumerate(zip(first, second, strict=True))]
-    )
-    r1, r2 = short(first[0]), short(second[0])
+    r1, r2 = (short(float(fixed.values(0, 1).hi[0])) for fixed in exercise.plan.fixed)
 
-    def cell(distance: float) -> str:
-        d = short(abs(distance))
-        return f"-{r1} x ln(1 + {r2} x {d})" if kind == "log" else f"-{r1} x {d}^{r2}"
+    def cell(query: Fraction, key: Fraction) -> str:
+        size = abs(key - query)
+        return f"-{r1} x ln(1 + {r2} x {size})" if exercise.values["kind"] == "log" else f"-{r1} x {size}^{r2}"
 
-    return [
-        Step("two trained numbers for each head", [heads]),
-        Step("one row of head 0", lessons.one_row(at, bias[0], cell)),
-        Step("the matrix of head 0, added to the logits", [lessons.matrix_table(at, bias[0])]),
-    ]
+    return exercise.of_family(cell)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -10,11 +9,10 @@ from typing import Annotated
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
-from pecli.encodings.shared.deferred import Real, dd, engine, lessons, np
+from pecli.encodings.shared.deferred import Real, dd, engine, np
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias
 
 CHUNK = 1 << 14  # values worked on at once
@@ -35,7 +33,7 @@ CHUNK = 1 << 14  # values worked on at once
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="if distant tokens must be found",
     place=4,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases},
+    hooks={"identify": ".identify:identify", "extend": reaches.biases},
 )
 def sandwich(
     *,
@@ -90,43 +88,3 @@ def _cosine_sums(freqs: engine.FrequencySet, distances: dd.Points) -> dd.DoubleD
             squares = dd.concatenate([sums.T, squares[:, 2 * half :].T]).T if many % 2 else sums
         total.hi[some], total.lo[some] = -2.0 * squares.hi[:, 0], -2.0 * squares.lo[:, 0]
     return total[places]
-
-
-SHOWN_FREQUENCIES = 4  # frequencies that fit a board
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the sum of cosines."""
-    at = exercise.places()
-    recipe = exercise.recipe
-    bias = exercise.arrays(at)["bias"]
-    width, base = recipe.values["width"], float(recipe.values["base"])
-    half, heads = width // 2, len(bias)
-    frequencies = [base ** (-2 * (k + 1) / width) for k in range(half)]
-    scale = 8 / heads
-
-    def cell(distance: float) -> str:
-        total = sum(math.cos(distance * w) for w in frequencies)
-        return f"(sum of {half} cosines = {total:.12g}, less {half}) / {short(scale)}"
-
-    shown = [
-        f"w_{k + 1}: {short(base)}^(-2 x {k + 1}/{width}) = {short(w)}"
-        for k, w in enumerate(frequencies[:SHOWN_FREQUENCIES])
-    ]
-    more = [f"and so on to w_{half}"] if half > SHOWN_FREQUENCIES else []
-    far = float(at[len(at) // 2] - at[0])
-    cosines = [f"cos({short(far)} x {short(w)})" for w in frequencies[:SHOWN_FREQUENCIES]]
-    total = short(sum(math.cos(far * w) for w in frequencies[:SHOWN_FREQUENCIES]))
-    return [
-        Step("the frequencies of a sinusoid", [*shown, *more]),
-        Step(
-            "the product of two sinusoidal rows is a sum of cosines of their distance",
-            [
-                "sin a sin b + cos a cos b = cos(a - b), pair by pair; at distance 0 every cosine is 1",
-                f"at distance {short(far)}: {' + '.join(cosines)} = {total}",
-                *more,
-            ],
-        ),
-        Step(f"one row of head 0, divided by 8h/H = {short(scale)} (h = 1)", lessons.one_row(at, bias[0], cell)),
-        Step("the matrix of head 0, added to the logits", [lessons.matrix_table(at, bias[0])]),
-    ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
@@ -15,11 +14,9 @@ from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lesso
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
-from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Change, Effect, Item, SmallTable, Step, decimal_text, other_choices, other_values
+from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text, other_choices, other_values
 from pecli.spec.plans import Bias, Fixed
-from pecli.spec.recipe import Recipe
 
 MAX_BUCKETS = 1 << 16
 
@@ -219,17 +216,12 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         lines.append(f"keys 1, 2, 3 after the query: {side} more, buckets {', '.join(map(str, after))}")
     else:
         lines.append(f"every key after the query: bucket {after[0]}")
-    at = exercise.places(exercise.length or lessons.MAX_ROWS)
-    arrays = exercise.arrays(at)
-    found = [
+    return [
         Step("distances share buckets", rule),
         Step("some distances d of keys before the query", lines),
         Step("all distances before the query", [_ranges(before, reach)]),
-        Step("the buckets of queries and keys", [lessons.matrix_table(at, arrays["index"])]),
+        *exercise.of_family(),
     ]
-    if plan.heads:
-        found.append(_trained(recipe, arrays["bias"], at, count))
-    return found
 
 
 def _bucket(d: int, exact: int, reach: int, side: int, bucket: int) -> str:
@@ -255,14 +247,3 @@ def _ranges(before: Sequence[int], reach: int) -> SmallTable:
     if len(rows) > 2 * lessons.MAX_ROWS:
         rows = [*rows[: 4 + lessons.MAX_ROWS // 2], ["…", "…"], *rows[-lessons.MAX_ROWS // 2 :]]
     return SmallTable(["bucket", "distance"], rows)
-
-
-def _trained(recipe: Recipe, bias: NDArray[Any], at: Sequence[Fraction], count: int) -> Step:
-    heads, first = len(bias), bias[0].tolist()
-    where = "weights from a file" if recipe.values["weights"] else "drawn here, as before training"
-    items: list[Item] = [
-        "bias(h, i, j) = b(bucket(j - i), h)",
-        f"{count} buckets x {heads} heads = {count * heads:,} trained numbers, {where}",
-        SmallTable(["query \\ key", *map(text_of, at)], [[text_of(p), *r] for p, r in zip(at, first, strict=True)]),
-    ]
-    return Step("the bias of head 0", items)

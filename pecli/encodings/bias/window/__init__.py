@@ -5,16 +5,14 @@ A window has height x width patches in row order.  The offset is query minus key
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Floats, NDArray, dd, lessons, np
+from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import (
@@ -30,7 +28,7 @@ from pecli.encodings.shared.weights import (
 )
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import Change, Effect, Item, Step, short
+from pecli.spec.hooks import Change, Effect
 from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.spec.recipe import Recipe
 
@@ -82,7 +80,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"identify": ".identify:identify",
-        "lesson": ":lesson", "extend": reaches.grid,
+        "extend": reaches.grid,
         "mistakes": ":mistakes", "apply": effect,
     },
     presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
@@ -208,32 +206,6 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
         active += bias[unit]
         total += second[:, unit, None] * np.maximum(active, 0.0)
     return total
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the entries of one query, before the matrices."""
-    values = exercise.recipe.values
-    arrays = replace(exercise, asked=None).whole()  # the query is the last patch, whatever positions were asked for
-    height, width = values["grid"]
-    first = int(values["cls"])  # the class token precedes the patches
-    index = arrays["index"]
-    query = height * width - 1
-    y, x = divmod(query, width)
-    lines: list[Item] = [f"the query is patch {query}, at row {y} and column {x} of {height} x {width}"]
-    for key in range(min(height * width, 4)):
-        down, right = y - key // width, x - key % width
-        entry = int(index[query + first, key + first])
-        line = f"({down} + {height - 1}) x {2 * width - 1} + {right} + {width - 1} = {entry}"
-        if "bias" in arrays:
-            bias = float(arrays["bias"][0, query + first, key + first])
-            line += f", bias {short(bias)} in head 0, row {entry} of the table"
-        lines.append(f"key {key}: dy = {down}, dx = {right}: {line}")
-    if values["version"] == "2" and min(height, width) > 1:
-        size = math.log2(1 + 8 * y / (height - 1)) / 3
-        lines.append(
-            f"version 2: dy = {y} of {height} has the coordinate log2(1 + 8 x {y}/{height - 1}) / 3 = {short(size)}"
-        )
-    return [Step("the entry of two patches, (dy + h - 1)(2w - 1) + dx + w - 1", lines), *exercise.of_family()]
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Integers, NDArray, dd, lessons, np
+from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -21,9 +21,8 @@ from pecli.encodings.shared.weights import (
     glorot,
     vectors,
 )
-from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Change, Effect, Item, Step, Term, joined, other_choices
+from pecli.spec.hooks import PLAIN, Change, Effect, Term, other_choices
 from pecli.spec.plans import Domain, Frame, Relative
 from pecli.spec.recipe import Recipe
 
@@ -65,7 +64,7 @@ def effect(recipe: Recipe) -> Effect:
     not_when="if distances beyond the clip must be distinguished",
     place=1,
     hooks={"identify": ".identify:identify",
-        "lesson": ":lesson", "extend": reaches.vectors, "apply": effect,
+        "extend": reaches.vectors, "apply": effect,
         "mistakes": ":mistakes",
     },
 )  # fmt: skip
@@ -125,41 +124,6 @@ def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, flo
         return "uniform", glorot(rows, dim)
     rules: dict[str, Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
     return rules[init], std
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out the row of each clipped distance, and the term that its vector adds to the score."""
-    at = exercise.places(exercise.length or 6)
-    arrays = exercise.arrays(at)
-    vector, index = arrays["vector"], arrays["index"]
-    values = exercise.recipe.values
-    clip = values["clip"]
-    right = clip if values["right"] is None else values["right"]
-    query, counted = len(at) // 2, "query - key" if values["backward"] else "key - query"
-    lines = []
-    for key, place in enumerate(index[query].tolist()):
-        distance = int(at[query] - at[key]) if values["backward"] else int(at[key] - at[query])
-        cut = min(max(distance, -clip), right)
-        lines.append(f"key {text_of(at[key])}: D = {distance}, cut to {cut}, row {cut} + {clip} = {place}")
-    row, width = int(index[query, -1]), vector.shape[1]
-    effect: Effect = exercise.recipe.encoding.hook("apply")(exercise.recipe)
-    met = {
-        one.content[0]: {"query": lessons.QUERY, "key": lessons.KEY}[one.content][:width] for one in effect.terms[1:]
-    }
-    adds = [f"{name} . r" for name in met]
-    adds_lines = [f"{name} = {joined(x)}, r = row {row}: {name} . r = {lessons.product(x, vector[row].tolist())[0]}"
-                  for name, x in met.items()]  # fmt: skip
-    names = [str(r) for r in range(min(len(vector), 9))]
-    trained: list[Item] = [
-        f"{clip} + {right} + 1 = {len(vector)} rows x {vector.shape[1]} = {vector.size:,} trained numbers",
-        lessons.rows_table("row", names, vector[: len(names)]),
-    ]
-    return [
-        Step(f"distances D = {counted}, cut to -{clip} .. {right}; the query at {text_of(at[query])}", lines),
-        Step("the row of each query and key", [lessons.matrix_table(at, index)]),
-        Step("a vector for each row", trained),
-        Step(f"what it adds to a score, ({' + '.join(['q . k', *adds])}) / sqrt(d)", adds_lines),
-    ]
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -273,6 +273,6 @@ def _stream_step(plan: Waves, names: tuple[str, ...], places: list[list[float]])
     for pair in sorted(lessons.pairs_of(plan), key=lambda pair: pair.cos or 0)[: lessons.MAX_ROWS]:
         position = places[token][pair.axis]
         product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
-        lines.append(f"pair {pair.cos} turns with {names[pair.axis]}, of token {token} by: {product}")
-    lines.append("text, whose streams agree, is turned as by rope: so the positions 1 and 3 of the steps that follow")
-    return Step(f"which stream turns which pair, and the angles of token {token}", lines)
+        lines.append(f"pair {pair.cos} follows {names[pair.axis]}, angle of token {token}: {product}")
+    lines.append("the streams of text agree, so it is rotated as by rope: see positions 1 and 3 in the next steps")
+    return Step(f"the stream of each pair, and the angles of token {token}", lines)

@@ -12,12 +12,12 @@ from typing import Annotated, Any, Literal
 from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
 from pecli.encodings.rotary.rope.scalings import powers_of
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import Float32, dd, lessons, np
+from pecli.encodings.shared.deferred import Float32, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Effect, SmallTable, Step, short
+from pecli.spec.hooks import Effect
 from pecli.spec.plans import Band, Fixed, Waves
 from pecli.spec.recipe import Recipe
 
@@ -54,7 +54,6 @@ def effect(recipe: Recipe) -> Effect:
     place=5,
     hooks={
         "identify": ".identify:identify",
-        "lesson": ":lesson",
         "emulate": ":emulate",
         "extend": reaches.phases,
         "apply": effect,
@@ -208,31 +207,3 @@ def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "fl
         return np.where(distance < 0, np.float32(-np.inf if log else 0), found)
 
     return Emulation(frequencies, np.float32(1), others={"decay": rows})
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations down to 1/base, and the decay of the first heads."""
-    keys, values = exercise.recipe.keys(), exercise.values
-    under = max(1, values["dim"] // 2 - 1)
-    found = exercise.of_family(lambda pair: f"{keys['base']}^(-{pair.index}/{under})")
-    if values["decay"] == "none" or values["normalize"]:
-        return found
-    decay, log = exercise.resolved(4).whole()["decay"], values["apply"] == "log"
-
-    def value(head: int, distance: int) -> float:
-        return float(decay[head, distance] if decay.ndim == 2 else decay[head, distance, 0])
-
-    lines = []
-    for head in range(min(values["heads"], 2)):
-        gamma = 1 - 2.0 ** (-5 - head)
-        lines.append(f"gamma_{head}: 1 - 2^(-5 - {head}) = {gamma!r}")
-        for distance in (1, 3):
-            phrase = f"{distance} x ln({gamma!r})" if log else f"{gamma!r}^{distance}"
-            lines.append(f"head {head}, a key {distance} before the query: {phrase} = {short(value(head, distance))}")
-    after = float("-inf") if log else 0.0
-    rows: list[list[str | float]] = [
-        [str(i), *(value(0, i - j) if j <= i else after for j in range(4))] for i in range(4)
-    ]
-    grid = SmallTable(["query \\ key", "0", "1", "2", "3"], rows)
-    how = "is added to the score" if log else "multiplies the score, and there is no softmax"
-    return [*found, Step(f"the decay of a key by its distance; it {how}", [*lines, grid])]

@@ -6,7 +6,7 @@ d is the rotary width; pair i of position p rotates by p w_i radians.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -30,7 +30,7 @@ from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, OTHER_BASES,
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Change, Rescaling, Step, instead, other_exponent, other_values
+from pecli.spec.hooks import Change, Rescaling, SmallTable, Step, instead, other_exponent, other_values
 from pecli.spec.plans import Waves, rotation
 
 _COMPUTED = ("frequencies", (None,))
@@ -390,16 +390,19 @@ DEFAULT = (1, 3)
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations; for a scaled series also the derivation of its frequencies."""
-    values = exercise.recipe.values
-    if values["frequencies"] is not None:
-        return exercise.of_family()
-    scaling, series = scaling_of(values["scaling"]), series_of(values)
-    found = exercise.of_family(width=series.dim if scaling.odd_heads else series.width)
-    if scaling.board is None:
+    values, found = exercise.values, exercise.of_family()
+    scaling = scaling_of(values["scaling"])
+    if values["frequencies"] is not None or scaling.board is None:
         return found
     rows = 1 + max(0, *(int(p) for p in exercise.at(DEFAULT)))
-    solved = exercise.resolved(max(exercise.length or 0, rows))
-    given, last = solved.values, len(solved.plan.frequencies) - 1
+    given = exercise.resolved(max(exercise.length or 0, rows)).values
+    series = series_of(given)
+    scaled, _ = scaling.rotation(series, given)
+    last = len(scaled) - 1
     pairs = sorted({round(k * last / (lessons.PAIRS - 1)) for k in range(lessons.PAIRS)})
+    plain = PlainSeries(series.dim, series.dim if scaling.odd_heads else series.width, series.base).frequencies
+    ratios: list[list[str | float]] = [[i, *map(float, (plain[i], scaled[i], scaled[i] / plain[i]))] for i in pairs]
+    table = SmallTable(["pair", "unscaled", "w", "ratio"], ratios, None)
     first, *rest = found
-    return [replace(first, items=[*first.items, *scaling.board(series_of(given), given, pairs)]), *rest]
+    title = f"{first.title}, scaled by {scaling.name}"
+    return [Step(title, [first.items[0], table, *scaling.board(series, given, pairs)]), *rest]

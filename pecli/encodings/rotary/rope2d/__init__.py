@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import Step, other_choices
+from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Coordinate, Frequency, Waves
 
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
@@ -61,7 +59,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for vision transformers whose images vary in size",
     not_when="for plain text",
     place=2,
-    hooks={"lesson": ":lesson", "identify_axes": ".identify:identify", "extend": reaches.phases},
+    hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
     presets=(Preset("Frequencies, order and coordinates, as in this model (without its layout).", CONVENTIONS),),
 )
 def rope2d(
@@ -135,41 +133,6 @@ def rope2d(
         axes.append(_coordinate(lattice, side, coordinates, first, reference))
     parts = (quarter, quarter) if halves == "axis" else ()
     return Waves(2 * quarter, tuple(found), axes=tuple(axes), parts=parts, **lattice.plan())
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations by row and by column, each with its own series."""
-    keys, values = exercise.recipe.keys(), exercise.values
-    base, dim, series = keys["base"], keys["dim"], values["series"]
-    turns = " x 2 x pi" if values["coordinates"] in ("separate", "max", "min") else ""
-
-    def frequency(pair: lessons.Pair) -> str:
-        if series == "half":
-            return f"{base}^(-2 x {pair.index}/({dim}/2)){turns}"
-        if series == "even-odd":
-            return f"{base}^(-2 x {2 * pair.index + pair.axis}/{dim}){turns}"
-        gaps = max(1, values["dim"] // 4 - 1)
-        return f"pi x (1 + {pair.index} x ({keys['max-resolution']}/2 - 1)/{gaps})"
-
-    return exercise.of_family(frequency, _place_formula(values))
-
-
-def _place_formula(values: Mapping[str, Any]) -> Callable[[int, int], str]:
-    """Return the formula, as text, of the coordinate of a row (0) or column (1)."""
-    word, first, reference = values["coordinates"], values["first"], values["reference"]
-    height, width = values["grid"][-2:]
-
-    def coordinate(side: int, place: int) -> str:
-        length = (height, width)[side]
-        if word == "index":
-            resized = "" if reference is None else f" x {reference[side]}/{length}"
-            return f"{place}{resized}{f' + {first}' if first else ''}" if resized or first else ""
-        if word == "corners":
-            return f"2 x {place} / {max(1, length - 1)} - 1"
-        by = {"separate": length, "max": max(height, width), "min": min(height, width)}[word]
-        return f"(2 x {place} + 1) / {by} - 1"
-
-    return coordinate
 
 
 def _side_series(series: str, base: Decimal, count: int, side: int, resolution: Decimal) -> tuple[Frequency, ...]:

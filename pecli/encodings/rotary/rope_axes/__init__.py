@@ -7,13 +7,11 @@ from fractions import Fraction
 from typing import Annotated
 
 from pecli.encodings.shared import reaches
-from pecli.encodings.shared.deferred import lessons
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import Step
 from pecli.spec.plans import Band, Waves
 
 ONE = Decimal(1)
@@ -48,7 +46,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for video and images with axes of unequal weight",
     not_when="for plain text",
     place=3,
-    hooks={"lesson": ":lesson", "identify_axes": ".identify:identify", "extend": reaches.phases},
+    hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
     presets=(Preset("Widths, base and coordinates, as in this model (without its layout).", AXES_CONVENTIONS),),
 )
 def rope_axes(
@@ -100,30 +98,6 @@ def rope_axes(
         coordinates.append(linear_axis(lattice, side, low * step, step))
     parts = tuple(width // 2 for width in axes) if halves == "axis" else ()
     return Waves(start, tuple(found), axes=tuple(coordinates), parts=parts, **lattice.plan())
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out rotations by the coordinate of each axis, with the frequencies of its width."""
-    values = exercise.values
-    widths, count = values["axes"], len(values["axes"])
-    bases, ntk = per_side("base", values["base"], count), per_side("ntk", values["ntk"], count)
-
-    def frequency(pair: lessons.Pair) -> str:
-        width = widths[pair.axis]
-        by_ntk = "" if ntk[pair.axis] == 1 else f" x {ntk[pair.axis]}^({width}/{width - 2})"
-        base = f"({bases[pair.axis]}{by_ntk})" if by_ntk else f"{bases[pair.axis]}"
-        return f"{base}^(-2 x {pair.index}/{width})"
-
-    first, step = per_side("first", values["first"], count), per_side("scale", values["scale"], count)
-    centred = per_side("centred", values["centred"], count)
-
-    def coordinate(side: int, place: int) -> str:
-        low = first[side] - (values["grid"][side] + 1) // 2 * int(centred[side])
-        if not low and step[side] == 1:
-            return ""
-        return f"({place} + {low}) x {step[side]}"
-
-    return exercise.of_family(frequency, coordinate)
 
 
 def _scaled_base(base: Decimal, ntk: Decimal, width: int) -> Decimal:
