@@ -121,20 +121,25 @@ def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
     width = min(len(shared.QUERY), *(arrays[term.against].shape[1] for term in effect.terms if term.against in arrays))
     width = min(width, *map(len, given.values()))
     lines: list[Item] = [f"q = {joined(shared.QUERY[:width])}, k = {joined(shared.KEY[:width])}"]
+    scaled: list[str] = []
+    others: list[str] = []
     total = 0.0
     for term in effect.terms:
-        name, right = "k", shared.KEY
+        name, right, where = "k", shared.KEY, ""
         if term.against != "key":
             i, j = (at if side is None else side(at) for at, side in ((query, term.queries), (key, term.keys)))
             index = arrays[term.index]
             place = index[min(int(i), len(index) - 1), int(j)]
             row = int(place if term.rows is None else term.rows(place))
-            name, right = f"r, row {row} of {term.against}", arrays[term.against][row].tolist()
+            name, right, where = "r", arrays[term.against][row].tolist(), f", r being row {row} of {term.against}"
         text, value = shared.product(given[term.content][:width], right[:width])
         total += value * (effect.factor_of(width) if term.scaled else 1)
-        lines.append(f"{term.content[0]} . {name}: {text}")
+        (scaled if term.scaled else others).append(short(value))
+        lines.append(f"{term.content[0]} . {name} = {text}{where}")
+    below = f" / sqrt({effect.divisor * width})" if effect.scale is None else ""
     projected = ["r is projected first, which is not shown"] if any(term.projection for term in effect.terms) else []
-    return Step("the score of query 1 and key 0", [*lines, effect.note, *projected, f"score: {short(total)}"])
+    score = " + ".join([f"({' + '.join(scaled)}){below}", *others])
+    return Step("the score of query 1 and key 0", [*lines, effect.note, *projected, f"score: {score} = {short(total)}"])
 
 
 def _distance_line(plan: Bias, values: NDArray[Any], at: Sequence[Fraction]) -> list[Item]:

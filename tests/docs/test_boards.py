@@ -66,7 +66,7 @@ ROWS = (  # a case, another case, and words that are printed for the first and n
     ("fourier", "resting rope", "row for each position", "sines and cosines"),
     ("gaussian", "gaussian log", "exp(-(", "multiplied weights are no mask"),
     ("gaussian", "gaussian log", "multiplying does"),
-    ("growing", "given rope", "position, scaled", "8 pairs"),
+    ("growing", "given rope", "position, scaled"),
     ("integer", "detr", "position over"),
     ("kerple", "alibi", "numbers of each head"),
     ("key positions", "alibi", "keys after"),

@@ -219,14 +219,20 @@ def _series_text(pair: Pair, recipe: Recipe) -> str:
     band = pair.band
     series = [float(w) for w in band.frequencies]
     turn = " x 2 x pi" if band.turns else ""
-    if pair.index >= len(series) or len(series) < 2 or not all(w > 0 for w in series):
-        return ""
+    if len(series) < 2 or not all(w > 0 for w in series):
+        return f"{series[pair.index]:.9g}{turn}" if turn else ""
     logarithms = np.log(series)
     step = float(logarithms[1] - logarithms[0])
     if np.abs(logarithms - logarithms[0] - step * np.arange(len(series))).max() > MAX_LOG_GAP:
         gap = series[1] - series[0]
         even = np.abs(np.array(series) - series[0] - gap * np.arange(len(series))).max() <= MAX_LOG_GAP * series[-1]
-        return f"({short(series[0])} + {pair.index} x {short(gap)}){turn}" if even else ""
+        return (
+            f"({short(series[0])} + {pair.index} x {short(gap)}){turn}"
+            if even
+            else f"{series[pair.index]:.9g}{turn}"
+            if turn
+            else ""
+        )
     times = "" if series[0] == 1 else f"{short(series[0])} x "
     given = [v for value in recipe.values.values() for v in (value if isinstance(value, tuple) else [value])]
     for base in (float(v) for v in given if isinstance(v, Decimal) and v > 0 and v != 1):
