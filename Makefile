@@ -2,7 +2,7 @@
 
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help install dev test test-values quick everything lowest newest frameworks readers reach reallife scale exhaustive fuzz check format docs docs-check docs-site pictures bench bench-peers dist clean
+.PHONY: help install dev test test-values quick everything lowest newest frameworks readers reach reallife scale exhaustive fuzz soak configs check format docs docs-check docs-site pictures bench bench-peers dist clean
 
 # Without compiled modules kept, every process of the tests compiles them anew: 20 s where collection takes 5.
 unexport PYTHONDONTWRITEBYTECODE
@@ -117,10 +117,16 @@ exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 	$(VENV_PYTHON) -m pytest -m exhaustive -n auto --maxprocesses 4 --dist worksteal
 
 SEED ?= 1
-COUNT ?= 3000
+MINUTES ?= 30
 
-fuzz: .venv/.dev ## Try hostile command lines, damaged files and bombs (SEED=1 COUNT=3000)
-	$(VENV_PYTHON) -m tests.fuzz --seed $(SEED) --count $(COUNT)
+fuzz: .venv/.dev ## Try hostile command lines, damaged files, configs, stores and plug-ins (MINUTES=30 SEED=1)
+	$(VENV_PYTHON) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+soak: ## Write, read, verify and kill on one folder and one store at the same time (MINUTES=10)
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
+	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote,dask]' mpmath pytest --group reach
+	build/reach/bin/python -m tests.fuzz.soak --minutes $(if $(filter 30,$(MINUTES)),10,$(MINUTES))
 
 EVERYTHING ?= check test exhaustive frameworks lowest newest readers reach docs-site dist bench
 

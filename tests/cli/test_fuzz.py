@@ -24,7 +24,8 @@ def test_a_small_campaign_finds_nothing():
     """In a process of its own, since it forks."""
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
-        "found = [*campaign.command_lines(7, 80, counts), *campaign.damaged_files(7, 30, counts)]\n"
+        "found = [*campaign.command_lines(7, 60, counts), *campaign.damaged_files(7, 20, counts)]\n"
+        "found += [*campaign.damaged_configs(7, 8, counts), *campaign.damaged_plugins(7, 8, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(

@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -80,13 +81,13 @@ class Worker:
         self.folder, self.lines, self.pid = folder, 0, 0
         self.logs = [folder.parent / f"{folder.name}.{name}" for name in ("out", "err")]
 
-    def run(self, words: list[str], stdin: Path | None = None) -> Outcome:
-        """Run one line, with a file or nothing on standard input."""
+    def run(self, words: list[str], stdin: Path | None = None, env: Mapping[str, str] | None = None) -> Outcome:
+        """Run one line, with a file or nothing on standard input, and these variables."""
         if not self.pid:
             self._begin()
         self.lines += 1
         try:
-            os.write(self.jobs, json.dumps([words, str(stdin or os.devnull)]).encode() + b"\n")
+            os.write(self.jobs, json.dumps([words, str(stdin or os.devnull), dict(env or {})]).encode() + b"\n")
         except BrokenPipeError:  # somebody else has ended it
             return self._ended()
         answer = b""
@@ -150,16 +151,17 @@ def _serve(jobs: int, answers: int, folder: Path, logs: list[Path]) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
         warnings.simplefilter("always")
-        warnings.simplefilter("ignore", ResourceWarning)  # what is open at the end of a process is closed by that
+        warnings.simplefilter("ignore", ResourceWarning)  # the end of a process closes its files
+        warnings.simplefilter("ignore", SyntaxWarning)  # of damaged plug-ins; the command shows no warnings
         outputs = [os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND) for log in logs]
         environment, began = dict(os.environ), 0
         commands._built = cache(commands._built)  # Typer makes options by reflection: half of the time of a line
         with open(jobs) as lines:
             for line in lines:
-                words, stdin = json.loads(line)
+                words, stdin, env = json.loads(line)
                 os.chdir(folder)
                 os.environ.clear()
-                os.environ.update(environment)
+                os.environ.update(environment | env)
                 source = os.open(stdin, os.O_RDONLY)
                 for number, descriptor in enumerate((source, *outputs)):
                     os.dup2(descriptor, number)

@@ -216,8 +216,8 @@ def bombs(folder: Path, scale: int = 1) -> list[str]:
 def readings(name: str) -> list[list[str]]:
     """Return command lines that read a file in every way."""
     return [
-        ["inspect", name], ["inspect", name, "--json"], ["inspect", name, "--identify"], ["inspect", name, "--verify"],
-        ["inspect", name, "--properties"], ["inspect", name, "--sha256"], ["inspect", name, "--plot", "-"],
+        ["inspect", name], ["inspect", name, "--json"], ["identify", name], ["verify", name],
+        ["inspect", name, "--properties"], ["inspect", name, "--sha256"], ["plot", name],
         ["compare", name, name], ["compare", name, "sinusoidal:dim=8"], ["compare", "c.npy", name],
         ["convert", name, "-o", "out.npz"], ["convert", name, "-o", "out.h5"], ["convert", name, "-o", "out.parquet"],
         ["convert", name, "-o", "out.csv"], ["extrapolate", name, "--test-len", "16"],

@@ -12,11 +12,15 @@ from pecli.cli.apply import ApplyArguments
 from pecli.cli.commands import COMMANDS
 from pecli.cli.compare import CompareOptions
 from pecli.cli.convert import ConvertOptions
+from pecli.cli.explain import ExplainOptions
 from pecli.cli.extrapolate import ExtrapolateOptions
 from pecli.cli.generate import TableOptions
+from pecli.cli.identify import IdentifyOptions
 from pecli.cli.inspect import InspectOptions
 from pecli.cli.list import ListOptions
 from pecli.cli.options import Option, declared
+from pecli.cli.plot import PlotOptions
+from pecli.cli.verify import VerifyOptions
 from pecli.formats import FORMATS
 from pecli.spec.declaration import Encoding
 from pecli.spec.parameter import GIVEN, Parameter
@@ -24,8 +28,9 @@ from pecli.spec.recipe import join_recipe, split_recipe
 
 ENCODINGS = dict(CATALOGUE)  # which itself looks into its folders whenever it is asked
 OPTIONS = {
-    "apply": ApplyArguments, "compare": CompareOptions, "convert": ConvertOptions, "extrapolate": ExtrapolateOptions,
-    "generate": TableOptions, "inspect": InspectOptions, "list": ListOptions,
+    "apply": ApplyArguments, "compare": CompareOptions, "convert": ConvertOptions, "explain": ExplainOptions,
+    "extrapolate": ExtrapolateOptions, "generate": TableOptions, "identify": IdentifyOptions,
+    "inspect": InspectOptions, "list": ListOptions, "plot": PlotOptions, "verify": VerifyOptions,
 }  # fmt: skip
 HOSTILE = (
     "", "-1", "0", "1", "2", "3", "7", "1e400", "-1e-400", "nan", "inf", "1e308", "9007199254740993", "1" * 30, "0x10",
