@@ -3,6 +3,7 @@
 import gc
 import re
 import weakref
+from itertools import pairwise
 from typing import get_args
 
 import numpy as np
@@ -32,12 +33,9 @@ def test_any_slice_equals_the_same_rows_of_the_whole(encoding, dtype):
     table = Table.parse(table.recipe, dtype=dtype)
     for array in table.arrays:
         whole = table.read_rows([array.name], 0, array.rows)[array.name]
-        for step in (1, 5, 16):
-            parts = [
-                table.read_rows([array.name], start, min(start + step, array.rows))[array.name]
-                for start in range(0, array.rows, step)
-            ]
-            assert np.concatenate(parts).tobytes() == whole.tobytes(), (array.name, step)
+        cuts = [*(cut for cut in (0, 1, 2, 7, 23, 36) if cut < array.rows), array.rows]
+        parts = [table.read_rows([array.name], *ends)[array.name] for ends in pairwise(cuts)]
+        assert np.concatenate(parts).tobytes() == whole.tobytes(), array.name
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -218,7 +218,7 @@ def test_hdf5_in_chunks_of_every_kind(tmp_path):
     import h5py
 
     from pecli.spec.tabular import Array
-    from tests.support.format_tables import Given, values_of
+    from tests.support.format_tables import Given
 
     shapes = [
         ((7, 300, 300), 2),
@@ -229,7 +229,7 @@ def test_hdf5_in_chunks_of_every_kind(tmp_path):
         ((1, 1), 1),
     ]
     for shape, lead in shapes:
-        values = values_of("float32", shape)
+        values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
         table = Given([Array("x", shape, "float32", tuple("abcd"[: len(shape)]), lead)], {"x": values})
         path = write(table, tmp_path, "hdf5", compress=True)
         with h5py.File(path) as file:

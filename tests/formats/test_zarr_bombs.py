@@ -1,5 +1,6 @@
 """Chunks of zarr stores that inflate to gigabytes; `make reach` installs what this needs."""
 
+import re
 import shutil
 import zlib
 
@@ -43,15 +44,22 @@ def inflating(kind, size):
     )
 
 
-@pytest.mark.parametrize(("version", "kind"), KINDS)
-def test_a_chunk_inflates_to_little_more_than_its_values(tmp_path, version, kind):
-    chunk = store(tmp_path / "x.zarr", version, kind)
-    with open_table(tmp_path / "x.zarr") as table:
-        np.testing.assert_array_equal(table.read("pe"), VALUES)
-    chunk.write_bytes(inflating(kind, BOMB))
-    status, said, peak = measured(tmp_path, "inspect", "x.zarr")
-    assert (status, peak < MOST) == (2, True), (said, peak)
-    assert "cannot be read at 'pe'" in said
+INSPECT_EACH = "import sys; from pecli.cli.run import run; print([run(['inspect', path]) for path in sys.argv[1:]])"
+
+
+def test_a_chunk_inflates_to_little_more_than_its_values(tmp_path):
+    """One process inspects a store of each version and codec."""
+    stores = {f"{kind}{version}.zarr": (version, kind) for version, kind in KINDS}
+    for name, (version, kind) in stores.items():
+        chunk = store(tmp_path / name, version, kind)
+        with open_table(tmp_path / name) as table:
+            np.testing.assert_array_equal(table.read("pe"), VALUES)
+        chunk.write_bytes(inflating(kind, BOMB))
+    status, said, peak = measured(tmp_path, *stores, program=("-c", INSPECT_EACH))
+    assert (status, peak < MOST) == (0, True), (said, peak)
+    assert str([2] * len(stores)) in said
+    for name in stores:
+        assert re.search(rf"{re.escape(name)}.*cannot be read at 'pe'", said), (name, said)
 
 
 def test_a_chunk_in_a_shard_too(tmp_path):

@@ -94,8 +94,10 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize("base", [10000, 500000])
-@pytest.mark.parametrize(("rows", "layout"), [(512, "split"), (512, "half"), (2048, "interleaved"), (4096, "split")])
+@pytest.mark.parametrize(
+    ("rows", "layout", "base"),
+    [(512, "split", 10000), (512, "half", 500000), (2048, "interleaved", 10000), (4096, "split", 500000)],
+)
 @pytest.mark.parametrize("case", UNITS)
 def test_a_unit_of_angles_explains_values_that_were_computed_in_float32(ask, case, rows, layout, base):
     change, word = UNITS[case]

@@ -34,7 +34,7 @@ NARROW = ["float16", "bfloat16", "float32"]
 FACTORS = {"float16": 2**20, "bfloat16": 2**20, "float32": 64, "float64": 64}
 """The first stage of the half types flags everything within 2^-26 of a midpoint."""
 
-DEFAULT = 2**24
+DEFAULT = 2**23
 EXHAUSTIVE = 10**9
 
 
