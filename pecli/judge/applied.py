@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
-from pecli.judge.located import ComputedRows, located
-from pecli.judge.orders import plural, span, units_from
+from pecli.judge.located import ComputedRows, factor_text, indices, located
 from pecli.judge.planes import effective_dtype, rounded, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
@@ -56,7 +55,6 @@ MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8
 """Relative error of a measured factor, in each type of the outputs."""
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
-MAX_NAMED = 3  # indices that a place lists
 UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that do not describe a kernel."""
 UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
@@ -317,21 +315,13 @@ def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
         at = np.flatnonzero(np.any(wrong, axis=tuple(k for k in range(3) if k != axis)))
         kept.append(at)
         if len(at) < wrong.shape[axis]:
-            words.append(_indices(word, at, wrong.shape[axis]))
+            listed = indices(word, at, wrong.shape[axis])
+            words.append(listed if listed.endswith(" on") else f"all of {listed}")
     if not words or not wrong[np.ix_(*kept)].all():
         return None, ""
     x, y, right = (values[np.ix_(*kept)] for values in (applied.x, applied.y, applied.right))
     positions = applied.by_batch[np.ix_(kept[0], kept[2])]
     return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(words)}: "
-
-
-def _indices(word: str, at: Integers, side: int) -> str:
-    first, last = int(at[0]), int(at[-1])
-    if last - first + 1 == len(at):
-        after = word == "row" and last == side - 1 > first
-        return units_from(first, word) if after else f"all of {span(first, last, word)}"
-    listed = ", ".join(map(str, at[:MAX_NAMED].tolist()))
-    return f"all of {plural(word)} {listed}{'' if len(at) <= MAX_NAMED else f', ... ({len(at)} of {side})'}"
 
 
 # Kernels
@@ -456,7 +446,7 @@ def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
     _, y, right = applied.flat
     large = np.abs(right) > np.abs(right).max() / 4
     value, near = float(np.median(y[large] / right[large])), MAX_FACTOR_ERROR[applied.dtype]
-    size, width = float(np.median(np.abs(applied.source.rotations(applied.at[:1])))), y.shape[1]
+    size = float(np.median(np.abs(applied.source.rotations(applied.at[:1]))))
     if not near <= abs(value) < math.inf or abs(value - 1) <= near:
         return
     short = float(shortest(*sorted((value * (1 - near), value * (1 + near)))))
@@ -464,9 +454,7 @@ def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
         (-1.0, "every value has the other sign"),
         (1 / size, f"the magnitude (attention factor {figure(size)}) is missing"),
         (size, f"the magnitude (attention factor {figure(size)}) is squared"),
-        (width**-0.5, f"it is multiplied by {figure(width**-0.5)}, which is 1/sqrt({width}), as well"),
-        (width**0.5, f"it is multiplied by {figure(width**0.5)}, which is sqrt({width}), as well"),
-        (short, f"it is {figure(short)} times as long as expected"),
+        (short, f"it is {factor_text(short)} times as long as expected"),
     ):
         if abs(value / factor - 1) <= near:
             yield text, factor
@@ -489,8 +477,10 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
 
 def _paired(taken: Pairs, own: Pairs) -> str:
     """Return the pairing that was rotated and the expected one, as text."""
-    one, other = (" (written as ".join(dict.fromkeys(map(WORDS.__getitem__, two))) for two in (taken, own))
-    one, other = (text + ")" * ("(" in text) for text in (one, other))
+    one, other = (
+        WORDS[first] if first == second else f"{WORDS[first]} (written as {WORDS[second]})"
+        for first, second in (taken, own)
+    )
     return f"{one} pairs were rotated where {other} ones were expected"
 
 

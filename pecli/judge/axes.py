@@ -114,7 +114,8 @@ def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers |
 
 def views(table: Tabular) -> Iterator[AxisView]:
     """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
-    planes = [plane for array in table.arrays if array.dtype in KINDS for plane in _planes(table, array)]
+    held = [array for array in table.arrays if array.dtype in KINDS and array.bytes]
+    planes = [plane for array in held for plane in _planes(table, array)]
     groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
     groups += [
         (channels_last,)

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.biases import PAST_HIDDEN, READINGS, best_fit, distance_of, fits, is_named, plain_of, readings
 from pecli.judge.codes import visible
 from pecli.judge.description import Fit
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, recipe_text
+from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
 from pecli.spec.plans import Bias, Relative, Values
-from pecli.spec.profiles import Candidate, Floats, Integers, median, units
+from pecli.spec.profiles import Candidate, units
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.table import Table
+from pecli.tables.views import pair_views, same_layout
 
 MAX_ULP = 4.0
 """Units in the last place within which a value is the expected one; products of two rounded factors are 2 off."""
@@ -31,15 +32,8 @@ MAX_ULP_NAMED = 1000
 """Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 ABSENT = "none"
 """The choice of a parameter, such as a mask, that leaves it out."""
-MAX_NAMED = 3
-"""Heads that a finding lists."""
-MAX_LEFT = 0.1
-"""Share of the differing values that a change may leave; with more, a row of zeros is called an added number."""
-MIN_FACTOR = 1e-3
-"""Relative difference from 1 from which a factor is one; less is a rounding of slopes."""
-MAX_HEAD_VALUES = 1 << 17
-"""Values of a head that are compared with another head; of larger ones some queries are."""
-ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
+MAX_MASK_VALUES = 1 << 22
+"""Queries times keys of a mask that is described; the matrix takes 32 MB."""
 
 
 def bias_differences(actual: Tabular, expected: Table, found: Comparison | None = None) -> list[Finding] | None:
@@ -75,8 +69,11 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
     name, short = expected.source.encoding.name, expected.source.short
     if (plain := plain_of(actual)) is not None:
         return [Finding("identity", f"not {name}: {plain}")]
-    cubes = list(_cubes(held, expected))
-    if found := [one for cube in cubes for one in _mask(cube)] or _mistakes(held, expected):
+    array = expected.arrays[0]
+    for lines in held if array.dtype in GRIDS else ():
+        if lines.dtype in GRIDS and (found := _mask(lines, Lines(expected.as_type(lines.dtype), array.name))):
+            return found
+    if found := _mistakes(held, expected):
         return found
     own = []
     for one in filter(is_named, fits(actual, name)):
@@ -85,9 +82,11 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
             break
     best = min(own, key=lambda f: (f.unexplained, len(_other_keys(f, expected)), f.equal < 1, f.max_ulp), default=None)
     described = _described(best, actual, expected, compared) if best is not None else []
-    if described and not {one.kind for one in described} & {"slope_values", "heads"}:
-        return described  # a part of the heads may look like other slopes, or like fewer heads
-    if found := [one for cube in cubes for one in _change(cube)] or described:
+    kinds = [one.kind for one in described]
+    several = best is not None and best.table.source.keys().get("heads") != "1"
+    if described and "slope_values" not in kinds and ("heads" not in kinds or (len(kinds) == 1 and several)):
+        return described  # a part of the heads may look like other slopes, or like fewer heads with another bias-max
+    if found := _placed(actual, expected) or described:
         return found
     if (index := distance_of(actual, indices=True)) is not None:
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
@@ -250,172 +249,32 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     return []
 
 
-@dataclass(frozen=True)
-class Cube:
-    """An array of a file and the expected one as (heads, queries, keys), in memory; of many queries some.
-
-    Attributes
-    ----------
-    a, b : (heads, queries, keys) float64
-        The file's values and the expected ones; they may have other numbers of heads.
-    distance : (queries, keys) int64
-        Key minus query; the queries are the last of the keys.
-    effective_dtype : str
-        The effective dtype.
-    index : bool
-        Whether whole numbers are expected.
-    """
-
-    a: Floats
-    b: Floats
-    distance: Integers
-    effective_dtype: str
-    index: bool
-
-    def near(self, a: Floats, b: Floats, share: float = MIN_SHARE_LIKELY) -> bool:
-        """Whether all values but a few in a hundred are equal within roundings."""
-        few = slice(None, None, 1 + a.size // 4096)
-        if a.size > 8192 and not self.near(a.reshape(-1)[few], b.reshape(-1)[few], share):
-            return False
-        return bool(self.same(a, b).mean() >= share) if a.size else False
-
-    def same(self, a: Floats, b: Floats) -> NDArray[np.bool_]:
-        """Return which values are equal within roundings."""
-        ulp = HARMLESS_ULP if self.effective_dtype in ("float64", "float32") else MAX_ULP
-        close = np.abs(a - b) <= ulp * units(np.maximum(np.abs(a), np.abs(b)), self.effective_dtype)
-        return np.asarray(close | (a == b) | (np.isnan(a) & np.isnan(b)))
-
-    def finding(self, kind: str, text: str, wanted: Floats, where: NDArray[np.bool_]) -> list[Finding]:
-        """Return a change that gives the file's values in these places, and that others do not fit; [] of another."""
-        a, b = self.a[where], wanted[where]
-        if not self.near(a, b):
-            return []
-        left, differing = (int(np.count_nonzero(~self.same(a, one))) for one in (b, self.b[where]))
-        if differing and left > MAX_LEFT * differing:
-            return []
-        places = [Finding("place", "some of the values that were looked at do not fit")] if left else []
-        return [Finding(kind, text), *places]
-
-
-def _cubes(held: Sequence[Lines], expected: Table) -> Iterator[Cube]:
-    array = expected.arrays[0]
-    for lines in held:
-        floats = lines.dtype in GRIDS
-        other = Lines(expected.as_type(lines.dtype) if floats and array.dtype in GRIDS else expected, array.name)
-        if max(len(lines.shape), len(other.shape)) > 3:
-            continue
-        if lines.shape[-2:] == other.shape[-2:] or (len(lines.shape), len(other.shape)) == (1, 1):
-            (a, distance), (b, _) = _values(lines), _values(other)
-            yield Cube(a, b, distance, lines.effective_dtype if floats else "float64", other.integral)
-
-
-def _values(lines: Lines) -> tuple[Floats, Integers]:
-    shape = lines.shape
-    heads, queries, keys = (*shape, 1, 1) if len(shape) == 1 else (1,) * (3 - len(shape)) + shape
-    picked = np.unique(np.linspace(0, queries - 1, min(queries, max(8, MAX_HEAD_VALUES // keys))).astype(int))
-    if len(picked) == queries:
-        values = lines.read(0, lines.count).reshape(heads, queries, keys)
-    else:
-        rows = (head * queries + query for head in range(heads) for query in picked.tolist())
-        values = np.concatenate([lines.read(at, at + 1) for at in rows]).reshape(heads, -1, keys)
-    return values, np.arange(keys) - (picked + keys - queries)[:, None]
-
-
-def _mask(cube: Cube) -> list[Finding]:
-    """Return how the mask differs where all other values are the expected ones."""
-    hidden, masked, later = np.isneginf(cube.b), np.isneginf(cube.a), cube.distance > 0
-    if len(cube.a) != len(cube.b) or np.array_equal(hidden, masked):
+def _mask(lines: Lines, other: Lines) -> list[Finding]:
+    """Return how the mask differs, by the first head, where all other values are the expected ones."""
+    queries, keys = (1, *lines.shape)[-2:]
+    if lines.shape != other.shape or queries * keys > MAX_MASK_VALUES:
         return []
-    have, want = (visible(~one[0], cube.distance) for one in (masked, hidden))
+    a, b = lines.read(0, queries), other.read(0, queries)
+    distance = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
+    hidden, masked, later = np.isneginf(b), np.isneginf(a), distance > 0
+    near = np.abs(a - b) <= HARMLESS_ULP * units(np.maximum(np.abs(a), np.abs(b)), lines.effective_dtype)
+    shown = ~(hidden | masked)
+    if np.array_equal(hidden, masked) or not shown.any() or near[shown].mean() < MIN_SHARE_LIKELY:
+        return []
+    have, want = (visible(~one, distance) for one in (masked, hidden))
     if not masked.any():
-        at, which = np.unique(cube.a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
+        at, which = np.unique(a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
         text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0]:g}" * (len(at) == 1)
     elif not hidden.any():
         what = "a causal mask" if (masked == later).all() else f"a mask that shows pairs {have},"
         text = f"{what} where none was expected"
     else:
         text = f"another mask: it shows pairs {have}; expected: {want}"
-    return cube.finding("mask", text, cube.b, ~(hidden | masked))
+    return [Finding("mask", text)]
 
 
-def _change(cube: Cube) -> list[Finding]:
-    """Return which heads, sign, factor or shift of the expected values an array has."""
-    many, count = len(cube.b), len(cube.a)
-    order = [next((h for h in range(many) if cube.near(head, cube.b[h])), -1) for head in cube.a]
-    first, last = order[0], order[0] + count - 1
-    text = ""
-    if count < many and order == list(range(first, last + 1)) and first >= 0:
-        rank = " (a rank's slice)" if many % count == 0 and first % count == 0 else ""
-        text = f"{count} of {many} heads: heads {first} to {last}{rank}"
-        text = f"this is head {first} of {many}" if count == 1 else text
-    elif -1 not in order and count == many:
-        moved = [f"head {h} has the values of head {k}" for h, k in enumerate(order) if h != k]
-        other = "the heads are in another order: " * (sorted(order) == list(range(many)))
-        text = other + ", ".join(moved[:MAX_NAMED]) + ", .." * (len(moved) > MAX_NAMED)
-        text = f"every head has the values of head {first}" if len(set(order)) == 1 else text
-        text = "the heads are reversed: the last one comes first" if order[::-1] == list(range(many)) else text
-    if text or count != many:
-        return [Finding("heads", text)] if text else []
-    shown = ~np.isneginf(cube.b)
-    changes = _changes(cube, shown & np.isfinite(cube.a))
-    return next(filter(None, (cube.finding(*one, shown) for one in changes)), [])
-
-
-def _changes(cube: Cube, shown: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
-    """Yield candidate changes: kind, text, and the values that each of them makes."""
-    a, b, later = cube.a, cube.b, np.broadcast_to(cube.distance > 0, cube.a.shape)
-    text = "the sign is wrong: every value has the other sign"
-    yield "sign", text + ", so that far keys are preferred" * (not cube.index), -b
-    if cube.index:
-        gaps = [float(np.median((a - b)[where])) if where.any() else 0.0 for where in (shown & ~later, shown & later)]
-        where = "the keys after the query" if not gaps[0] else "the others" if not gaps[1] else "all keys"
-        if any(gaps) and (gaps[0] == gaps[1] or not all(gaps)):
-            gap = gaps[0] or gaps[1]
-            text = f"the entries of {where} are {abs(gap):g} {'more' if gap > 0 else 'less'} than expected"
-            yield "shift", text, b + np.where(later, gaps[1], gaps[0])
-        return
-    if later.any() and not np.isneginf(b).any():
-        text = "the distance keeps its sign, where its size was expected: keys {} the query have the other sign"
-        yield "sign", text.format("after"), np.where(later, -b, b)
-        yield "sign", text.format("before"), np.where(later, b, -b)
-        yield "mask", "keys after the query hold 0, where their distance was expected", np.where(later, 0.0, b)
-    yield from _factors(cube, shown & (b != 0))
-    middle = np.nan_to_num(median(np.where(shown & ~later, a - b, np.nan)))[..., None]
-    if a.shape[-1] > 2 and middle.any():
-        text = "one number is added to all keys of a query: equal after a causal softmax"
-        yield "offset", text, np.where(later, a, b + middle)
-
-
-def _factors(cube: Cube, seen: NDArray[np.bool_]) -> Iterator[tuple[str, str, Floats]]:
-    """Yield one factor of all values, or one of each head."""
-    a, b = cube.a, cube.b
-    factors = np.array([np.median(x[s] / y[s]) if s.any() else np.nan for x, y, s in zip(a, b, seen, strict=True)])
-    heads = np.flatnonzero(np.abs(factors - 1) > MIN_FACTOR)
-    if not np.isfinite(factors).all() or not len(heads) or np.abs(factors).min() < MIN_FACTOR:
-        return
-    text = f"every value is {_factor(float(factors[0]))} times what was expected"
-    if np.ptp(factors) > MIN_FACTOR * abs(factors[0]):
-        k = heads[0]
-        at = int(np.flatnonzero(seen[k].ravel())[0])
-        which = (
-            f"{len(heads)} of {len(a)} heads have other slopes"
-            if len(heads) < len(a)
-            else "every head has another slope"
-        )
-        text = f"{which}: head {k} has {a[k].ravel()[at]:g} where {b[k].ravel()[at]:g} was expected"
-    yield "factor", text, factors[:, None, None] * b
-
-
-def _factor(value: float) -> str:
-    """Return a factor as a number, and as a root or a logarithm where it is one."""
-    square = max(value**2, 1 / value**2)
-    words = [word for word, number in ROOTS.items() if abs(value / number - 1) < 1e-5]
-    if (
-        not words
-        and value > 0
-        and abs(value - round(value)) > 1e-6
-        and abs(square - round(square)) < 1e-3
-        and square < 1024
-    ):
-        words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
-    return f"{value:.6g}{f' ({words[0]})' if words else ''}"
+def _placed(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return another order or number of heads, a sign, a factor or an offset; [] where only the place is known."""
+    pairs = [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
+    findings = located([left for left, _ in pairs], [right for _, right in pairs])
+    return findings if findings and findings[0].kind not in ("place", "value") else []

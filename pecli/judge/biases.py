@@ -38,7 +38,7 @@ def profiles(lines: Lines) -> Iterator[Profile]:
     """Yield the profiles of an array as a bias or an index, the likeliest first; of repeated heads, the first copy."""
     for found in _profiles(lines):
         many, values = found.heads, found.values
-        parts = (h for h in range(1, many) if many % h == 0)
+        parts = [h for h in range(1, many) if many % h == 0 and np.array_equal(values[h], values[0], equal_nan=True)]
         heads = next((h for h in parts if np.array_equal(values[h:], values[:-h], equal_nan=True)), many)
         equal = heads == 1 and found.form == "dense"  # heads may be alike
         yield found if equal else replace(found, values=values[:heads], copies=many // heads)

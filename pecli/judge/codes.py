@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.fit import Lines
-from pecli.spec.profiles import CodeRows, units
+from pecli.spec.profiles import CodeRows, Floats, units
 from pecli.spec.tabular import Tabular
 
 MAX_ROWS = 4096
@@ -51,7 +51,7 @@ def measured_of(table: Tabular) -> str | None:
         distinct = np.unique(np.append(distinct, values)) + 0.0
         if len(distinct) > 2:
             return None
-    low, high = f"{distinct[0]:g}".replace("nan", "NaN"), f"{distinct[-1]:g}"
+    low, high = (f"{value:g}".replace("nan", "NaN") for value in distinct[[0, -1]])
     if len(distinct) == 1:
         return f"every value is {low}" if lines.count * lines.width > 1 else f"a single number, {low}"
     if lines.count * lines.width == 2:
@@ -78,10 +78,10 @@ def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
     """Return which pairs have the second value."""
     *lead, queries, keys = (1, *lines.shape)
     if len(lines.shape) < 2 or max(queries, keys) > MAX_SIDE:
-        many = sum(int((values == value).sum()) for _, values in lines.blocks())
+        many = sum(int(_equal(values, value).sum()) for _, values in lines.blocks())
         return f"{many:,} of {lines.count * lines.width:,} are {high}"
-    on, every = lines.read(0, queries) == value, math.prod(lead)
-    if any((lines.read(k * queries, (k + 1) * queries) == value).tobytes() != on.tobytes() for k in range(1, every)):
+    on, every = _equal(lines.read(0, queries), value), math.prod(lead)
+    if any((_equal(lines.read(k * queries, (k + 1) * queries), value) != on).any() for k in range(1, every)):
         return f"{every} patterns of {queries} x {keys} that are not the same"
     if (on == on[:1]).all():
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
@@ -91,6 +91,10 @@ def _pattern(lines: Lines, value: float, low: str, high: str) -> str:
             if (shape := _shape_of(chosen, distance)) and not (label == "-inf" and "causal" in shape):
                 return f"{label} {shape}"
     return f"{high} {visible(on, last)}"
+
+
+def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
+    return np.asarray(np.isnan(values) if math.isnan(value) else values == value)
 
 
 def visible(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
@@ -115,10 +119,4 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     ):
         if np.array_equal(on, pattern):
             return name
-    block = np.cumsum(np.any(on[1:] != on[:-1], axis=1, keepdims=True)) if len(on) == on.shape[1] else np.zeros(0)
-    block = np.append(0, block)
-    if block[-1] and np.array_equal(on, block[:, None] == block):
-        sides = np.bincount(block)
-        each = f"of {sides[0]}" if np.ptp(sides) == 0 else "of several sizes"
-        return f"in {len(sides)} blocks {each} on the diagonal"
     return ""

@@ -103,8 +103,8 @@ def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     """
     planes = [(array, planes_of(table, array)) for array in table.arrays]
     random = [[_is_random(plane, drawn=drawn) for plane in own] for _, own in planes]
-    if all(map(all, random)):
-        return [ALL] if random else []
+    if random and all(own and all(own) for own in random):
+        return [ALL]
     some = [(array, own) for (array, _), own in zip(planes, random, strict=True) if any(own)]
     return [
         f"the values of {array.name}{'' if all(own) else f', {numbered(HEAD, np.flatnonzero(own))},'}"

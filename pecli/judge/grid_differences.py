@@ -1,42 +1,34 @@
 """Differences of a table over several axes from an expected one, in the words of whoever made the mistake.
 
 Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
-that no recipe makes, the expected pairs after a change: the order of rows, the axis that pairs follow, signs, and the
-first coordinate.  The shorter one is reported.
+that no recipe makes, the expected plan after a change: the axis that pairs follow, or the first coordinate.  The
+shorter one is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, permutations, product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pecli.judge.axes import Grid, grids_of, pairs_of, views
-from pecli.judge.grids import PlannedPairs, compare_all, fitted, names_of, planned_grids
-from pecli.judge.planes import EPSILON
-from pecli.judge.signal import wrapped
+from pecli.judge.axes import Grid, grids_of, views
+from pecli.judge.grids import GridName, PlannedPairs, Tally, compare_all, compare_rows, fitted, names_of, planned_grids
 from pecli.judge.waves import bound
-from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import Floats, Named
-from pecli.spec.plans import Waves
+from pecli.spec.measured import Named
+from pecli.spec.plans import Coordinate, Waves
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 
-Integers = NDArray[np.int64]
-Complex = NDArray[np.complex128]
-
 MIN_SHARE_EXPLAINED = 0.998
 """Smallest share of the values that a reported description reproduces; corrupted values may be left."""
-MAX_DIGITS = 4
-"""Largest number of digits of a reported coordinate; a longer number is not one that somebody chose."""
-MAX_GAP = 6
-"""Roundings by which a value may differ from its description: those of angles and frequencies add to its own."""
 SAMPLE_ROWS = 512
 """Rows by which pairs are distinguished."""
-STILL, LINE = -1, 99
-"""Codes for pairs that do not move, and for pairs that follow the row number."""
+STARTS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2))
+"""Numbers that are added to coordinates by mistake: counted from 1, or as centres of cells."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
@@ -69,7 +61,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
             if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
             for grid in planned:
-                own = _by_pairs(grid, pairs, expected)
+                own = _by_axes(grid, pairs, expected)
                 if own == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [own] if own else []
@@ -194,101 +186,63 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
                            sections=actual.get("sections"))  # fmt: skip
 
 
-# by pairs -----------------------------------------------------------------------------------------
+# by axes ------------------------------------------------------------------------------------------
 
 
-def _by_pairs(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
-    """Return which axes pairs follow, and where coordinates start; None where this does not give the values."""
-    view, plan, count = grid.view, pairs.plan, len(pairs.plan.axes)
+def _by_axes(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+    """Return which axes pairs follow, or where coordinates start; None where no such change gives the values."""
+    if grid.view.total != pairs.plan.rows:
+        return None
+    keys, view = expected.source.keys(), grid.view.few(SAMPLE_ROWS)
+    own = GridName(expected.source.encoding.name, keys, {}, 0.0, pairs, "float64", Tally(), grid)
+    for finding, changed in _changes(pairs, view.total, keys):
+        if compare_rows(grid, changed, [(view.rows, view.values)]).share < MIN_SHARE_EXPLAINED:
+            continue
+        if compare_all(replace(own, pairs=changed)).share >= MIN_SHARE_EXPLAINED:
+            return [finding] if finding.text else []
+    return None
+
+
+def _changes(pairs: PlannedPairs, rows: int, keys: Mapping[str, str]) -> Iterator[tuple[Finding, PlannedPairs]]:
+    """Yield the pairs of a plan as they are, and after each change that somebody makes by mistake."""
+    axes, count = pairs.plan.axes, len(pairs.plan.axes)
     names = NAMES.get(count, tuple(f"axis {k}" for k in range(count)))
-    inside = (view.rows >= plan.prefix) & (view.rows < view.total - plan.suffix)
-    rows = view.rows[inside]
-    if view.total != plan.rows:
-        return None
-    at = pairs.coordinates(rows)
-    places = [pairs.values(a)[at[:, a]] for a in range(at.shape[1])]
-    moving = [a for a in range(at.shape[1]) if np.ptp(at[:, a])]
-    follows: dict[int, int] = {}
-    starts: dict[str, list[int]] = {}
-    for a in sorted(set(pairs.axis.tolist())):
-        own = np.flatnonzero((pairs.axis == a) & (pairs.cos >= 0))
-        if grid.reading is None:
-            shown = view.values[0][:, pairs.cos[own]] + 1j * view.values[0][:, pairs.sin[own]]
-        else:
-            shown = pairs_of(view, grid.reading, pairs.cos[own])
-        z = (shown[inside] / pairs.magnitude[own]).astype(np.complex128)
-        choices = {a: places[a], **{b: places[b] for b in moving}, LINE: (rows - plan.prefix).astype(float)}
-        if (z == z[:1]).mean() >= MIN_SHARE_EXPLAINED:
-            choices = {STILL if a in moving else a: np.full(len(z), places[a][0])}
-        found = {
-            b: text
-            for b, c in choices.items()
-            if (text := _start(z, c, pairs.frequencies[own], view.dtype)) is not None
-        }
-        if not found:
-            return None
-        follows[a] = min(found, key=lambda b: len(found[b]))
-        if found[follows[a]]:
-            starts.setdefault(found[follows[a]], []).append(a)
-    findings = _exchanged(follows, moving, names, expected)
-    for text, where in starts.items():
-        findings.append(
-            Finding("first", text if len(where) >= len(moving) else f"{text} on the axis {names[where[0]]}")
-        )
-    return findings
+    moving = [a for a in range(count) if len(axes[a].multiples) > 1]
+    yield Finding("", ""), pairs
+
+    def with_axes(**changed: Coordinate) -> PlannedPairs:
+        own = tuple(changed.get(f"axis{a}", axis) for a, axis in enumerate(axes))
+        return replace(pairs, plan=replace(pairs.plan, axes=own))
+
+    def followed(order: Mapping[int, int]) -> PlannedPairs:
+        return with_axes(**{f"axis{a}": axes[b] for a, b in order.items()})
+
+    for a, b in combinations(moving, 2):
+        half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
+        text = f"{names[a]} and {names[b]} are exchanged{half}"
+        yield Finding("exchanged", text), followed({a: b, b: a})
+    line = Coordinate(range(rows), lambda at: at)
+    text = f"positions count all {rows} patches in one line where {' and '.join(names)} of a grid were expected"
+    if "sections" in keys:
+        text = "all streams are the position, as in text: sections and grids are ignored"
+    yield Finding("grid", text), with_axes(**{f"axis{a}": line for a in range(count)})
+    for b in moving if len(moving) > 1 else ():
+        text = f"every pair follows the {names[b]}: the other axes are ignored"
+        yield Finding("axes", text), followed(dict.fromkeys(range(count), b))
+    for a, b in permutations(moving, 2):
+        yield Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}"), followed({a: b})
+    for some, offset in product(([*range(count)], *([a] for a in moving)), STARTS):
+        moved = {f"axis{a}": _moved(axes[a], offset) for a in some}
+        low = float(min(axes[some[0]].multiples) * axes[some[0]].unit)
+        text = f"coordinates start at {low + float(offset):g} where {low:g} was expected"
+        yield Finding("first", text + f" on the axis {names[some[0]]}" * (len(some) < count)), with_axes(**moved)
+    for a in moving:
+        still = replace(axes[a], multiples=(axes[a].multiples[0],) * len(axes[a].multiples))
+        yield Finding("still", f"the pairs of the {names[a]} do not move"), with_axes(**{f"axis{a}": still})
 
 
-def _near(z: Complex, angles: Floats, dtype: str) -> bool:
-    """Whether nearly all values follow from the angles, within rounding of the type and of float32 angles."""
-    shown = np.exp(1j * angles)
-    spare = 2.0**-20 * np.abs(angles) + (2.0**-24 if dtype == "float16" else 2.0**-40)
-    close = np.abs(z.real - shown.real) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.real) + spare
-    close &= np.abs(z.imag - shown.imag) <= MAX_GAP * EPSILON[dtype] * np.abs(shown.imag) + spare
-    return bool(close.mean() >= MIN_SHARE_EXPLAINED)
-
-
-def _exchanged(
-    follows: Mapping[int, int], moving: Sequence[int], names: Sequence[str], expected: Table
-) -> list[Finding]:
-    """Return which pairs follow another axis than their own, or none."""
-    if LINE in follows.values():
-        keys = expected.source.keys()
-        if "sections" in keys:
-            return [Finding("sections", "all streams are the position, as in text: sections and grids are ignored")]
-        text = f"positions count all {expected.rows} patches in one line where {' and '.join(names)} of a grid were"
-        return [Finding("grid", f"{text} expected")]
-    found = [Finding("still", f"the pairs of the {names[a]} do not move") for a, b in follows.items() if b == STILL]
-    other = {a: b for a, b in follows.items() if b not in (a, STILL)}
-    if len(other) == 2 and {(b, a) for a, b in other.items()} == set(other.items()):
-        first, second = (names[a] for a in other)
-        half = f": the {first} half holds the {second}" if len(names) == 2 else ""
-        return [Finding("exchanged", f"{first} and {second} are exchanged{half}"), *found]
-    if other and len({follows[a] for a in moving}) == 1:
-        text = f"every pair follows the {names[next(iter(other.values()))]}: the other axes are ignored"
-        return [Finding("axes", text), *found]
-    return [*found, *(Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}") for a, b in other.items())]
-
-
-def _start(z: Complex, c: Floats, w: Floats, dtype: str) -> str | None:
-    """Return where coordinates start, "" where expected; None where pairs do not follow them.
-
-    Parameters
-    ----------
-    z : (n, k) complex128
-    c : (n,) float64
-        Coordinate of each row.
-    w : (k,) float64
-        Frequencies.
-    dtype : str
-    """
-    angles, offset, low = np.multiply.outer(c, w), 0.0, float(c.min())
-    if _near(z, angles, dtype):
-        return ""
-    turn = np.angle((z * np.exp(-1j * angles)).mean(axis=0))
-    for k in np.argsort(np.abs(w)).tolist():
-        offset += float(wrapped(turn[k] - w[k] * offset)) / w[k]
-    step = float(np.diff(np.unique(c)).min(initial=np.inf))
-    first = shortest(low + offset - 0.01 * step, low + offset + 0.01 * step) if np.isfinite(offset * step) else None
-    if first is None or digits(first) > MAX_DIGITS or not _near(z, angles + (float(first) - low) * w, dtype):
-        return None
-    return f"coordinates start at {number_text(first)} where {low:g} was expected"
+def _moved(axis: Coordinate, offset: Fraction) -> Coordinate:
+    """Return a coordinate with a number added to all of its values."""
+    over = offset.denominator
+    added = offset * over / axis.unit
+    return replace(axis, multiples=tuple(int(over * m + added) for m in axis.multiples), unit=axis.unit / over)

@@ -230,7 +230,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     for kind in ("float64", *LOW_TYPES):
         own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
-        tally = _compared(grid, own, [(few.rows, few.values)])
+        tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.share >= MIN_RESEMBLANCE:
             return GridName(encoding, named.keys, named.table, named.fitted, own, kind, tally, grid)
     return None
@@ -276,10 +276,12 @@ def compare_all(name: GridName) -> Tally:
     step = max(1, BLOCK_VALUES // max(1, 2 * len(name.pairs.axis)))
     starts = [(start, min(view.total, start + step)) for start in range(0, view.total, step)]
     blocks = ((np.arange(*ends), [plane.read(*ends) for plane in view.planes]) for ends in starts)
-    return _compared(name.grid, name.pairs, blocks)
+    return compare_rows(name.grid, name.pairs, blocks)
 
 
-def _compared(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]) -> Tally:
+def compare_rows(
+    grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]
+) -> Tally:
     """Compare some rows of a table with the exact values of a plan."""
     plan, total, tally = pairs.plan, grid.view.total, Tally()
     parts = list(_expected(grid, pairs))

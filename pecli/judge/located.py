@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import permutations, product
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
 from pecli.judge.orders import (
-    NAN,
     UNKNOWN,
     ZERO,
     Integers,
@@ -27,7 +26,6 @@ from pecli.judge.orders import (
     match,
     ordinal,
     plural,
-    repeated,
     units_from,
 )
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
@@ -41,13 +39,12 @@ from pecli.tables.views import ArrayView, view_of
 Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
-BLOCK_VALUES = 1 << 17  # values read at once: 1 MiB in float64
+BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are distinguished
 MAX_KEYS = 64  # columns among them, evenly spread
-MAX_APART = 64  # rows between two wanted ones that are read with them
-MAX_HELD = 1 << 24  # values of a table in memory whose rows are read in another order
+MAX_HELD = 1 << 25  # values of an array that is read into memory; of a longer one only runs of rows are compared
 MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
 DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
@@ -64,6 +61,9 @@ MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
+MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
+MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
+ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 FLOATS = (*GRIDS, *REAL)
 
 
@@ -79,7 +79,23 @@ class ComputedRows:
     axes: tuple[str, ...] = ()
 
 
-Rows = ArrayView | ComputedRows
+@dataclass(frozen=True)
+class HeldRows:
+    """An array in memory, `rows` (count, ..) as they are stored."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    rows: NDArray[Any]
+    lead: int = 1
+    axes: tuple[str, ...] = ()
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return rows `start` to `stop`."""
+        return self.rows[start:stop]
+
+
+Rows = ArrayView | ComputedRows | HeldRows
 
 
 def count_of(array: Rows) -> int:
@@ -94,10 +110,7 @@ def width_of(array: Rows) -> int:
 
 def floats(array: Rows, start: int, stop: int) -> Floats:
     """Return rows as float64, (stop - start, width)."""
-    return _numbers(array, np.asarray(array.read(start, stop)))
-
-
-def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
+    values = np.asarray(array.read(start, stop))
     if values.dtype.kind == "c":
         values = np.ascontiguousarray(values).view(values.real.dtype)
     stored = "bfloat16" if values.dtype == np.uint16 and array.dtype == "bfloat16" else ""
@@ -106,21 +119,22 @@ def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
     """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
-    if len(rows) and rows[0] >= 0 and rows[-1] < count_of(array) and (np.diff(rows) == 1).all():
-        return floats(array, int(rows[0]), int(rows[-1]) + 1)
-    found = np.zeros((len(rows), width_of(array)))
-    found[(rows == UNKNOWN) | (rows == NAN)] = np.nan
+    found = np.where(rows == ZERO, 0.0, np.nan)[:, None].repeat(width_of(array), 1)
     known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
-    known = known[np.argsort(rows[known], kind="stable")]
-    wanted, most, first = rows[known], max(1, BLOCK_VALUES // max(1, width_of(array))), 0
-    while first < len(known):  # rows that lie close together are read at once
-        last = int(np.searchsorted(wanted, wanted[first] + most))
-        apart = np.flatnonzero(np.diff(wanted[first:last]) > MAX_APART)
-        last = first + int(apart[0]) + 1 if apart.size else last
-        block = floats(array, int(wanted[first]), int(wanted[last - 1]) + 1)
-        found[known[first:last]] = block[wanted[first:last] - wanted[first]]
-        first = last
+    if isinstance(array, HeldRows):
+        found[known] = floats(replace(array, rows=array.rows[rows[known]]), 0, len(known))
+        return found
+    for run in np.split(known, np.flatnonzero(np.diff(rows[known]) != 1) + 1) if len(known) else ():
+        found[run] = floats(array, int(rows[run[0]]), int(rows[run[-1]]) + 1)
     return found
+
+
+def held(array: Rows) -> Rows:
+    """Return an array with its rows in memory, if it is not too long for that."""
+    if count_of(array) * width_of(array) > MAX_HELD:
+        return array
+    rows = np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1)
+    return HeldRows(array.name, array.shape, array.dtype, rows, array.lead, array.axes)
 
 
 @dataclass(eq=False)
@@ -181,34 +195,24 @@ class ArrayPair:
         near = MAX_ULP * 2 * max(EPSILON[actual], EPSILON[expected], 0 if how == "stored" else DOUBLE)
         return max(near, MAX_NOISE if how == "noise" else 0.0) * self.scale
 
-    @cached_property
-    def _held(self) -> NDArray[Any]:
-        """The expected rows as they are stored, in memory."""
-        return np.asarray(self.expected.read(0, count_of(self.expected))).reshape(count_of(self.expected), -1)
-
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""
-        if rows is self.places:
-            return self.sample[1]
-        apart, small = np.abs(np.diff(rows)) > MAX_APART, count_of(self.expected) * width_of(self.expected) <= MAX_HELD
-        if small and np.count_nonzero(apart) > max(MAX_APART, len(rows) // 4) and (rows >= 0).all():
-            return self.as_stored(_numbers(self.expected, self._held[rows]))
-        return self.as_stored(rows_at(self.expected, rows))
+        return self.sample[1] if rows is self.places else self.as_stored(rows_at(self.expected, rows))
 
     def as_stored(self, values: Floats) -> Floats:
         """Return values rounded to the stored type of the file's array."""
         return rounded(values, self.stored) if self.stored else values
 
     @cached_property
-    def _overviews(self) -> dict[float, Differences]:
-        return {}
-
-    @property
     def overview(self) -> Differences:
         """Differences from the expected values without any change applied."""
-        if self.near not in self._overviews:
-            self._overviews[self.near] = differences(self, NOTHING, math.inf)
-        return self._overviews[self.near]
+        return differences(self, NOTHING, math.inf)
+
+    def set_near(self, near: float) -> None:
+        """Set the distance within which values are the expected ones."""
+        if self.near != near:
+            self.near = near
+            self.__dict__.pop("overview", None)
 
     @property
     def most(self) -> float:
@@ -222,18 +226,14 @@ class ArrayPair:
         """For each axis the indices at which values differ."""
         return self.overview.index(self, self.near)
 
-    @cached_property
-    def _keys(self) -> dict[tuple[bytes, int], Floats]:
-        return {}
-
-    def keys(self, columns: Integers, side: int) -> Floats:
-        """Return some columns of all rows, at hand or expected, as shares of the largest value."""
-        at, array = (columns.tobytes(), side), (self.actual, self.expected)[side]
-        if at not in self._keys:
-            step, count = max(1, BLOCK_VALUES // max(1, self.width)), count_of(array)
-            reads = ordered_map(lambda k: floats(array, k, min(k + step, count))[:, columns], range(0, count, step))
-            self._keys[at] = self.as_stored(np.concatenate(list(reads))) / self.scale
-        return self._keys[at]
+    def keys(self, columns: Integers) -> list[Floats]:
+        """Return some columns of all rows, at hand and expected, as shares of the largest value."""
+        step, found = max(1, BLOCK_VALUES // max(1, self.width)), []
+        for array in (self.actual, self.expected):
+            starts = range(0, count_of(array), step)
+            reads = (floats(array, k, min(k + step, count_of(array)))[:, columns] for k in starts)
+            found.append(self.as_stored(np.concatenate(list(reads))) / self.scale)
+        return found
 
     def word(self, axis: int) -> str:
         """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
@@ -269,6 +269,8 @@ class RowChange:
         The pair whose expected values an array holds.
     masks : mapping of a pair to a callable
         Which values of some rows of an array change.
+    fill : float, optional
+        What the other values are; left out, the expected ones.
     """
 
     kind: str
@@ -278,6 +280,7 @@ class RowChange:
     columns: Integers | None = None
     sources: Mapping[ArrayPair, ArrayPair] = field(default_factory=dict)
     masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
+    fill: float | None = None
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
         """Return some rows of the expected array with the change applied."""
@@ -289,7 +292,10 @@ class RowChange:
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))
-        return np.where(self.masks[pair](rows), changed, values) if self.masks else changed
+        if self.kind != "constant":  # masked values are kept
+            changed = np.where(np.isfinite(values), changed, values)
+        kept = values if self.fill is None else self.fill
+        return np.where(self.masks[pair](rows), changed, kept) if self.masks else changed
 
 
 Changes = Iterator[RowChange]
@@ -304,31 +310,29 @@ class Differences:
 
     Attributes
     ----------
-    unequal, beyond : int
-        How many, and how many by more than the distance asked for.
+    near : float
+        Distance up to which a value counts as explained.
     rows, columns : (n,), (width,) float64
         The largest departure of each.
-    counts : (n,) int64
-        Unequal values of each row.
+    unequal, beyond : int
+        Number of values that differ, and that differ by more than `near`.
     rounding, rounding_units : float
         The largest departure of the other values, absolute and in units in the last place.
+    worst : (int, int)
+        Row and column of the largest departure.
     values : list
         Row, column, value and expected value of the first few that are beyond, or of the first few if none is.
     """
 
+    near: float
     rows: Floats
     columns: Floats
-    counts: Integers
+    unequal: int = 0
     beyond: int = 0
     rounding: float = 0.0
     rounding_units: float = 0.0
     worst: tuple[int, int] = (0, 0)
     values: list[tuple[int, int, float, float]] = field(default_factory=list)
-
-    @property
-    def unequal(self) -> int:
-        """Number of values that differ."""
-        return int(self.counts.sum())
 
     @property
     def largest(self) -> float:
@@ -346,7 +350,7 @@ class Differences:
 def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
     count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
-    found = Differences(np.zeros(count), np.zeros(pair.width), np.zeros(count, np.int64))
+    found = Differences(pair.near, np.zeros(count), np.zeros(pair.width))
     step = max(1, BLOCK_VALUES // pair.width)
     starts = range(0, count, step)
     parts = ordered_map(lambda start: _of_rows(pair, change, start, min(start + step, count)), starts)
@@ -355,10 +359,9 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
             continue
         if part.largest > found.largest:
             found.worst = start + part.worst[0], part.worst[1]
-        rows = slice(start, start + len(part.rows))
-        found.rows[rows], found.counts[rows] = part.rows, part.counts
+        found.rows[start : start + len(part.rows)] = part.rows
         found.columns = np.maximum(found.columns, part.columns)
-        found.beyond += part.beyond
+        found.unequal, found.beyond = found.unequal + part.unequal, found.beyond + part.beyond
         more = part.values[: MAX_SINGLE - len(found.values)]
         found.values += [(start + row, column, have, want) for row, column, have, want in more]
         found.rounding = max(found.rounding, part.rounding)
@@ -382,9 +385,8 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         flat, far = np.flatnonzero(off), np.flatnonzero(off > pair.near)
         first = [divmod(at, pair.width) for at in (far if len(far) else flat)[:MAX_SINGLE].tolist()]
         values = [(row, column, float(actual[row, column]), float(made[row, column])) for row, column in first]
-        found = Differences(off.max(axis=1), columns, np.count_nonzero(off, axis=1), values=values)
-        found.worst = divmod(int(off.argmax()), pair.width)
-        found.beyond = len(far)
+        worst = divmod(int(off.argmax()), pair.width)
+        found = Differences(pair.near, off.max(axis=1), columns, len(flat), len(far), worst=worst, values=values)
         close = flat[off.ravel()[flat] <= pair.near]
         found.rounding = float(off.ravel()[close].max(initial=0.0))
         if pair.stored and len(close):
@@ -401,7 +403,7 @@ def located(actual: Any, expected: Any) -> list[Finding]:
         In the same order. Where shapes differ, the last axis counts columns and all others rows.
     """
     both = zip(_views(actual), _views(expected), strict=False)
-    pairs = [ArrayPair(a, b) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
+    pairs = [ArrayPair(held(a), held(b)) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
@@ -421,23 +423,32 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
     if len({array.dtype in REAL for pair in differing for array in (pair.actual, pair.expected)}) > 1:
         return [place(pair) for pair in differing]
     few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
+    same = all(pair.same_shape for pair in differing)
     tried = list[list[float]]()
-    for how in ("exact", "stored", "effective", "noise"):
+    for how in ("stored", "effective", "noise"):
         nears = [pair.within(how) for pair in differing]
-        for pair, near in zip(differing, nears, strict=True):
-            pair.near = near
-        if nears in tried:
+        if nears in tried or (how == "noise" and _is_small(differing, nears)):
             continue
-        tried += [nears] if how != "exact" else []
-        if all(pair.same_shape for pair in differing) and _single_values(differing, few):
+        tried.append(nears)
+        for pair, near in zip(differing, nears, strict=True):
+            pair.set_near(near)
+        if same and 0 < sum(pair.overview.unequal for pair in differing) <= few:
+            for pair in differing:
+                pair.set_near(0.0)
+        if same and _single_values(differing, few):
             return [finding for pair in differing for finding in _remainder(pair, pair.overview)]
-        found = _explained(pairs, differing, loose=how == "noise") if how != "exact" else []
-        if found:
+        if not _is_small(differing, nears) and (found := _explained(pairs, differing, loose=how == "noise")):
             return found
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
         return [finding for findings in own for finding in findings]
     return [place(pair) for pair in differing]
+
+
+def _is_small(differing: list[ArrayPair], nears: list[float]) -> bool:
+    """Whether the largest difference of an array is no clear one beside the distance that counts as equal."""
+    both = zip(differing, nears, strict=True)
+    return any(pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * near, 1e-300) for pair, near in both)
 
 
 def _single_values(differing: list[ArrayPair], few: float) -> bool:
@@ -450,8 +461,6 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
 
 def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
     """Return the first change that explains all; else the one that leaves least, if that is little."""
-    if any(pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * pair.near, 1e-300) for pair in differing):
-        return []
     least, best = 1 << 62, list[Finding]()
     names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
     for change in _changes(pairs, differing, loose=loose):
@@ -508,9 +517,11 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
 
 def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
     at = pair.at(row, column)
-    if math.isnan(have) or math.isinf(have):
+    if not math.isfinite(have):
         word = "NaN" if math.isnan(have) else "-infinity" if have < 0 else "infinity"
-        return Finding("value", f"{word} at {at}, expected {figure(want, 9)}")
+        return Finding("value", f"{word} at {at}, expected {'NaN' if math.isnan(want) else figure(want, 9)}")
+    if math.isnan(want):
+        return Finding("value", f"one value differs: {at} is {have:.6g}, expected NaN")
     digits = next((d for d in (6, 9) if f"{have:.{d}g}" != f"{want:.{d}g}"), 17)
     return Finding("value", f"one value differs: {at} is {have:.{digits}g}, expected {want:.{digits}g}")
 
@@ -529,18 +540,19 @@ def place(pair: ArrayPair) -> Finding:
 def _region(pair: ArrayPair, seen: Differences) -> str:
     """Return the rows and columns in which values differ, as text."""
     axes = enumerate(zip(seen.index(pair), pair.sides, strict=True))
-    parts = [_indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
+    parts = [indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
 
 
-def _indices(word: str, at: Integers, side: int) -> str:
+def indices(word: str, at: Integers, side: int) -> str:
     """Return indices of an axis as text."""
     first, last = int(at[0]), int(at[-1])
     many = plural(word)
     if first == last:
         return f"{word} {first}"
     if last - first + 1 == len(at):
-        return units_from(first, word) if last == side - 1 else f"{many} {first} to {last}"
+        to_end = last == side - 1 and word not in ("head", "batch")
+        return units_from(first, word) if to_end else f"{many} {first} to {last}"
     steps = np.diff(at)
     if len(at) > 2 and (steps == steps[0]).all() and last + steps[0] >= side:
         return f"every {ordinal(int(steps[0]))} {word}{f' from {word} {first} on' if first else ''}"
@@ -561,13 +573,22 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     if not loose:
         yield from _other_axes(differing)
     if not same:
-        yield from _cropped(differing)
         return
     yield from _dropped(differing)
     for chosen in (0, 1, 2, -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
             yield from _functions(differing, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
+    sides = differing[0].sides
+    if (
+        len(differing) == 1
+        and len(sides) > 1
+        and sides[-2] == sides[-1] > 2
+        and differing[0].expected.axes[-1:] == ("key",)
+    ):
+        for word in ("after", "before"):
+            mask = partial(_triangle, sides[-1], after=word == "after")
+            yield from _functions(differing, [mask], f"the values of keys {word} the query")
 
 
 # Values
@@ -588,7 +609,13 @@ def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
         good = np.logical_and.reduce([one[at] for one, at in zip(inside[:-1], leading, strict=True)])
         return np.asarray(good[:, None] & inside[-1])
 
-    return mask, ", ".join(_indices(pair.word(axis), index[axis], sides[axis]) for axis in kept)
+    return mask, ", ".join(indices(pair.word(axis), index[axis], sides[axis]) for axis in kept)
+
+
+def _triangle(side: int, rows: Integers, *, after: bool) -> NDArray[np.bool_]:
+    """Return which keys of some rows are after, or before, the query."""
+    distance = np.arange(side) - (rows % side)[:, None]
+    return np.asarray(distance > 0 if after else distance < 0)
 
 
 def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: str) -> Changes:
@@ -607,8 +634,8 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
     for kind, text, function in _candidates(y, x, near, differing[0].stored):
-        made = function(x)
-        if kind not in ("constant", "rounded") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
+        made = function(x) if kind == "constant" else np.where(np.isfinite(x), function(x), x)
+        if kind not in ("constant", "decimals") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
             continue  # another constant would explain as much
         off = gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
@@ -636,31 +663,40 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     offset = _short(float(np.median(y - x)), near)
     factor = _short(float(np.median(y[large] / x[large])), near / size)
     if offset:
-        yield "offset", f"{figure(offset)} is added to {{}}", lambda v: v + offset
+        done = "added to" if offset > 0 else "subtracted from"
+        yield "offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset
     if factor not in (0.0, 1.0, -1.0):
-        yield "factor", f"{{}} are {figure(factor)} times the expected ones", lambda v: v * factor
-    if (y == np.rint(y)).all():
-        yield "rounded", "{} are rounded to integers", np.rint
-        yield "rounded", "{} are cut to integers", np.trunc
-    elif stored:
+        exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
+        yield "factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact
+    if stored or (y == np.rint(y)).all():
         yield from _coarser(y, near, stored)
+
+
+def factor_text(value: float) -> str:
+    """Return a factor as a number, and as a root or a logarithm where it is one."""
+    square = max(value * value, 1 / value / value)
+    words = [word for word, number in ROOTS.items() if abs(value / number - 1) < MAX_ROOT_ERROR]
+    if not words and 0 < value != round(value) and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
+        words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
+    return f"{figure(value)}{f' ({words[0]})' if words else ''}"
 
 
 def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
     """Yield decimals, narrower types, and bytes in the wrong order."""
-    for k in range(1, MAX_DECIMALS + 1):
+    for k in range(MAX_DECIMALS + 1):
         if 10.0**-k > MIN_APART * near and (np.abs(np.round(y, k) - y) <= near / 4).all():
-            yield "decimals", f"{{}} are rounded to {k} decimals", partial(_decimals, k, np.rint)
-            yield "decimals", f"{{}} are cut to {k} decimals", partial(_decimals, k, np.trunc)
+            words = f"{k} decimals" if k else "integers"
+            yield "decimals", f"{{}} are rounded to {words}", partial(_decimals, k, np.rint)
+            yield "decimals", f"{{}} are cut to {words}", partial(_decimals, k, np.trunc)
             break
-    for narrow in ("bfloat16", "float16", "float32"):
+    for narrow in ("bfloat16", "float16", "float32") if stored else ():
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
             yield "cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow)
             yield "cast", f"{{}} are cut to {narrow} instead of rounded", partial(_cut, kind=narrow)
     for levels in (127, 128, 255):
         text = f"{{}} are quantised to int8, in steps of 1/{levels}"
         yield "cast", text, partial(_stepped, float(levels), np.rint)
-    if stored != "bfloat16":
+    if stored not in ("", "bfloat16"):
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
         yield "bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64)
 
@@ -705,9 +741,6 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = match(actual, expected, near)
-    moved = (found >= 0) & (found != np.arange(len(found)))
-    if word == "row" and len(actual) == len(expected) and moved.any() and (found == UNKNOWN).any():
-        yield from repeated(match(expected, actual, near), word)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from descriptions(found, len(expected), word)
 
@@ -766,10 +799,8 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     if not alike or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
         return
     each = max(1, min(MAX_KEYS, KEY_VALUES // max(n, count)) // len(differing))
-    actual, expected = (
-        np.concatenate([pair.keys(_spread(pair.sample[1], each), side) for pair in differing], axis=1)
-        for side in (0, 1)
-    )
+    both = [pair.keys(_spread(pair.sample[1], each)) for pair in differing]
+    actual, expected = (np.concatenate(side, axis=1) for side in zip(*both, strict=True))
     for axis in range(len(sides)):
         if sides[:axis] + sides[axis + 1 :] != others[:axis] + others[axis + 1 :]:
             continue
@@ -777,7 +808,7 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
                 for values, shape in ((actual, sides), (expected, others)))  # fmt: skip
         keys = _spread(b, MAX_KEYS * 4 if len(sides) > 1 else MAX_KEYS)
         apart = np.abs(np.diff(b[:, keys], axis=0)).max(axis=1)
-        if loose and apart.size and np.median(apart) < MIN_APART * near:  # one row could be called another
+        if loose and apart.size and apart.min() < MIN_APART * near:  # one row could be called another
             continue
         for text, order in _matched(a[:, keys], b[:, keys], near, first.word(axis)):
             target = order.reshape(-1, *(1,) * (len(sides) - axis - 1))
@@ -831,29 +862,11 @@ def _dropped(differing: list[ArrayPair]) -> Changes:
     p = _short(1 - 1 / factor, max(near, MAX_DROPPED_ERROR))
     if abs(p - share) <= MAX_DROPPED_GAP and 0 < p < 1:
         text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero"
-        made = {pair: _thinned(pair, p) for pair in differing}
-        yield RowChange("dropout", f"{text}, the others are divided by 1 - p", sources=made)
+        kept = {pair: partial(_not_zero, pair) for pair in differing}
+        yield RowChange(
+            "dropout", f"{text}, the others are divided by 1 - p", lambda v: v / (1 - p), masks=kept, fill=0.0
+        )
 
 
-def _thinned(pair: ArrayPair, p: float) -> ArrayPair:
-    def rows(start: int, stop: int) -> Floats:
-        return np.where(floats(pair.actual, start, stop) == 0, 0.0, floats(pair.expected, start, stop) / (1 - p))
-
-    made = ComputedRows(pair.name, (count_of(pair.actual), pair.width), "float64", rows)
-    return replace(pair, expected=made)
-
-
-def _cropped(differing: list[ArrayPair]) -> Changes:
-    """Yield a part of the expected arrays, from their beginning or to their end along each axis."""
-    (small, large, lead), *others = {(pair.actual.shape, pair.expected.shape, pair.actual.lead) for pair in differing}
-    within = len(small) == len(large) and all(a <= b for a, b in zip(small, large, strict=True))
-    if others or not within or not 0 < lead <= len(small) <= lead + 1:
-        return
-    for begin in product(*({0, b - a} for a, b in zip(small, large, strict=True))):
-        part = tuple(slice(first, first + side) for first, side in zip(begin, small, strict=True))
-        rows = np.arange(math.prod(large[:lead])).reshape(large[:lead])[part[:lead]].ravel()
-        width = differing[0].width
-        first = begin[-1] * (width // small[-1]) if len(small) > lead else 0
-        where = f", from {list(begin)} on" if any(begin) else ""
-        text = f"the shape is {small} where {large} was expected: it is a part of it{where}"
-        yield RowChange("shape", text, order=rows, columns=np.arange(first, first + width))
+def _not_zero(pair: ArrayPair, rows: Integers) -> NDArray[np.bool_]:
+    return np.asarray(rows_at(pair.actual, rows) != 0)

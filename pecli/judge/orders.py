@@ -1,7 +1,6 @@
 """Order of rows, heads or columns: the expected one at each place, and the words for it.
 
-The map is found by content. A run of the expected order is extended as far as it reaches, so a table costs one search
-for each run, and a cut, a repetition, an exchange and a reversal are all found in the same way.
+The map is found by content, so that a cut, a repetition, an exchange and a reversal are all found in the same way.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ Integers = NDArray[np.int64]
 UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
-MAX_SEARCHES = 64  # runs that are searched for one by one; more cost 5 ms each for 131,072 rows
+MAX_SHIFTS = 16  # distances between places and rows that are tried for every row; more cost 20 ms each
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
-MAX_BAD_SHARE = 1 / 32  # of a row's values may be wrong by themselves: a column of NaN does not hide where the row is
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
 MAX_WIDTH = 1 << 12  # places among which the axes of a grid are looked for
@@ -44,56 +42,27 @@ class OrderRun(NamedTuple):
 def match(actual: Floats, expected: Floats, near: float) -> Integers:
     """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
-    Its own row is preferred, then the runs that a search finds, then the row whose values have the nearest sum.
+    A place's own row is preferred, then a row as far away as that of many other places, then the row whose values
+    have the nearest sum.
     """
-    n, m = len(actual), len(expected)
-    actual, expected = np.ascontiguousarray(actual), np.asfortranarray(expected)
-    most_bad = int(MAX_BAD_SHARE * actual.shape[1])
-    blank = np.where((actual == 0).all(axis=1), ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
-    found = blank.copy()
+    places, actual, expected = np.arange(len(actual)), np.ascontiguousarray(actual), np.ascontiguousarray(expected)
 
-    def like(places: Integers, rows: Integers) -> NDArray[np.bool_]:
+    def like(at: Integers, rows: Integers) -> NDArray[np.bool_]:
         """Return which of these places hold the expected rows given for them."""
-        inside = (rows >= 0) & (rows < m)
-        off = gaps(actual[places], expected[np.where(inside, rows, 0)])
-        return np.asarray(inside & (np.count_nonzero(~(off <= near), axis=1) <= most_bad))
+        inside = (rows >= 0) & (rows < len(expected))
+        off = gaps(actual[at], expected[np.where(inside, rows, 0)])
+        return np.asarray(inside & (off <= near).all(axis=1))
 
-    def reach(first: int, target: int, step: int) -> int:
-        """Return how many places from `first` on follow the expected rows from `target` on."""
-        done, size = 0, 16
-        while first + done < n:
-            count = np.arange(done, min(done + size, n - first))
-            good = like(first + count, target + step * count)
-            if not good.all():
-                return done + int(np.argmin(good))
-            done, size = done + len(count), 2 * size
-        return done
-
-    place = searches = 0
-    while place < n and searches < MAX_SEARCHES:
-        own = reach(place, place, 1)
-        if own > 1 or (own and place == n - 1):
-            found[place : place + own] = np.arange(place, place + own)
-            place += own
-            continue
-        likely = int(found[place - 1]) + 1 if place else 0
-        if blank[place] != UNKNOWN and not own:
-            place += 1
-            continue
-        searches += 1
-        target = _nearest(actual[place], expected, near, most_bad, likely)
-        if target is None:
-            place += 1
-            continue
-        after = _nearest(actual[place + 1], expected, near, most_bad, target + 1) if place + 1 < n else None
-        length, step = max((reach(place, target, s), s) for s in {1, 0 if after is None else after - target})
-        found[place : place + length] = target + step * np.arange(length)
-        place += length
-    rest = np.arange(place, n)
-    found[rest] = np.where(like(rest, rest), rest, found[rest])
-    rest = rest[found[rest] == UNKNOWN]
-    rows = _by_sum(actual[rest], expected)
-    found[rest] = np.where(like(rest, rows), rows, UNKNOWN)
+    blank = np.where((actual == 0).all(axis=1), ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
+    found = np.where(like(places, places), places, blank)
+    left = np.flatnonzero(found == UNKNOWN)
+    rows = _by_sum(actual[left], expected)
+    good = like(left, rows)
+    found[left[good]] = rows[good]
+    shifts, counts = np.unique((rows - left)[good], return_counts=True)
+    for shift in shifts[np.argsort(counts, kind="stable")[-MAX_SHIFTS:]].tolist():  # the commonest is the last
+        good = like(left, left + shift)
+        found[left[good]] = left[good] + shift
     return found
 
 
@@ -110,28 +79,11 @@ def gaps(a: Floats, b: Floats) -> Floats:
 def _by_sum(actual: Floats, expected: Floats) -> Integers:
     """Return for each row the expected one whose weighted sum of values is nearest."""
     weights = np.cos(np.arange(actual.shape[1]) ** 2)  # of no relation to the columns
-    actual_sums, expected_sums = actual @ weights, expected @ weights
-    order = np.argsort(expected_sums, kind="stable")
-    at = (
-        np.clip(np.searchsorted(expected_sums[order], actual_sums), 1, len(order) - 1)
-        if len(order) > 1
-        else np.zeros(len(actual), int)
-    )
-    below = np.abs(actual_sums - expected_sums[order[at - 1]]) < np.abs(actual_sums - expected_sums[order[at]])
-    return np.asarray(order[np.where(below, at - 1, at)])
-
-
-def _nearest(row: Floats, expected: Floats, near: float, most_bad: int, likely: int) -> int | None:
-    """Return the expected row that has these values, of equal ones the nearest to a likely one; None of unlike ones."""
-    good, bad = np.arange(len(expected)), np.zeros(len(expected), np.int64)
-    for column in np.argsort(np.arange(len(row)) * 7 % len(row), kind="stable"):  # neighbours are like each other
-        bad = bad + ~(gaps(row[column], expected[good, column]) <= near)
-        good, bad = good[bad <= most_bad], bad[bad <= most_bad]
-        if not good.size:
-            return None
-    best = int(good[np.argmin(np.minimum(gaps(row, expected[good]), 2 * near).sum(axis=1))])
-    alike = np.count_nonzero(gaps(expected[good], expected[best]) > near / 4, axis=1) <= most_bad
-    return int(good[np.argmin(np.abs(good - likely))]) if alike.all() else None  # slow pairs are like each other
+    sums, wanted = expected @ weights, actual @ weights
+    order = np.argsort(sums, kind="stable")
+    at = np.clip(np.searchsorted(sums[order], wanted), 1, max(1, len(order) - 1))
+    low, high = order[at - 1], order[np.minimum(at, len(order) - 1)]
+    return np.asarray(np.where(np.abs(wanted - sums[low]) <= np.abs(wanted - sums[high]), low, high))
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:
@@ -148,6 +100,12 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     """
     n, units = len(found), plural(unit)
     places = np.arange(n)
+    if unit == "head" and n < count and np.array_equal(found, found[0] + places) and found[0] >= 0:
+        first, last = int(found[0]), int(found[-1])
+        rank = " (a rank's slice)" if n > 1 and count % n == 0 and first % n == 0 else ""
+        heads = f"{n} of {count} heads: {span(first, last, unit)}{rank}"
+        yield f"this is head {first} of {count}" if n == 1 else heads, found
+        return
     if np.array_equal(found, places):
         if n < count:
             yield f"{span(n, count - 1, unit)} {_are(count - n)} missing", places
@@ -165,24 +123,6 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
-
-
-def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
-    """Yield the text for a table that has every expected row once, though some were expected again, and the map.
-
-    `source` is the place at which each expected row stands.
-    """
-    off = [run for run in runs_of(source) if run.target != run.first or (run.step != 1 and run.places > 1)]
-    if (source < 0).any() or not 0 < len(off) <= MAX_PARTS:
-        return
-    texts = []
-    for run in off:
-        low, high = sorted((run.target, run.target + run.step * (run.places - 1)))
-        verb = "holds" if low == high else "hold"
-        texts.append(f"{span(run.first, run.last, unit)} should hold what {span(low, high, unit)} {verb}")
-    order = np.full(len(source), UNKNOWN)
-    order[source[::-1]] = np.arange(len(source))[::-1]
-    yield ", ".join(texts), order
 
 
 def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:

@@ -102,6 +102,8 @@ def numbers(values: NDArray[Any], dtype: str, part: str = "") -> Floats:
 def planes_of(table: Tabular, array: Array) -> list[Plane]:
     """Return an array's planes: one, or those of a stack; complex values as two planes, real and imaginary parts."""
     shape = [side for side in array.shape if side != 1]
+    if 0 in shape:
+        return []
     if len(array.shape) < 2:
         sizes = (math.prod(array.shape), 1)
     elif len(shape) < 2:  # one row, or one column: the last axis is the columns

@@ -240,7 +240,7 @@ def floats(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     if values.dtype.kind == "c":
         flat = np.ascontiguousarray(values)
         flat = flat.reshape(1) if flat.ndim == 0 else flat
-        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], -1)
+        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], 2 * flat.shape[-1])
     return values.astype(np.uint8) if values.dtype.kind == "b" else values
 
 

@@ -35,6 +35,8 @@ MAX_SHARE_CORRUPTED = 0.05
 """Share of the values of a head that may be corrupted where one number is read from all of them."""
 MIN_DISTANCES = 5
 """Distances that show that an index is clipped or shared."""
+MAX_COLUMNS = 1 << 12
+"""Distances or keys that slopes are read off, spread over all; the comparison of all values finds exceptions."""
 MAX_CURVE = 1e6
 """Exponent or scale of a curve that somebody would choose."""
 MAX_MISFIT = 0.02
@@ -190,9 +192,10 @@ class Profile:
 
         The factor is NaN for heads whose values are not in proportion.
         """
-        chosen = columns & self.known & (at != 0)
-        if not chosen.any():
+        chosen = np.flatnonzero(columns & self.known & (at != 0))
+        if not len(chosen):
             return None
+        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, min(len(chosen), MAX_COLUMNS)).astype(np.int64))]
         values, weights = self.values[:, chosen], at[chosen].astype(np.float64)
         far = np.abs(weights) >= np.abs(weights).max() / 2  # their rounding matters least
         found = median(values[:, far] / weights[far])

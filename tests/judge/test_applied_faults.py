@@ -93,7 +93,7 @@ KERNELS = {
     "the partner of column i is i + 16": formula(K % HALF, K // HALF * HALF + (K + 16) % HALF, K % HALF < 16),
     "the partner of column i is i + 64, in the next head": next_head(),
     "the first members were overwritten before the second ones were computed": overwritten(),
-    "it is multiplied by 0.125, which is 1/sqrt(64), as well": kernel(size=0.125),
+    "it is 0.125 (1/sqrt(64)) times as long as expected": kernel(size=0.125),
     "it is 1.1 times as long as expected": kernel(size=1.1),
     "phases were computed in bfloat16 (frequencies and angles rounded to bfloat16)": narrow_phases(),
     "phases were computed in bfloat16 (frequencies rounded to bfloat16)": kernel(

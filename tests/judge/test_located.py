@@ -125,8 +125,8 @@ HEADS = {
     "the heads are reversed": BIAS[::-1],
     "heads 2 and 5 are exchanged": BIAS[[0, 1, 5, 3, 4, 2, 6, 7]],
     "head 2 is zero": put(BIAS, 2, 0),
-    "heads 6 to 7 are missing": BIAS[:6],
-    "the shape is (8, 12, 12) where (8, 24, 24) was expected: it is a part of it": BIAS[:, :12, :12],
+    "6 of 8 heads: heads 0 to 5": BIAS[:6],
+    "has the shape (8, 12, 12) where (8, 24, 24) was expected": BIAS[:, :12, :12],
     "the first row is what was expected at row 12": BIAS[:, 12:],
 }
 
@@ -143,9 +143,7 @@ def test_complex_values_are_told_by_their_parts():
 
 
 def test_a_table_that_is_shorter_and_narrower():
-    assert said([TABLE[:100, :20]], [TABLE]) == [
-        "the shape is (100, 20) where (256, 32) was expected: it is a part of it"
-    ]
+    assert said([TABLE[:100, :20]], [TABLE]) == ["has the shape (100, 20) where (256, 32) was expected"]
     every = "only every second head is there: head 1 holds what was expected at head 2"
     assert said([BIAS[::2]], [BIAS]) == [every]
 

@@ -25,6 +25,7 @@ from tests.reallife.build import (
     rope64,
     sinusoid,
     slopes,
+    swin_index,
     t5_index,
     waves,
     widen,
@@ -426,3 +427,15 @@ cache_of(
     lambda: waves(angles(np.exp(F32(-math.log(10000)) * np.arange(160, dtype=F32) / F32(160)), 1000), "cos-sin"),
     "Timesteps(flip_sin_to_cos=True, downscale_freq_shift=0)",
 )
+cache_of(
+    "bloom alibi of a batch of 2, (b h) 1 k",
+    "alibi:heads=12,bias=key-position,queries=1",
+    lambda: np.tile((slopes(12)[:, None, None] * np.arange(64)).astype(F32), (2, 1, 1)),
+)
+cache_of(
+    "alibi of 14 heads, finfo.min for -inf",
+    "alibi:heads=14,mask=causal",
+    lambda: np.where(np.tri(48, dtype=bool), alibi(14, 48), np.finfo(F32).min),
+)
+cache_of("swin index 8x8 in one row", "window:grid=8x8", lambda: {"index": swin_index(8, 8).reshape(-1)})
+cache_of("causal mask of float32's minimum", "unknown", lambda: np.triu(np.full((64, 64), np.finfo(F32).min, F32), 1))

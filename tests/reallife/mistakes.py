@@ -70,6 +70,11 @@ def mrope(
     return positions[which].T.astype(inv.dtype) * inv
 
 
+def causal(n: int, value: float = -np.inf) -> np.ndarray:
+    """Causal mask that is added: 0, and the value for keys after the query."""
+    return np.triu(np.full((n, n), value, F32), 1)
+
+
 def numpy_rope(inv: np.ndarray, n: int) -> Arrays:
     """Cache of halves from frequencies."""
     return cache(inv, n)
@@ -776,6 +781,38 @@ mistake(
     "slopes positions",
 )
 
+mistake(
+    "alibi finfo.min for -inf, an attention mask that was added",
+    "alibi:heads=8,mask=causal",
+    lambda: np.maximum(alibi(8, 24) + causal(24, np.finfo(F32).min), np.finfo(F32).min),
+    "masked|softmax|-inf",
+    "mask nan",
+)
+mistake(
+    "alibi with a causal mask added",
+    "alibi:heads=8",
+    lambda: alibi(8, 40) + causal(40),
+    "causal mask",
+    "mask nan slopes",
+)
+mistake(
+    "alibi of every fourth head, as strided ranks have",
+    "alibi:heads=32",
+    lambda: alibi(8, 24, slope=slopes(32)[1::4]),
+    "every 4th head",
+    "slopes heads missing order",
+)
+mistake(
+    "alibi row of the padding zero",
+    "alibi:heads=4",
+    lambda: edit({"bias": alibi(4, 32)}, np.s_[:, 31], 0)["bias"],
+    ("31", "zero"),
+    "slopes",
+)
+mistake(
+    "alibi sign under a causal mask", "alibi:heads=8,mask=causal", lambda: causal(24) - alibi(8, 24), "sign", "slopes"
+)
+
 # Buckets and indices
 
 mistake(
@@ -839,8 +876,44 @@ mistake(
     "buckets",
 )
 
+mistake(
+    "swin index without the height's offset",
+    "window:grid=7x7",
+    lambda: {"index": swin_index(7, 7) - 6 * 13},
+    "78 is subtracted",
+    "positions",
+)
+mistake(
+    "shaw clip not shifted to 0",
+    "shaw:dim=4,clip=16",
+    lambda: {"index": shaw_index(40, 16) - 16},
+    "16 is subtracted",
+    "",
+)
+
 # Grids
 
+mistake(
+    "vit sincos of rows and columns exchanged",
+    "sincos2d:dim=64,grid=8x8",
+    lambda: grid_waves(8, 8, 64, order="yx"),
+    "height and width are exchanged",
+    "grid order",
+)
+mistake(
+    "class token's row missing",
+    "sincos2d:dim=64,grid=7x7,prefix=1",
+    lambda: grid_waves(7, 7, 64),
+    "class token",
+    "missing",
+)
+mistake(
+    "flux axes in another order",
+    "rope-axes:axes=16+56+56,grid=2x6x8",
+    lambda: cs(axes_angles([56, 56, 16], [2, 6, 8])),
+    "axes widths 56",
+    "grid width order",
+)
 mistake(
     "sincos2d grid transposed",
     "sincos2d:dim=64,grid=6x8",
@@ -1216,5 +1289,30 @@ applied(
     ),
     ("llama3|scaling|unscaled|factor",),
     "scaling",
+    pairs="half",
+)
+applied(
+    "kernel of one batch's positions",
+    "rope:dim=64",
+    lambda: kernel(lambda _, x: np.stack([rotate(one, *table()) for one in x]), (2, 4, 32, 64)),
+    "position",
+    "positions",
+    pairs="half",
+    positions=np.stack([np.arange(32), np.arange(32) + 40]),
+)
+applied(
+    "kernel base 10000 and interleaved",
+    "rope:dim=64,base=500000",
+    lambda: kernel(lambda _, x: rotate(x, *table(), "interleaved")),
+    ("interleaved", "10000"),
+    "layout base",
+    pairs="half",
+)
+applied(
+    "kernel keys one position late",
+    "rope:dim=64",
+    lambda: kernel(lambda name, x: rotate(x, *table(start=0 if name == "q" else 1))),
+    (r"\bk\b", "position"),
+    "positions",
     pairs="half",
 )

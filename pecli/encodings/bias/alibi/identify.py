@@ -141,6 +141,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
+        elif key == "slope-values" and have:
+            shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
+            texts[key] = f"the slopes follow no rule: {shown}{' ..' if have.count('+') > 2 else ''}"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
             texts[key] = f"slopes{' and positions' if key == 'arithmetic' else ''} rounded to {have}"
     return texts

@@ -13,6 +13,8 @@ from pecli.spec.profiles import Candidate, Profile
 MAX_TOKENS = 1 << 12
 MAX_QUERIES = 128
 """Queries from the middle of a window that are compared with each grid; more take seconds for 2,048 tokens."""
+MIN_END = 1e-3
+"""Largest coordinate of a window; a smaller one is of a window 1,000 times the tokens."""
 MIN_SHARE_FOLLOWS = 0.5
 """Share of the sampled pairs of equal offset that have the same trained value."""
 
@@ -81,7 +83,7 @@ def _coordinates(profile: Profile) -> Iterator[Candidate]:
         return
     grid, trained = [(side + 1) // 2, (len(values) // side + 1) // 2], []
     for count, end in zip(grid, values[-1], strict=True):
-        if not 0 < end < MAX_TOKENS.bit_length():
+        if not MIN_END < end < MAX_TOKENS.bit_length():
             return
         trained.append(1 + round(8 * (count - 1) / (8.0**end - 1)))  # the end is log8(1 + 8 (count - 1)/(trained - 1))
     if min(trained) > 1 and math.prod(grid) <= MAX_TOKENS:
