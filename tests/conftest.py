@@ -30,14 +30,7 @@ def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="only the tests that take seconds")
 
 
-OPEN = tuple(line for line in (HERE / "data" / "open.txt").read_text().splitlines() if line and line[0] != "#")
-"""Tests of answers that the judge does not give yet, by how their names begin."""
-
-
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if item.nodeid.startswith(OPEN):
-            item.add_marker(pytest.mark.xfail(strict=False, reason="open: see tests/data/open.txt"))
     if config.option.markexpr:
         return
     slow = [item for item in items if item.get_closest_marker("exhaustive")]
