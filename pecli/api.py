@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.errors import BadParameter
 from pecli.formats.paths import CONFIG_KEYS
@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from pecli.models.reading import ConfigReading
     from pecli.plots.images import Picture
     from pecli.tables.comparison import Comparison
+
+Dtype = Literal["float16", "bfloat16", "float32", "float64"]
+Arithmetic = Literal["exact", "float32", "bfloat16"]
+Pairs = Literal["half", "interleaved", "half:interleaved", "interleaved:half"]
+Way = Literal["forward", "inverse", "gradient"]
 
 ROWS = 128
 """Rows of a recipe without a length, if the other subject gives none either."""
@@ -193,44 +198,56 @@ def extrapolate(
 
 
 def apply(
-    subject: Any, inputs: Any, *, pairs: str | None = None, start: int | str | None = None, positions: Any = None,
-    input_scale: str | float | None = None, way: str = "forward", dtype: str | None = None, axes: str | None = None,
-    scores: bool = False, causal: bool = False, softmax: bool = False, arithmetic: str = "exact",
-    score_scale: str | float | None = None, layer_type: str | None = None,
+    subject: Any, inputs: Any, *, pairs: Pairs | None = None, start: int | str | None = None, positions: Any = None,
+    length: int | None = None, scale: str | float | None = None, way: Way = "forward", dtype: Dtype | None = None,
+    axes: str | None = None, scores: bool = False, causal: bool = False, key_mask: Any = None, softmax: bool = False,
+    arithmetic: Arithmetic = "exact", layer_type: str | None = None,
 ) -> ApplyResult:  # fmt: skip
-    """Apply a table to tensors: rotated queries and keys, or embeddings with rows added, rounded once.
+    """Apply a table to tensors: rotated queries and keys, rows added to embeddings, biases, scores, attention outputs.
 
     Parameters
     ----------
     subject : recipe, path, table, config or values
     inputs : values
-        An array (axes "sd", "bsd" or "bhsd" by their number), or a mapping of names to arrays.
+        An array, or a mapping of names to arrays: queries "q" and keys "k" (for attention outputs values "v" too),
+        embeddings, or logits.
     pairs : str, optional
         Which columns turn together: "half" or "interleaved", where the subject does not say.
     start : number, optional
         Position of the first row.
-    positions : sequence of int, or (batches, n) array, optional
-        Of every row; of every row of every batch.
-    input_scale : number or "sqrt", optional
-        What multiplies embeddings first.
+    positions : sequence of int, (batches, n) or (streams, batches, n) array, optional
+        Of every row; of every row of every batch; in several streams, such as time, height and width. For biases, of
+        the keys.
+    length : int, optional
+        Of the sequence, for scalings that depend on it: longrope, dynamic NTK.
+    scale : number or "sqrt", optional
+        What multiplies embeddings first. With scores, what multiplies the products of queries and keys: a number, or
+        "sqrt" for 1/sqrt(d); by default what the model or the encoding does, which for T5 is 1.
     way : {"forward", "inverse", "gradient"}
         Of a rotation.
-    dtype, axes : str, optional
-        Of the outputs; of the inputs: bhsd, bshd, thd, bsd or sd.
+    dtype : str, optional
+        Of the outputs.
+    axes : str, optional
+        Of the inputs: bhsd, bshd, thd, bsd, sd; "bs(hd)" where heads are side by side, "bs(12d)" if there are 12;
+        of logits bhqk, hqk, qk. By default by their number.
     scores, causal, softmax : bool
         Whether queries and keys are multiplied, later keys masked, and logits made weights.
+    key_mask : (batches, keys) array, optional
+        Which keys may be seen, as the attention mask of a padded batch: 1 or True.
     arithmetic : {"exact", "float32", "bfloat16"}
         Of a rotation or an addition: the real values, or what a framework makes of them.
-    score_scale : number or "sqrt", optional
-        What multiplies the products of queries and keys: a number, or "sqrt" for 1/sqrt(d); by default what the model
-        or the encoding does, which for T5 is 1.
     layer_type : str, optional
         Of a config whose kinds of layers differ: "decoder", "full_attention".
 
     Returns
     -------
     ApplyResult
-        A mapping of the inputs' names to arrays.
+        A mapping of names to arrays: the inputs' names; "scores"; "output" where values are given.
+
+    Raises
+    ------
+    PecliError
+        If subject, inputs and options do not fit.
 
     Examples
     --------
@@ -239,18 +256,17 @@ def apply(
     [[1.0, 1.0], [-0.3, 1.38]]
     """
     from pecli.apply.apply import apply as applied
-    from pecli.apply.tensors import ApplyOptions, parse_scale, tensor_of
-    from pecli.tables.foreign import positions_of_values, table_of
+    from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale, tensor_of
+    from pecli.tables.foreign import positions_of_values, table_of, to_numpy
     from pecli.tables.request import known_arithmetic
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]
-    scale = parse_scale(input_scale)
-    first = None if start is None else str(start)
-    placed, kind = positions_of_values(positions), None if dtype is None else known_dtype(dtype)
-    steps = known_arithmetic(arithmetic)
-    of_scores = parse_scale(score_scale, "score-scale")
-    options = ApplyOptions(pairs, first, placed, scale, way, kind, scores, causal, softmax, steps, of_scores)
+    options = ApplyOptions(
+        pairs, None if start is None else str(start), positions_of_values(positions), length, parse_scale(scale), way,
+        None if dtype is None else known_dtype(dtype), scores, causal,
+        None if key_mask is None else mask_of(to_numpy(key_mask)), softmax, known_arithmetic(arithmetic),
+    )  # fmt: skip
     return applied(source_of(subject, layer_type=layer_type), tensors, options)
 
 

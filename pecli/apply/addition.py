@@ -83,8 +83,8 @@ class AddedRows(Tabular):
         Of vectors, numbered, gives their rows; or the row of each position of each batch; by default their positions.
     multiplied : bool
         Whether rows are factors.
-    causal : bool
-        Of logits: whether keys after the query get minus infinity, queries being the last of the keys' positions.
+    hidden : callable, optional
+        Of vectors, numbered, gives the columns that get minus infinity, (n, width) bool, or None for none.
     """
 
     def __init__(
@@ -96,13 +96,13 @@ class AddedRows(Tabular):
         *,
         where: RowsOf | Rows | None = None,
         multiplied: bool = False,
-        causal: bool = False,
+        hidden: Callable[[Rows], NDArray[np.bool_] | None] = lambda vectors: None,
     ) -> None:
         if exact_rows.width not in (tensor.width, 1 if multiplied else tensor.width):
             rule = f"has vectors of {tensor.width}, and the table has rows of {exact_rows.width}"
             raise BadParameter("input", tensor.name, rule)
         self.exact_rows, self.tensor, self.dtype = exact_rows, tensor, dtype
-        self.multiplied, self.causal = multiplied, causal
+        self.multiplied, self.hidden = multiplied, hidden
         self.scale = scale or InputScale.root(1)
         self.arrays = (tensor.like(tensor.name, dtype),)
         self.recipe, self.metadata = None, {}
@@ -142,9 +142,8 @@ class AddedRows(Tabular):
         round_sums(x, size, other, row, RowFactors(self, where), self.dtype, out, own, bound)
         if not_finite is not None:
             out[not_finite] = narrow(special, None, self.dtype)
-        if self.causal:
-            last = self.tensor.places(vectors, "q") + self.tensor.side("k") - self.tensor.side("q")
-            out[np.arange(self.tensor.width) > last[:, None]] = minus_infinity(self.dtype)
+        if (hidden := self.hidden(vectors)) is not None:
+            out[hidden] = minus_infinity(self.dtype)
 
     def _rows(self, where: NDArray[np.int64]) -> Floats:
         if int(where.max()) >= self.exact_rows.count:  # says which

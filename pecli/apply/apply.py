@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
-from pecli.apply.attention import scores_of
+from pecli.apply.attention import VALUES, Move, scores_of
 from pecli.apply.cosines import ExactRotations, HeadPairs, Rotations, StoredRotations
 from pecli.apply.exact import ExactRows, InputScale, StoredRows, rows_of
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import add_bias
-from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, stored_rows, table_rows
+from pecli.apply.tensors import (
+    ApplyOptions,
+    ApplyResult,
+    MergedHeads,
+    Tensor,
+    at_length,
+    axes_notes,
+    only_tensor,
+    split_heads,
+    stored_rows,
+    table_rows,
+)
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import COMPLEX
@@ -26,8 +41,6 @@ from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, exact_source
 from pecli.tables.table import Table
 
-VALUES = ("v", "value", "values")
-
 
 def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> ApplyResult:
     """Apply a source to tensors.
@@ -37,26 +50,71 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
     source : NamedSource
         A recipe, a file or a model's config.
     tensors : sequence of Tensor
-        Queries and keys, embeddings for an absolute source, logits for a bias.
+        Queries and keys (and values, for attention outputs), embeddings for an absolute source, logits for a bias.
     options : ApplyOptions
         How.
 
     Raises
     ------
     BadParameter, BadRecipe
-        If source, tensors and wishes do not fit, in one sentence.
+        If source, tensors and options do not fit, in one sentence.
     """
     source = exact_source(source)
-    made = _applied(source, tensors, options)
-    return replace(made, notes=(source.note, *made.notes)) if source.note else made
-
-
-def _applied(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> ApplyResult:
+    notes = [source.note]
+    if options.length is not None:
+        if source.recipe is None or not source.recipe.open_parameters:
+            rule = f"has no effect: nothing in {shorten(source.text)} depends on the length of the sequence"
+            raise BadParameter("len", options.length, rule)
+        source = at_length(source, options.length)
+    if isinstance(options.positions, np.ndarray) and options.positions.ndim == 3:
+        source, rows = with_streams(source, options.positions)
+        options = replace(options, positions=rows)
+    elif source.streams:
+        notes.append(f"{source.streams[1]}; of images give --positions of (streams, batch, position)")
     recipe = _recipe(source)
+    tensors = [split_heads(tensor, recipe) for tensor in tensors]
+    made = _applied(source, tensors, options, recipe)
+    merged = {tensor.name for tensor in tensors if tensor.merged}
+    if merged:
+        names = {"output"} if options.scores else merged
+        made = replace(made, outputs=MergedHeads(made.outputs, names))
+    return replace(made, notes=(*filter(None, notes), *made.notes))
+
+
+def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[NamedSource, NDArray[np.int64]]:
+    """Return a source with a row for each different place, and the row of each position of each batch.
+
+    Parameters
+    ----------
+    source : NamedSource
+        Whose recipe has a parameter for the positions of several streams, or a config that describes one.
+    positions : (streams, batches, n) int64 ndarray
+        As models with images are given them: of time, height and width.
+
+    Raises
+    ------
+    BadParameter
+        If it has no such parameter.
+    """
+    recipe = source.streams[0] if source.streams else source.recipe
+    key = None if recipe is None else recipe.matrix_key
+    if recipe is None or key is None:
+        rule = f"are for several streams, and {shorten(source.text)} takes one: give (batch, position)"
+        raise BadParameter("positions", f"({' x '.join(map(str, positions.shape))})", rule)
+    places, rows = np.unique(positions.reshape(len(positions), -1).T, axis=0, return_inverse=True)
+    given = split_recipe(recipe.short)[1]
+    bound = Recipe.bind(recipe.encoding.name, **{**given, key: "+".join(map(str, places.reshape(-1).tolist()))})
+    keys = {name: word for name, word in source.given.items() if name not in ("len", "start", "step", "positions")}
+    return replace(source, recipe=bound, keys=keys, model_length=None), rows.reshape(positions.shape[1:])
+
+
+def _applied(
+    source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, recipe: Recipe | None
+) -> ApplyResult:
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
     for tensor in tensors:
-        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not (effect.values and options.scores):
+        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not options.scores:
             raise BadParameter("input", tensor.name, "holds values: positions act on queries and keys, never on them")
     for name, value in (
         ("pairs", options.pairs),
@@ -67,22 +125,21 @@ def _applied(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
             raise BadParameter(name, value if name == "pairs" else "true", "is for rotary tables")
     if options.arithmetic != "exact" and (options.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
         raise BadParameter("arithmetic", options.arithmetic, "is for rotations, and for rows added to embeddings")
-    if options.score_scale is not None and not options.scores:
-        raise BadParameter("score-scale", options.score_scale, "is for scores of queries and keys: give --scores")
+    moves: dict[Family, Move] = {
+        Family.ROTARY: partial(rotate, recipe=recipe), Family.CONDITIONAL: apply_content, Family.ABSOLUTE: add_rows,
+    }  # fmt: skip
+    move = moves.get(family, None if family is Family.RELATIVE else add_rows)
     if options.scores:
-        return scores_of(source, tensors, options, family, effect, recipe)
+        return scores_of(source, tensors, options, family, effect, move)
     if family is Family.BIAS:
         return add_bias(source, only_tensor(tensors, "logits; for queries and keys give --scores"), options, effect)
-    if family is Family.RELATIVE:
-        raise BadRecipe(f"{shorten(source.text)} gives scores of queries and keys: give both, and --scores")
-    for name, given in (("mask", options.causal), ("softmax", options.softmax)):
+    masked = options.causal or options.key_mask is not None
+    for name, given in (("mask", masked), ("softmax", options.softmax)):
         if given:
             raise BadParameter(name, "causal" if name == "mask" else "true", "is for scores and logits: give --scores")
-    if family is Family.ROTARY:
-        return rotate(source, tensors, options, effect, recipe)
-    if family is Family.CONDITIONAL:
-        return apply_content(source, tensors, options, effect)
-    return _add_rows(source, only_tensor(tensors, "its rows are added to"), options)
+    if move is None:
+        raise BadRecipe(f"{shorten(source.text)} gives scores of queries and keys: give both, and --scores")
+    return move(source, tensors, options, effect)
 
 
 def _recipe(source: NamedSource) -> Recipe | None:
@@ -120,7 +177,9 @@ def _family_of_arrays(source: NamedSource) -> Family:
     return Family.ROTARY if rotary else Family.ABSOLUTE
 
 
-def _add_rows(source: NamedSource, tensor: Tensor, options: ApplyOptions) -> ApplyResult:
+def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:
+    """Return embeddings with rows added; see :func:`apply`."""
+    tensor = only_tensor(tensors, "its rows are added to")
     table_options, rows = table_rows(source, [tensor], options)
     if source.recipe is not None:
         table: Tabular = source.open(**table_options, dtype="float64")
@@ -145,7 +204,7 @@ def _add_rows(source: NamedSource, tensor: Tensor, options: ApplyOptions) -> App
 def _multiply_rows(table: Tabular, tensor: Tensor, options: ApplyOptions, rows: Any) -> ApplyResult:
     """Return complex numbers, real and imaginary parts in turn, times complex rows: their phases are added."""
     if options.scale is not None or options.arithmetic != "exact":
-        word = "input-scale" if options.scale is not None else "arithmetic"
+        word = "scale" if options.scale is not None else "arithmetic"
         raise BadParameter(
             word, options.scale or options.arithmetic, "is for rows that are added, and complex ones multiply"
         )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.addition import apply_content
 from pecli.apply.exact import Floats
-from pecli.apply.rotation import rotate
 from pecli.apply.scores import (
     UNIT,
     Adjustment,
@@ -23,18 +20,17 @@ from pecli.apply.scores import (
     ScoreRows,
     WithBias,
     finite_size,
-    pair_table,
+    pair_tables,
 )
 from pecli.apply.scores import longest_vector as size_of
-from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, tensor_of
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, at_length, axes_notes, tensor_of
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect, Term
-from pecli.spec.recipe import Recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Tabular
 from pecli.tables.sources import NamedSource
 
 
@@ -47,18 +43,19 @@ class Products:
         Of the same axes; the keys may have fewer heads.
     effect : Effect
         Which products.
-    table : Tabular or None
-        With vectors and their indices.
+    tables : sequence of Tabular
+        With vectors and their indices: none, one for all batches, or one for each.
     scale : float
         What multiplies the products.
     """
 
     name = "scores"
 
-    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, table: Tabular | None, scale: float) -> None:
+    def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, tables: Sequence[Tabular], scale: float) -> None:
         self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
         self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
-        self.width, self.terms, self.table = queries.width, effect.terms, table
+        table = tables[0] if tables else None
+        self.width, self.terms, self.table, self.tables = queries.width, effect.terms, table, tables
         self.scale = scale
         self.group = self.queries.heads // self.keys.heads
         self._keys = self.keys.keeping(2)
@@ -130,12 +127,18 @@ class Products:
 
     def index(self, term: Term, rows: QueryRows) -> NDArray[np.int64]:
         """Return which vector belongs to each query and key, (queries, keys)."""
-        assert self.table is not None
+        table = self.tables[rows.batch % len(self.tables)]
         at = np.arange(rows.start, rows.stop)
         keys = np.arange(self.sides[3])
-        places = at if term.queries is None else term.queries(at)
-        low, high = int(places.min()), int(places.max()) + 1
-        index = np.asarray(self.table.read_rows([term.index], low, high)[term.index], np.int64)[places - low]
+        if term.opposite:  # the row of the key as query and the query as key
+            if self.sides[2] != self.sides[3]:
+                rule = "must be as many queries as keys: a key takes the vector at its own distance to the query"
+                raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
+            index = np.asarray(table.read(term.index), np.int64)[:, at].T
+        else:
+            places = at if term.queries is None else term.queries(at)
+            low, high = int(places.min()), int(places.max()) + 1
+            index = np.asarray(table.read_rows([term.index], low, high)[term.index], np.int64)[places - low]
         if term.keys is not None:
             index = index[:, term.keys(keys)]
         if index.shape[1] != len(keys):
@@ -159,7 +162,7 @@ def projected(table: Tabular, name: str, projection: str | None) -> tuple[Floats
 
 
 class AttendedRows(Tabular):
-    """Attention outputs: weights times values and the vectors that values take; a row is a query of a head.
+    """Attention outputs: weights times values, and the vectors that values take, if any; a row is a query of a head.
 
     Parameters
     ----------
@@ -179,81 +182,92 @@ class AttendedRows(Tabular):
     """
 
     def __init__(self, weights: ScoreRows, products: Products, values: Tensor, effect: Effect) -> None:
-        keys, table, name = products.keys.tensor, products.table, effect.values or ""
+        queries, keys = products.queries.tensor, products.keys.tensor
         if not weights.options.softmax:
-            raise BadParameter("input", values.name, "are weighed: give --softmax too")
-        if values.shape != keys.shape or values.axes != keys.axes:
-            raise BadParameter("input", values.name, f"must have the shape of {keys.name}: {keys.shape}")
-        if table is None or name not in table:
-            raise BadParameter("input", values.name, "take vectors that the table lacks: give it --value-weights FILE")
-        self.weights, self.products, self.term = weights, products, Term("query", name)
+            raise BadParameter("input", values.name, "holds values, which weights multiply: give --softmax too")
+        if values.shape[:-1] != keys.shape[:-1] or values.axes != keys.axes:
+            raise BadParameter("input", values.name, f"has the shape {values.shape}, and the keys {keys.shape}")
+        self.weights, self.products, self.queries = weights, products, queries
         self.values = HeadVectors(values).keeping(2)
-        self.vectors = projected(table, name, None)[0]
-        (scores,) = weights.arrays
-        axes = (*scores.axes[:-1], "channel")
-        self.arrays = (Array("output", (*scores.shape[:-1], values.width), weights.dtype, axes, scores.lead),)
+        self.term, self.vectors = Term("query", effect.values or ""), np.zeros((0, values.width))
+        if products.table is not None and effect.values in products.table:
+            self.vectors = projected(products.table, self.term.against, None)[0]
+            if self.vectors.shape[1] != values.width:
+                rule = f"has vectors of {values.width}, and {effect.values} of the table {self.vectors.shape[1]}"
+                raise BadParameter("input", values.name, rule)
+        self.arrays = (queries.like("output", weights.dtype, values.width),)
         self.recipe, self.metadata, self.error = None, {}, 0.0
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        vectors = np.arange(start, stop, dtype=np.int64)
+        batch, head, query = (self.queries.places(vectors, axis) for axis in "bhs")
+        heads, length = self.weights.logits.sides[1:3]
+        numbers = (batch * heads + head) * length + query  # in the order of the weights
         for target in out.values():
-            at = start
-            for rows in self.weights.split(start, stop):
-                weights, error = self.weights.values(rows)
-                own = self.values(rows.batch, rows.head // self.products.group)
-                shares = np.zeros((len(weights), len(self.vectors)))  # of each vector
-                np.add.at(shares, (np.arange(len(weights))[:, None], self.products.index(self.term, rows)), weights)
-                narrow(
-                    weights @ own + shares @ self.vectors,
-                    None,
-                    self.weights.dtype,
-                    target[at - start :][: len(weights)],
-                )
-                at += len(weights)
-                # weights of a query sum to 1 and err by `error` each; sums of as many terms as there are keys, twice
-                size = finite_size(own) + finite_size(self.vectors)
-                self.error = max(self.error, size * (weights.shape[1] * (error + 4 * UNIT) + 4 * UNIT))
+            for group in np.split(order := np.argsort(numbers), np.flatnonzero(np.diff(numbers[order]) != 1) + 1):
+                at = int(numbers[group[0]])
+                for rows in self.weights.split(at, at + len(group)):
+                    count = rows.stop - rows.start
+                    target[group[:count]] = narrow(self._outputs(rows), None, self.weights.dtype)
+                    group = group[count:]
+
+    def _outputs(self, rows: QueryRows) -> Floats:
+        weights, error = self.weights.values(rows)
+        own = self.values(rows.batch, rows.head // self.products.group)
+        found: Floats = weights @ own
+        if len(self.vectors):
+            shares = np.zeros((len(weights), len(self.vectors)))  # of each vector
+            np.add.at(shares, (np.arange(len(weights))[:, None], self.products.index(self.term, rows)), weights)
+            found += shares @ self.vectors
+        # weights of a query sum to 1 and err by `error` each; sums of as many terms as there are keys, twice
+        size = finite_size(own) + finite_size(self.vectors)
+        self.error = max(self.error, size * (weights.shape[1] * (error + 4 * UNIT) + 4 * UNIT))
+        return found
 
 
+Move = Callable[[NamedSource, Sequence[Tensor], ApplyOptions, Effect], ApplyResult]
 SCORED = {"bhsd": "bhqk", "bshd": "bhqk", "thd": "hqk", "bsd": "bqk", "sd": "qk", "d": "qk"}
+VALUES = ("v", "value", "values")
 
 
 def scores_of(
-    source: NamedSource,
-    tensors: Sequence[Tensor],
-    options: ApplyOptions,
-    family: Family,
-    effect: Effect,
-    recipe: Recipe | None,
-) -> ApplyResult:
-    """Return scores, or weights; see :func:`pecli.apply.apply.apply`."""
-    if len(tensors) not in (2, 2 + (effect.values is not None)):
-        raise BadParameter("input", ", ".join(t.name for t in tensors), "must be two with --scores: queries and keys")
-    queries, keys, *values = tensors
+    source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, family: Family, effect: Effect,
+    move: Move | None,
+) -> ApplyResult:  # fmt: skip
+    """Return scores, weights, or with values the attention's output; see :func:`pecli.apply.apply.apply`.
+
+    `move` is what the family does to queries and keys before they are multiplied.
+    """
+    values = [tensor for tensor in tensors if tensor.name.lower() in VALUES] or list(tensors[2:])
+    names = ", ".join(t.name for t in tensors)
+    rest = [tensor for tensor in tensors if tensor not in values]
+    if len(rest) != 2 or len(values) > 1:
+        raise BadParameter("input", names, "must be two or three with --scores: queries, keys and, if any, values")
+    queries, keys = rest
     _fit(queries, keys, options)
     if effect.unscored:
         raise BadRecipe(f"{shorten(source.text)} does not say its scores: {effect.unscored}")
     scale, scaled = _scale(source, queries.width, options, effect)
-    table: Tabular | None = None
+    tables: list[Tabular] = []
     notes: list[str] = []
     changes: list[Adjustment] = []
     lengths = queries.side("s"), keys.side("s")
     match family:
-        case Family.ROTARY | Family.CONDITIONAL:
-            how = partial(rotate, recipe=recipe) if family is Family.ROTARY else apply_content
-            queries, keys, notes = _moved(source, queries, keys, options, effect, how)
+        case Family.ROTARY | Family.CONDITIONAL | Family.ABSOLUTE if move is not None:
+            queries, keys, notes = _moved(source, queries, keys, options, effect, move)
+            if family is Family.ABSOLUTE:
+                notes.append("q.k + q.p + p.k + p.p, p the row that is added to queries and keys")
             if effect.decay is not None:
                 decays = source.open(dtype="float64", length=lengths[1])
                 changes.append(Decay(decays, effect, lengths, queries.side("h")))
         case Family.BIAS:
-            rows = BiasRows(pair_table(source, *lengths, options), source.text)
-            rows.check(queries.side("h"), *lengths)
+            sides = queries.side("b"), queries.side("h"), *lengths
+            rows = BiasRows(pair_tables(source, *lengths, options), source.text, sides)
             changes.append(WithBias(rows, effect.logits, scale if source.model_scores == BIASED else 1.0))
         case Family.RELATIVE:
-            table = pair_table(source, *lengths, options)
-        case Family.ABSOLUTE:
-            raise BadRecipe(f"{shorten(source.text)} is added to embeddings, before there are queries and keys")
-    products = Products(queries, keys, effect, table, scale)
+            tables = pair_tables(source, *lengths, options)
+    products = Products(queries, keys, effect, tables, scale)
     weights = ScoreRows(products, changes, options, SCORED[queries.axes])
     made = AttendedRows(weights, products, values[0], effect) if values else weights
     aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
@@ -274,14 +288,14 @@ def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effec
     divided = f"the products are divided by sqrt({f'{effect.divisor} x ' * (effect.divisor > 1)}{width})"
     stated, _, cap = (source.model_scores or "").partition("capped ")
     stated = stated.strip()
-    if cap and options.softmax and options.score_scale is None:
+    if cap and options.softmax and options.scale is None:
         raise BadParameter(
             "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
         )
-    if options.score_scale == "sqrt":
+    if options.scale == "sqrt":
         return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
-    if options.score_scale is not None:
-        return float(options.score_scale), f"the products are multiplied by {options.score_scale}, as given"
+    if options.scale is not None:
+        return float(options.scale), f"the products are multiplied by {options.scale}, as given"
     if stated == "sqrt":
         return 1 / sqrt(width), f"{divided}, as the model has it"
     if stated == GATED:
@@ -304,8 +318,6 @@ UNDIVIDED = "the products are not divided by sqrt(d), as the model has it"
 def _fit(queries: Tensor, keys: Tensor, options: ApplyOptions) -> None:
     if options.way != "forward":
         raise BadParameter(options.way, "true", "is for tensors, not for scores")
-    if options.scale is not None:
-        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
     if queries.axes not in SCORED:
         raise BadParameter("axes", queries.axes, f"are not those of queries and keys: {', '.join(SCORED)} are")
     if queries.axes != keys.axes:
@@ -322,31 +334,19 @@ def _fit(queries: Tensor, keys: Tensor, options: ApplyOptions) -> None:
 
 
 def _moved(
-    source: NamedSource,
-    queries: Tensor,
-    keys: Tensor,
-    options: ApplyOptions,
-    effect: Effect,
-    how: Callable[..., ApplyResult],
+    source: NamedSource, queries: Tensor, keys: Tensor, options: ApplyOptions, effect: Effect, move: Move
 ) -> tuple[Tensor, Tensor, list[str]]:
     """Return queries and keys as a source leaves them, float64; fewer queries are the last of the positions."""
     late = keys.side("s") - queries.side("s")
     found, notes = [], []
     for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
-        own = replace(options, dtype="float64", scores=False, causal=False, softmax=False)
+        own = replace(options, dtype="float64", scores=False, scale=None, causal=False, key_mask=None, softmax=False)
         if skip:
             own = _later(own, skip, keys.side("s"))
-        done = how(_at_full_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
+        done = move(at_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
         found.append(tensor_of(done.outputs, name, tensor.axes))
         notes += [note for note in done.notes if note not in notes and " holds " not in note]
     return found[0], found[1], notes
-
-
-def _at_full_length(source: NamedSource, length: int) -> NamedSource:
-    """Return a source whose recipe is resolved for the whole sequence: a query alone belongs to it too."""
-    if source.recipe is None or not source.recipe.open_parameters:
-        return source
-    return replace(source, recipe=source.recipe.resolve(length=length, last=length - 1, whole=True))
 
 
 def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
@@ -354,7 +354,7 @@ def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
     if isinstance(options.positions, Positions):
         return replace(options, positions=options.positions.part(skip, length))
     if options.positions is not None:
-        return replace(options, positions=options.positions[:, skip:])
+        return replace(options, positions=options.positions[..., skip:])
     return replace(options, start=str(options.first + skip))
 
 

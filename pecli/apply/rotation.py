@@ -395,7 +395,7 @@ def rotate(
 ) -> ApplyResult:
     """Return queries and keys rotated by a rotary source; see :func:`pecli.apply.apply.apply`."""
     if options.scale is not None:
-        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
+        raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     pairing, note = pairing_of(source, options.pairs)
     table, rows = _table(source, tensors, options)
     rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
@@ -404,7 +404,8 @@ def rotate(
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
     pairing = pairing.inverse() if backward else pairing
     names = " ".join(tensor.name for tensor in tensors)
-    facts = {"applied": table.recipe or source.text, "pairs": str(pairing), "way": options.way}
+    applied = source.text if isinstance(options.positions, np.ndarray) else table.recipe or source.text
+    facts = {"applied": applied, "pairs": str(pairing), "way": options.way}
     facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
     table_options = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
     keys = keys_of(tensors) if effect.factor else []

@@ -38,8 +38,8 @@ from pecli.tables.views import regrouped, view_of
 Integers = NDArray[np.int64]
 
 
-def pair_table(source: NamedSource, queries: int, keys: int, options: ApplyOptions) -> Tabular:
-    """Return the float64 table of a source for `queries` and `keys`; the queries are the last of the keys.
+def pair_tables(source: NamedSource, queries: int, keys: int, options: ApplyOptions) -> list[Tabular]:
+    """Return the float64 tables of a source for `queries` and `keys`, the last of which the queries are.
 
     Parameters
     ----------
@@ -49,65 +49,82 @@ def pair_table(source: NamedSource, queries: int, keys: int, options: ApplyOptio
         How many.
     options : ApplyOptions
         Start or positions, of the keys.
+
+    Returns
+    -------
+    list of Tabular
+        One for all batches, or one for each where each has positions of its own.
     """
     if source.recipe is None:
         for name, value in (("start", options.start), ("positions", options.positions)):
             if value is not None:
-                rule = "is for recipes: the file's queries and keys stand where it says"
+                rule = "is for recipes: the file's queries and keys have the positions of the file"
                 raise BadParameter(name, value if name == "start" else None, rule)
-        return source.open()
-    if isinstance(options.positions, np.ndarray):
-        raise BadParameter("positions", "(of each batch)", "are for rotary tables: give one list")
+        return [source.open()]
     if source.recipe.rows is not None:
-        return source.open(dtype="float64")
+        return [source.open(dtype="float64")]
     if queries > keys and source.given.get("align") != "first":
-        rule = "must not be more queries than keys: the last query stands where the last key stands"
+        rule = "must not be more queries than keys: the last query has the position of the last key"
         rule += "" if options.scores else "; for queries and keys themselves give --scores"
         raise BadParameter("input", f"({queries} queries x {keys} keys)", rule)
-    table_options: dict[str, object] = {} if queries == keys else {"queries": queries}
-    if isinstance(options.positions, Positions):
-        if options.positions.count != keys:
-            rule = f"must be {keys}, one for each key"
-            raise BadParameter("positions", f"({options.positions.count} positions)", rule)
-        table_options["positions"] = options.positions
-    else:
-        table_options |= {"length": keys, **({} if options.start is None else {"start": options.start})}
-    return source.open(**table_options, dtype="float64")
+    given: dict[str, Any] = {"dtype": "float64"} if queries == keys else {"queries": queries, "dtype": "float64"}
+    if options.positions is None:
+        given |= {"length": keys} if options.start is None else {"length": keys, "start": options.start}
+        return [source.open(**given)]
+    where = options.positions
+    lists = [where] if isinstance(where, Positions) else [Positions.listed(row) for row in where]
+    if lists[0].count != keys:
+        raise BadParameter("positions", f"({lists[0].count} positions)", f"must be {keys}, one for each key")
+    return [source.open(**given, positions=one) for one in lists]
 
 
 class BiasRows(ExactRows):
-    """Rows of a bias, a head and a query each: what it is beyond float64 where its encoding computes it so.
+    """Rows of a bias, one for each batch with positions of its own, head and query.
+
+    Values are finer than float64 where the encoding computes them so.
 
     Parameters
     ----------
-    table : Tabular
-        With an array bias, (heads, q, k) or (q, k).
+    tables : sequence of Tabular
+        With an array bias, (heads, q, k) or (q, k): one for all batches, or one for each.
     text : str
-        What to call it.
+        The source, for messages.
+    sides : tuple of int
+        Batches, heads, queries and keys of the logits.
     """
 
-    def __init__(self, table: Tabular, text: str) -> None:
+    def __init__(self, tables: Sequence[Tabular], text: str, sides: tuple[int, int, int, int]) -> None:
+        table = tables[0]
         if "bias" not in table:
             raise BadRecipe(f"{shorten(text)} has {', '.join(table.keys())} and no bias: give its heads or weights")
-        array = table.array("bias")
+        array, (batches, heads, queries, keys) = table.array("bias"), sides
         if len(array.shape) not in (2, 3):
             raise BadParameter("SOURCE", text, f"has a bias of the shape {array.shape}: (heads, q, k) is needed")
         self.heads, self.queries, self.width = (1, *array.shape) if len(array.shape) == 2 else array.shape
-        self.count = self.heads * self.queries
-        self.table, self.dtype = table, array.dtype
-        self.view = regrouped(view_of(table, array), self.width)
-
-    def check(self, heads: int, queries: int, keys: int) -> None:
-        """Raise BadParameter where logits of these sides have no bias here."""
         if self.heads not in (1, heads):
             raise BadParameter("heads", self.heads, f"do not fit logits of {heads} heads")
         if (self.queries, self.width) != (queries, keys):
             rule = f"do not fit a bias of {self.queries} x {self.width}: it has one number for each query and key"
             raise BadParameter("input", f"({queries} x {keys} logits)", rule)
+        if len(tables) not in (1, batches):
+            raise BadParameter("positions", f"(of {len(tables)} batches)", f"do not fit logits of {batches} batches")
+        self.each, self.count = self.heads * self.queries, len(tables) * self.heads * self.queries
+        self.tables, self.dtype = tables, array.dtype
+        self.views = [regrouped(view_of(one, one.array("bias")), self.width) for one in tables]
+
+    def row(self, batch: Any, head: Any, query: Any) -> Any:
+        """Return the number of a row."""
+        return batch % len(self.tables) * self.each + head % self.heads * self.queries + query
 
     def rows(self, start: int, stop: int) -> Floats:
         """Return rows; see :class:`pecli.apply.exact.ExactRows`."""
-        return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
+        parts = []
+        while start < stop:
+            number, first = divmod(start, self.each)
+            last = min(self.each, first + stop - start)
+            parts.append(widen(self.views[number].read(first, last).reshape(last - first, self.width), self.dtype))
+            start += last - first
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see :class:`pecli.apply.exact.ExactRows`."""
@@ -123,15 +140,46 @@ class BiasRows(ExactRows):
 
     def _finer(self, row: int, columns: Integers) -> object:
         """Return the encoding's double-double values where it computes them by distance or by key; else None."""
-        table = self.table
+        number, row = divmod(row, self.each)
+        table, (head, query) = self.tables[number], divmod(row, self.queries)
         if not isinstance(table, Table) or not isinstance(table.plan, Bias) or not isinstance(table.filler, BiasFiller):
             return None
-        plan, (head, query) = table.plan, divmod(row, self.queries)
+        plan = table.plan
         if plan.value is None or plan.by not in ("distance", "key", "last"):
             return None
         keys = table.filler.key_points
         first = {"distance": table.filler.query_points(query, query + 1).multiples[0], "last": keys.multiples[-1]}
         return plan.value(Points(keys.multiples[columns] - first.get(plan.by, 0), keys.unit), range(head, head + 1))
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Keys that a query does not see: those after it, the queries being the last of the keys, and masked ones."""
+
+    queries: int
+    keys: int
+    causal: bool = False
+    seen: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, options: ApplyOptions, sides: tuple[int, int, int, int]) -> Mask | None:
+        """Return the mask of logits of these sides; None if every key is seen."""
+        seen, (batches, _, queries, keys) = options.key_mask, sides
+        if seen is None and not options.causal:
+            return None
+        if seen is not None and (seen.shape[0] not in (1, batches) or seen.shape[1] != keys):
+            rule = f"has the sides {seen.shape[0]} x {seen.shape[1]}: {batches} batches x {keys} keys are needed"
+            raise BadParameter("mask", "(of keys)", rule)
+        return cls(queries, keys, options.causal, seen)
+
+    def hidden(self, batches: Integers, queries: Integers) -> NDArray[np.bool_]:
+        """Return which keys are hidden from some queries (n,) of some batches, (n, keys)."""
+        found = np.zeros((len(queries), self.keys), np.bool_)
+        if self.causal:
+            found |= np.arange(self.keys) > (queries + self.keys - self.queries)[:, None]
+        if self.seen is not None:
+            found |= ~self.seen[batches % len(self.seen)]
+        return found
 
 
 UNIT = 2.0**-53
@@ -201,9 +249,8 @@ class WithBias:
 
     def change(self, values: Floats, error: float, rows: QueryRows) -> float:
         """Change values; see `Adjustment`."""
-        bias = self.rows
-        at = rows.head % bias.heads * bias.queries
-        found = bias.rows(at + rows.start, at + rows.stop)
+        at = self.rows.row(rows.batch, rows.head, rows.start)
+        found = self.rows.rows(at, at + rows.stop - rows.start)
         with np.errstate(invalid="ignore"):
             if self.how == "add":
                 values += found * self.scale
@@ -223,8 +270,8 @@ class ScoreRows(Tabular):
         Biases and decays, in order.
     options : ApplyOptions
         Mask, softmax and type.
-    name : str, optional
-        Of the array (default: that of the logits).
+    axes : str
+        Which of batch, head, query and key the array has.
 
     Attributes
     ----------
@@ -243,7 +290,7 @@ class ScoreRows(Tabular):
         self.arrays = (
             Array(logits.name, shape, self.dtype, tuple(letters[letter] for letter in axes), len(shape) - 1),
         )
-        self.recipe, self.metadata = None, {}
+        self.recipe, self.metadata, self.mask = None, {}, Mask.of(options, logits.sides)
         self.error, self._lock = 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
@@ -271,14 +318,17 @@ class ScoreRows(Tabular):
         values, error = self.logits.values(rows)
         for change in self.changes:
             error = change.change(values, error, rows)
-        if self.options.causal:
-            last = np.arange(rows.start, rows.stop) + self.width - self.queries
-            values[np.arange(self.width) > last[:, None]] = -np.inf
+        hidden = None
+        if self.mask is not None:
+            hidden = self.mask.hidden(np.full(len(values), rows.batch), np.arange(rows.start, rows.stop))
+            values[hidden] = -np.inf
         if self.options.softmax:
             with np.errstate(invalid="ignore", under="ignore"):
                 values -= values.max(axis=-1, keepdims=True)
                 np.exp(values, out=values)
                 values /= values.sum(axis=-1, keepdims=True)
+            if hidden is not None:  # a query that sees no key, as padding on the left, has weights of 0
+                values[hidden.all(axis=-1)] = 0.0
             error = 2 * error + (self.width + 8) * UNIT
         return values, error
 
@@ -322,20 +372,24 @@ def longest_vector(vectors: Floats) -> float:
 def add_bias(source: NamedSource, tensor: Tensor, options: ApplyOptions, effect: Effect) -> ApplyResult:
     """Return logits with a bias; see :func:`pecli.apply.apply.apply`."""
     if options.scale is not None:
-        raise BadParameter("input-scale", options.scale, "is for absolute tables, whose rows are added")
+        raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     logits = as_logits(tensor)
-    queries, keys = logits.side("q"), logits.side("k")
-    table = pair_table(source, queries, keys, options)
-    rows = BiasRows(table, source.text)
-    rows.check(logits.side("h"), queries, keys)
+    given = GivenLogits(logits)
+    rows = BiasRows(pair_tables(source, *given.sides[2:], options), source.text, given.sides)
     notes = tuple(axes_notes([logits]))
     if options.softmax:
-        made = ScoreRows(GivenLogits(logits), [WithBias(rows, effect.logits)], options)
+        made = ScoreRows(given, [WithBias(rows, effect.logits)], options, logits.axes)
         return ApplyResult(made, notes, lambda: made.error)
 
     def where(vectors: Integers) -> Integers:
-        return logits.places(vectors, "h") % rows.heads * queries + logits.places(vectors, "q")
+        found: Integers = rows.row(*(logits.places(vectors, axis) for axis in "bhq"))
+        return found
+
+    mask = Mask.of(options, given.sides)
+
+    def hidden(vectors: Integers) -> NDArray[np.bool_] | None:
+        return None if mask is None else mask.hidden(logits.places(vectors, "b"), logits.places(vectors, "q"))
 
     dtype = options.dtype or logits.dtype
     multiplied = effect.logits == "multiply"
-    return ApplyResult(AddedRows(rows, logits, dtype, where=where, multiplied=multiplied, causal=options.causal), notes)
+    return ApplyResult(AddedRows(rows, logits, dtype, where=where, multiplied=multiplied, hidden=hidden), notes)

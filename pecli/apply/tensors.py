@@ -1,7 +1,8 @@
 """Tensors that a table is applied to, tiles of them and random ones; options and result of an application.
 
 Axes are letters: b batch, h heads, s (or t, tokens of a packed batch) positions, d the vector, last; of logits
-q queries and k keys.
+q queries and k keys. "bs(hd)" has the heads side by side in one axis, as ONNX and many checkpoints have them;
+"bs(12d)" says that there are 12 of them.
 
 A tile holds the vectors of several heads at the same positions: few large calls of NumPy rather than many small ones,
 between which threads would wait for the interpreter.
@@ -9,7 +10,8 @@ between which threads would wait for the interpreter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import product
@@ -25,11 +27,13 @@ from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
+from pecli.spec.declaration import Family
+from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
 
-AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bhqk", "hqk", "qk")
+AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bs(hd)", "bhqk", "hqk", "qk")
 AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
 """Default axes by the number of dimensions."""
 
@@ -51,11 +55,14 @@ class Tensor:
         The view that reads its values, one vector a row.
     axes : str
         What each axis is, a letter of "bhstdqk" each; the last is d, of logits k.
+    merged : bool
+        Whether the caller's array has the heads side by side in its last axis.
     """
 
     name: str
     view: ArrayView
     axes: str
+    merged: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,6 +112,8 @@ class Tensor:
         return Array(name, shape, dtype or self.dtype, tuple(LONG[letter] for letter in self.axes), len(shape) - 1)
 
 
+HEADS_SIDE_BY_SIDE = re.compile(r"bs\((\d+|h)d\)")
+
 LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel", "q": "query", "k": "key"}
 
 
@@ -127,10 +136,11 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
         if len(shape) not in AXES_BY_RANK:
             raise BadParameter("input", name, f"has the shape {_sides(shape)}: say what its axes are, as --axes bhsd")
         axes = AXES_BY_RANK[len(shape)]
-    if axes not in AXES:
+    heads = HEADS_SIDE_BY_SIDE.fullmatch(axes)
+    if axes not in AXES and not heads:
         raise BadParameter("axes", axes, f"must be one of {', '.join(AXES)}")
-    if len(axes) != len(shape):
-        rule = f"names {len(axes)} axes, and {name} has the shape {_sides(shape)}"
+    if (count := 3 if heads else len(axes)) != len(shape):
+        rule = f"names {count} axes, and {name} has the shape {_sides(shape)}"
         raise BadParameter("axes", axes, rule)
     if len(shape) == 1:  # its values are one row
         table = InMemory({array.name: table.read(array.name)[None]})
@@ -151,6 +161,67 @@ def as_logits(tensor: Tensor) -> Tensor:
     if axes not in AXES_OF_LOGITS.values():
         raise BadParameter("axes", axes, "are no logits: bhqk, hqk or qk are; with queries and keys give --scores")
     return replace(tensor, axes=axes)
+
+
+def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
+    """Return a tensor with axes "bs(hd)" as "bshd"; others as they are.
+
+    The number of heads is that of the axes or of the recipe, or follows from a rotary recipe's width of a head.
+
+    Raises
+    ------
+    BadParameter
+        If nothing says it, or it does not divide the last axis.
+    """
+    found = HEADS_SIDE_BY_SIDE.fullmatch(tensor.axes)
+    if found is None:
+        return tensor
+    values = {} if recipe is None else recipe.values
+    rotary = recipe is not None and recipe.encoding.family is Family.ROTARY  # whose dim is that of a head
+    heads, width = values.get("heads"), values.get("dim") if rotary else None
+    if found[1] != "h":
+        heads = int(found[1])
+    elif not isinstance(heads, int) and isinstance(width, int) and width:
+        heads = tensor.width // width if tensor.width % width == 0 else 0
+    if not isinstance(heads, int):
+        raise BadParameter("axes", tensor.axes, "does not say how many heads there are: give it as bs(12d)")
+    if not heads or tensor.width % heads:
+        rule = f"must have heads that divide the {tensor.width} columns of {tensor.name}"
+        raise BadParameter("axes", tensor.axes, rule)
+    width = tensor.width // heads
+    shape = (*tensor.shape[:2], heads, width)
+    table = InMemory({tensor.view.array.name: tensor.view.table.read(tensor.view.array.name).reshape(shape)})
+    made = tensor_of(table, tensor.view.array.name, "bshd", tensor.name)
+    return replace(made, merged=True)
+
+
+class MergedHeads(Tabular):
+    """Outputs whose heads are side by side again, (b, s, h, d) as (b, s, h d), where their inputs were.
+
+    Parameters
+    ----------
+    inner : Tabular
+        The outputs, with axes b, s, h and d.
+    names : collection of str
+        Which of them are merged; all have as many heads as one another.
+    """
+
+    def __init__(self, inner: Tabular, names: Collection[str]) -> None:
+        self.inner, self.recipe, self.metadata = inner, None, inner.metadata
+        self.heads = {array.name: array.shape[2] for array in inner.arrays if array.name in names}
+        self.arrays = tuple(
+            replace(a, shape=(*a.shape[:2], a.shape[2] * a.shape[3]), axes=(*a.axes[:2], a.axes[3]), lead=2)
+            if a.name in self.heads
+            else a
+            for a in inner.arrays
+        )
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        for name, target in out.items():
+            heads = self.heads.get(name, 1)
+            parts = target.reshape((stop - start) * heads, *self.inner.array(name).row_shape)
+            self.inner.fill(start * heads, stop * heads, {name: parts})
 
 
 def _sides(shape: tuple[int, ...]) -> str:
@@ -309,10 +380,14 @@ class ApplyOptions:
         Which columns turn together, for a rotary source: "half", "interleaved", or "taken:given".
     start : str, optional
         Position of the first row of the inputs (default: what the source says, or 0).
-    positions : Positions or (batches, n) int64 ndarray, optional
-        Of every row of the inputs, or of every row of every batch.
+    positions : Positions or int64 ndarray, optional
+        Of every row of the inputs; of every row of every batch, (batches, n); or in several streams, as time, height
+        and width, (streams, batches, n). For biases, of the keys.
+    length : int, optional
+        Of the sequence, on which some scalings depend (default: that of the inputs).
     scale : Decimal or "sqrt", optional
-        What multiplies an embedding before rows are added.
+        What multiplies embeddings before rows are added, "sqrt" for sqrt(d). Of scores, what multiplies the products
+        of queries and keys (default: what the model or the encoding says), "sqrt" for 1/sqrt(d).
     way : {"forward", "inverse", "gradient"}
         Of a rotation: turn, undo it (transposed, over the square of the magnitude), or its gradient (transposed).
     dtype : str, optional
@@ -321,26 +396,26 @@ class ApplyOptions:
         Whether queries and keys are multiplied.
     causal : bool
         Whether keys after the query get minus infinity.
+    key_mask : (batches, keys) bool ndarray, optional
+        Which keys may be seen; the others, such as padding, get minus infinity.
     softmax : bool
         Whether logits or scores become weights.
     arithmetic : {"exact", "float32", "bfloat16"}
         Of a rotation or an addition: the real values, or what a framework's steps make of them.
-    score_scale : Decimal or "sqrt", optional
-        What multiplies the products of queries and keys (default: what the model or the encoding says), "sqrt" for
-        1/sqrt(d).
     """
 
     pairs: str | None = None
     start: str | None = None
     positions: Positions | NDArray[np.int64] | None = None
+    length: int | None = None
     scale: Decimal | str | None = None
     way: str = "forward"
     dtype: str | None = None
     scores: bool = False
     causal: bool = False
+    key_mask: NDArray[np.bool_] | None = None
     softmax: bool = False
     arithmetic: str = "exact"
-    score_scale: Decimal | str | None = None
 
     def __post_init__(self) -> None:
         """Raise UnknownName for an unknown way, which would otherwise rotate like a gradient."""
@@ -390,9 +465,31 @@ class ApplyResult:
         return "\n  ".join([f"<ApplyResult: {outputs}>", *self.notes])
 
 
+def mask_of(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which keys may be seen, (batches, keys), of an attention mask of 0 and 1 whose other axes are 1 long.
+
+    Raises
+    ------
+    BadParameter
+        For other values or more axes.
+    """
+    shape = values.shape if values.ndim < 3 else (values.shape[0], values.shape[-1])
+    if values.ndim == 0 or values.size != prod(shape) or not np.isin(values, (0, 1)).all():
+        rule = "must hold 1 for keys that are seen and 0 for others, (batches, keys)"
+        raise BadParameter("mask", f"(of the shape {_sides(values.shape)})", rule)
+    return np.asarray(values.reshape(-1, shape[-1]) != 0, np.bool_)
+
+
 def longest(tensors: Sequence[Tensor]) -> int:
     """Return the number of positions of the longest tensor."""
     return max(tensor.side("s") for tensor in tensors)
+
+
+def at_length(source: NamedSource, length: int) -> NamedSource:
+    """Return a source whose recipe is resolved for a sequence of this length, of which inputs may be a part."""
+    if source.recipe is None or not source.recipe.open_parameters:
+        return source
+    return replace(source, recipe=source.recipe.resolve(length=length, last=length - 1, whole=True))
 
 
 def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[dict[str, Any], Any]:
@@ -481,7 +578,7 @@ def only_tensor(tensors: Sequence[Tensor], what: str) -> Tensor:
     return tensors[0]
 
 
-def parse_scale(given: object, name: str = "input-scale") -> Decimal | str | None:
+def parse_scale(given: object, name: str = "scale") -> Decimal | str | None:
     """Return the scale of inputs or scores: a number, "sqrt", or None.
 
     Raises

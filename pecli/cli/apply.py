@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed result; csv and json stream all of it
 INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
-AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bhqk", "hqk", "qk")
+AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 
 
 def _arithmetic(_name: str, given: str) -> str:
@@ -43,14 +43,25 @@ class ApplyArguments(Writing):
         "Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True, default=()
     )
     start: str | None = option("Position of the first row (default 0).", "P", INPUTS)
-    positions: str | None = option("Position of each row: 0,5,9, 100:200 or @FILE.", "LIST", INPUTS)
+    positions: str | None = option(
+        "Position of each row, for biases of each key: 0,5,9, 100:200 or @FILE; @FILE.npy also per batch or stream.",
+        "LIST",
+        INPUTS,
+    )
+    len: int | None = option(
+        "Length of the sequence, for scalings that depend on it (longrope).", "N", INPUTS, check=whole(1, 1 << 53)
+    )
     axes: str | None = option(
         "Axes of the inputs: {} (default: by their number).",
         "WORD",
         INPUTS,
         AXES,
     )
-    input_scale: str | None = option("Multiply embeddings first: sqrt (of their width), or a number.", "X", INPUTS)
+    scale: str | None = option(
+        "Factor of embeddings: sqrt for sqrt(d), or a number; with --scores of q.k: sqrt for 1/sqrt(d), or a number.",
+        "X",
+        INPUTS,
+    )
     vector: str | None = option("One vector instead of files, the same at every position: 1,2,-1,1.", "LIST", INPUTS)
     steps: bool = flag("Show every step of the arithmetic, for one vector.", panel=INPUTS)
     random: str | None = option("Random queries and keys: batch x heads x length x width.", "BxHxSxD", INPUTS)
@@ -74,11 +85,12 @@ class ApplyArguments(Writing):
     dtype: str | None = option(
         "Type of results: {}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word)
     )
-    scores: bool = flag("Compute attention scores from queries and keys.", panel=SCORES)
-    score_scale: str | None = option(
-        "Factor of the scores: a number, or sqrt for 1/sqrt(d) (default: the model's).", "X", SCORES
+    scores: bool = flag("Compute attention scores; with --softmax and values, outputs.", panel=SCORES)
+    mask: str | None = option(
+        "causal: hide keys after the query; @FILE: keys where a mask (batch, key) is 0; causal+@FILE: both.",
+        "WORD",
+        SCORES,
     )
-    mask: str | None = option("causal: minus infinity for keys after the query.", "WORD", SCORES, ("causal",))
     softmax: bool = flag("Attention weights instead of scores or logits.", panel=SCORES)
     layer_type: str | None = option(shared.LAYER_TYPE)
     stack: str | None = option(shared.STACK)
@@ -183,23 +195,34 @@ def _vector(text: str) -> list[float]:
 
 
 def _apply_options(options: ApplyArguments) -> Any:
-    from pecli.apply.tensors import ApplyOptions, parse_scale
+    from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale
 
     if options.inverse and options.gradient:
         raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
-    scale = parse_scale(options.input_scale)
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
-    if options.mask not in (None, "causal"):
-        raise BadParameter("mask", options.mask, "must be causal")
+    given = options.mask or ""
+    word, plus, path = ("", "", given) if given[:1] == "@" else given.partition("+")
+    if word not in ("", "causal") or (plus and not path) or (path and path[0] != "@"):
+        raise BadParameter("mask", options.mask, "must be causal, @FILE or causal+@FILE")
+    seen = mask_of(_array(path[1:])) if path else None
     return ApplyOptions(
-        options.pairs, options.start, _positions(options.positions), scale, way, options.dtype,
-        options.scores, options.mask == "causal", options.softmax, options.arithmetic or "exact",
-        parse_scale(options.score_scale, "score-scale"),
+        options.pairs, options.start, _positions(options.positions), options.len, parse_scale(options.scale), way,
+        options.dtype, options.scores, word == "causal", seen, options.softmax, options.arithmetic or "exact",
     )  # fmt: skip
 
 
+def _array(path: str) -> Any:
+    """Return the only array of a file."""
+    from pecli.formats import open_table
+
+    with open_table(path) as table:
+        if len(table.arrays) != 1:
+            raise BadParameter("mask", path, f"must hold one array: it has {', '.join(table.keys())}")
+        return table.read(table.arrays[0].name)
+
+
 def _positions(text: str | None) -> Any:
-    """Return positions: a list of all rows, or an array with a row for each batch."""
+    """Return positions: a list of all rows, or an array with a row for each batch, of each stream if several."""
     if text is None:
         return None
     if text.startswith("@") and text.endswith(".npy"):
@@ -208,7 +231,7 @@ def _positions(text: str | None) -> Any:
         from pecli.formats import open_table
 
         with open_table(text[1:]) as table:
-            if len(table.arrays) == 1 and len(table.arrays[0].shape) == 2:
+            if len(table.arrays) == 1 and len(table.arrays[0].shape) in (2, 3):
                 values = table.read(table.arrays[0].name)
                 if values.dtype.kind not in "iu":
                     raise BadParameter(

@@ -152,7 +152,7 @@ OLDER = (
 """Older spellings of commands, which existing scripts may use; no help mentions them."""
 SAME_OPTION = {
     "-f": "--format", "-n": "--len", "--length": "--len", "--seq-len": "--len", "--seq-length": "--len",
-    "--max-seq-len": "--len",
+    "--max-seq-len": "--len", "--input-scale": "--scale", "--score-scale": "--scale",
 }  # fmt: skip
 """Names of options that other programs use; those of a length are left alone where --len is given too."""
 

@@ -52,6 +52,8 @@ class Term:
         Whether the term is divided as the product of query and key is.
     projection : str, optional
         The array (rows, d) of the table that projects the vectors first; one named NAME_bias is added.
+    opposite : bool
+        Whether the index is that of the key as query and the query as key.
     """
 
     content: str
@@ -62,6 +64,7 @@ class Term:
     keys: Map | None = None
     scaled: bool = True
     projection: str | None = None
+    opposite: bool = False
 
 
 PLAIN = (Term("query", "key"),)

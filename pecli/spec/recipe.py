@@ -84,6 +84,12 @@ class Recipe:
         }
 
     @property
+    def matrix_key(self) -> str | None:
+        """Key of the parameter that holds several positions for each row, such as those of an image; None if none."""
+        found = (p.option for p in self.encoding.parameters.values() if p.param.matrix)
+        return next(found, None)
+
+    @property
     def rows(self) -> int | None:
         """Length of the table where these parameters fix it (a grid, a window); None where it is asked for."""
         return None if self.open_parameters else self.plan.rows

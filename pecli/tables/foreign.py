@@ -40,14 +40,14 @@ def table_of(values: Any) -> InMemory:
 
 
 def positions_of_values(positions: Any) -> Any:
-    """Return positions as an application takes them: one list for all rows, or (batch, row); None for none."""
+    """Return positions as an application takes them: one list for all rows, or an array of two or three axes."""
     if positions is None:
         return None
     if isinstance(positions, str):
         return Positions.parse(positions)
     if is_array(positions):
         positions = to_numpy(positions)
-        if positions.ndim == 2:
+        if positions.ndim in (2, 3):
             return positions.astype("int64")
         positions = positions.tolist()
     return Positions.listed(positions)

@@ -42,6 +42,8 @@ class NamedSource:
         Which columns of a head the model rotates together.
     model_scores : str or None
         What multiplies the products of queries and keys in the model, in the words of `LayerReading.scores`.
+    streams : (Recipe, str) or None
+        The recipe of a config for several position streams, as time, height and width, and the note on it.
     table : Tabular or None
         The values themselves, where they are in memory.
     array : str or None
@@ -56,6 +58,7 @@ class NamedSource:
     model_layout: str | None = None
     model_pairing: str | None = None
     model_scores: str | None = None
+    streams: tuple[Recipe, str] | None = None
     table: Tabular | None = None
     array: str | None = None
 
@@ -176,5 +179,10 @@ def config_source(
     found = configured(config, encoding=encoding, given=keys, **choice)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
-    layer = found.layer
-    return NamedSource(text, found.recipe, own, layer.chosen, layer.length, layer.layout, layer.pairing, layer.scores)
+    layer, streams = found.layer, None
+    for name, params in layer.also.items() if encoding is None else ():
+        if (recipe := Recipe.with_defaults(name, {}, {**params, **keys})).matrix_key is not None:
+            streams = recipe, next((note for note in layer.notes if "streams" in note), "")
+    return NamedSource(
+        text, found.recipe, own, layer.chosen, layer.length, layer.layout, layer.pairing, layer.scores, streams
+    )

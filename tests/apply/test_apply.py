@@ -311,7 +311,7 @@ def test_a_number_may_multiply_embeddings_first():
         ("rope:dim=16", np.zeros((2, 8)), {"pairs": "half"}, ["vectors of 8", "16 columns"]),
         ("sinusoidal:dim=16", np.zeros((2, 8)), {}, ["vectors of 8", "rows of 16"]),
         ("sinusoidal:dim=8", np.zeros((2, 8)), {"pairs": "half"}, ["pairs=half", "rotary"]),
-        ("rope:dim=8", np.zeros((2, 8)), {"pairs": "half", "scale": "sqrt"}, ["input-scale", "absolute"]),
+        ("rope:dim=8", np.zeros((2, 8)), {"pairs": "half", "scale": "sqrt"}, ["scale", "embeddings"]),
         ("rope:dim=8", np.zeros((2, 8), np.int64), {"pairs": "half"}, ["int64"]),
         ("learned:dim=8,max-len=3", np.zeros((9, 8)), {}, ["larger max-len"]),
     ],

@@ -82,7 +82,7 @@ def test_rows_are_added(name):
     if np.iscomplexobj(pe):  # complex embeddings are multiplied
         both = (x + 1j * x[::-1]).view(np.float64)
         np.testing.assert_allclose(applied(text, both).view(np.complex128), (x + 1j * x[::-1]) * pe, rtol=1e-14)
-        with pytest.raises(PecliError, match="input-scale=sqrt is for rows that are added"):
+        with pytest.raises(PecliError, match="scale=sqrt is for rows that are added"):
             applied(text, both, scale="sqrt")
         return
     np.testing.assert_allclose(applied(text, x, scale="sqrt"), x * math.sqrt(pe.shape[1]) + pe, rtol=1e-15, atol=1e-13)
@@ -252,8 +252,7 @@ def test_hidden_logits_stay_hidden_and_nan_stays_nan():
         ("alibi:heads=8", [(2, 8, 4), (2, 8, 4)], {}, ["--scores"]),
         ("alibi:heads=8", [(1, 4, 5, 5)], {}, ["heads=8", "4 heads"]),
         ("shaw:dim=4,clip=3", [(2, 8, 4), (2, 8, 4)], {}, ["--scores"]),
-        ("sinusoidal:dim=4", [(2, 8, 4), (2, 8, 4)], {"scores": True}, ["added to embeddings"]),
-        ("rope:dim=4", [(2, 8, 4)], {"scores": True, "pairs": "half"}, ["queries and keys"]),
+        ("rope:dim=4", [(2, 8, 4)], {"scores": True, "pairs": "half"}, ["queries, keys"]),
         ("rope:dim=4", [(1, 3, 8, 4), (1, 2, 8, 4)], {"scores": True, "pairs": "half"}, ["2 heads", "divide"]),
         ("shaw:dim=6,clip=3", [(1, 3, 8, 4), (1, 3, 8, 4)], {"scores": True}, ["vectors of 4"]),
         ("rope:dim=4", [(8, 4)], {"causal": True, "pairs": "half"}, ["mask=causal", "--scores"]),
@@ -295,10 +294,9 @@ def test_values_take_vectors_of_their_own(tmp_path):
 @pytest.mark.parametrize(
     ("text", "wish", "says"),
     [
-        ("shaw:dim=4,clip=3", {"scores": True, "softmax": True}, "--value-weights"),
         ("shaw:dim=4,clip=3", {"scores": True}, "--softmax"),
         ("shaw:dim=4,clip=3", {}, "holds values"),
-        ("alibi:heads=2", {"scores": True, "softmax": True}, "holds values"),
+        ("alibi:heads=2", {}, "holds values"),
     ],
 )
 def test_values_are_refused_where_nothing_is_added_to_them(text, wish, says):

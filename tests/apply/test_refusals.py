@@ -23,20 +23,23 @@ def files(tmp_path):
     np.savez(tmp_path / "cache.npz", cos_sin=np.hstack([np.cos(ANGLES), np.sin(ANGLES)]))
     np.savez(tmp_path / "bias.npz", bias=np.zeros((4, 3, 3), np.float32))
     np.save(tmp_path / "places.npy", np.array([[0.5, 1, 2]]))
-    np.save(tmp_path / "batches.npy", np.array([[0, 1, 2]]))
+    np.save(tmp_path / "two.npy", np.array([[0, 1, 2], [3, 4, 5]]))
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         ("rope:dim=8 q.npy k.npy --scores --inverse --pairs half", "--inverse is for tensors, not for scores"),
-        ("rope:dim=8 q.npy k.npy --scores --input-scale 2 --pairs half", "--input-scale 2 is for absolute tables"),
+        ("rope:dim=8 q.npy k.npy --scale 2 --pairs half", "--scale 2 is for embeddings, and for scores"),
         ("rope:dim=8 q.npy k-wide.npy --scores --pairs half", "has vectors of 16, and q of 8"),
         ("rope:dim=8 q.npy k-batch.npy --scores --pairs half", "has 2 batches, and q 1"),
         ("rope:dim=8 q.npy k-heads.npy --scores --pairs half", "which do not divide the 4 of q"),
         ("rope:dim=8 q-long.npy k.npy --scores --pairs half --mask causal", "q-long is longer than k"),
-        ("rope:dim=8 q.npy k.npy v.npy --scores --softmax --pairs half", "v holds values: positions act on"),
-        ("shaw:dim=8,clip=3,value-weights=w.npy q.npy k.npy v.npy --scores --softmax", "must have the shape of k"),
+        ("rope:dim=8 q.npy k.npy v.npy --pairs half", "v holds values: positions act on"),
+        (
+            "shaw:dim=8,clip=3,value-weights=w.npy q.npy k.npy v.npy --scores --softmax",
+            "v has the shape (1, 4, 2, 8), and",
+        ),
         ("rope:dim=8 q.npy k.npy --scores --pairs half --mask full", "--mask full must be causal"),
         ("rope:dim=8 q.npy --pairs half --inverse --gradient", "a gradient is not divided"),
         ("rope:dim=8 q.npy q.npy --pairs half", "must have names of their own"),
@@ -50,9 +53,9 @@ def files(tmp_path):
         ("rope:dim=8 q.npy --pairs half --arithmetic float32 --inverse", "is for plain rotations"),
         ("cache.npz q.npy --pairs half", "has vectors of 8, and the table rotates 16 columns"),
         ("flat.npy q.npy k.npy --scores --pairs half", "--pairs half is for rotary tables"),
-        ("alibi:heads=4 logits.npy --axes bhqk --input-scale 2", "--input-scale 2 is for absolute tables"),
+        ("alibi:heads=4 logits.npy --axes bhqk --scale 2", "--scale 2 is for embeddings, and for scores"),
         ("alibi:heads=4 logits.npy --axes bhqk --positions 0,1", "must be 3, one for each key"),
-        ("alibi:heads=4 logits.npy --axes bhqk --positions @batches.npy", "are for rotary tables: give one list"),
+        ("alibi:heads=4 logits.npy --axes bhqk --positions @two.npy", "do not fit logits of 1 batches"),
         ("bias.npz logits.npy --axes bhqk --start 2", "is for recipes"),
         ("bias.npz wide.npy --axes bhqk", "it has one number for each query and key"),
         ("bias4.npy flat.npy", "says no recipe, so it is added as rows"),

@@ -33,9 +33,9 @@ def test_t5s_products_are_not_divided():
     found = scores(recipe)
     np.testing.assert_allclose(found["scores"], PRODUCTS + bias, rtol=0, atol=1e-13)
     assert "not divided" in " ".join(found.notes)
-    divided = scores(recipe, score_scale="sqrt")
+    divided = scores(recipe, scale="sqrt")
     np.testing.assert_allclose(divided["scores"], PRODUCTS / 2 + bias, rtol=0, atol=1e-13)
-    np.testing.assert_allclose(scores(recipe, score_scale="0.1")["scores"], PRODUCTS / 10 + bias, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(scores(recipe, scale="0.1")["scores"], PRODUCTS / 10 + bias, rtol=0, atol=1e-13)
 
 
 def test_others_are_divided_and_say_so():
@@ -92,7 +92,7 @@ def test_a_configs_own_scale_is_used(more, scale):
     config = {"hidden_size": 8, "num_attention_heads": 2, "head_dim": 4, **more}
     kind = {"layer_type": "sliding_attention"} if "gemma" in more["model_type"] else {}
     found = scores(config, pairs="half", **kind)
-    plain = scores("rope:dim=4", pairs="half", score_scale="1")
+    plain = scores("rope:dim=4", pairs="half", scale="1")
     np.testing.assert_allclose(found["scores"], plain["scores"] * scale, rtol=0, atol=1e-13)
 
 
@@ -103,5 +103,5 @@ def test_what_queries_and_keys_do_not_give_is_refused():
     q = RNG.normal(size=(1, 2, 6, 4))
     with pytest.raises(pecli.PecliError, match="cosines"):
         pecli.apply("window:grid=2x3,version=2,heads=2", {"q": q, "k": q}, scores=True)
-    with pytest.raises(pecli.PecliError, match="give --scores"):
-        pecli.apply("alibi:heads=2", RNG.normal(size=(2, 6, 6)), score_scale="1")
+    with pytest.raises(pecli.PecliError, match="for scores of queries and keys"):
+        pecli.apply("alibi:heads=2", RNG.normal(size=(2, 6, 6)), scale="1")

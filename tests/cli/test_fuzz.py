@@ -254,7 +254,7 @@ def test_an_input_scale_of_no_model_is_refused():
     from pecli.errors import BadParameter
 
     with pytest.raises(BadParameter, match="input-scale=1e400 must be 0, or 1e-30 to 1e30 in size"):
-        pecli.apply("sinusoidal:dim=8", np.ones((6, 8), np.float32), input_scale="1e400")
+        pecli.apply("sinusoidal:dim=8", np.ones((6, 8), np.float32), scale="1e400")
 
 
 def test_where_no_product_is_in_doubt_none_is_settled():

@@ -34,6 +34,7 @@ def reach(recipe: Recipe) -> Reach:
 
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
 """A query meets the positions as keys are projected, a key as queries are."""
+ROWS = ("as the code has it", "of key and query for k.r, as the paper has it")
 TERMS = ("c2p", "p2c")
 """Names of the two terms in a config's pos_att_type."""
 
@@ -51,7 +52,8 @@ def effect(recipe: Recipe) -> Effect:
 
     used = [kind in _terms(recipe.values["pos_att_type"]) for kind in TERMS]
     names = [name if recipe.values[name] is not None else None for name in PROJECTIONS]
-    met = [Term(content, "vector", rows=rows, projection=name)
+    paper = recipe.values["p2c_row"] == "paper"
+    met = [Term(content, "vector", rows=rows, projection=name, opposite=paper and content == "key")
            for content, name, one in zip(BOTH, names, used, strict=True) if one]  # fmt: skip
     sums = " + ".join(["q.k", *(text for text, one in zip(("q.r", "k.r"), used, strict=True) if one)])
     if not met:
@@ -61,7 +63,7 @@ def effect(recipe: Recipe) -> Effect:
     how = f"unprojected: give {' and '.join(missing)}" if missing else "projected"
     return Effect(
         terms=(*PLAIN, *met), divisor=1 + len(met),
-        note=f"{sums}, r at the index of query and key, as the code has it, {how}",
+        note=f"{sums}, r at the index of query and key, {ROWS[paper]}, {how}",
     )  # fmt: skip
 
 
@@ -148,6 +150,10 @@ def deberta(
     pos_att_type: Annotated[
         Literal["c2p+p2c", "c2p", "p2c", "none"] | None,
         Param("Terms of a score: query by position (c2p), position by key (p2c) (default: both)."),
+    ] = None,
+    p2c_row: Annotated[
+        Literal["code", "paper"] | None,
+        Param("Row that a key meets: of query minus key (code), or as equation 4, of key minus query (default: code)."),
     ] = None,
     std: Std = Decimal("0.02"),
     seed: DrawnSeed = 0,
