@@ -1,54 +1,77 @@
-"""Arithmetic of a table of waves: the types in which frequencies, positions, angles and values were computed.
+"""Arithmetic of a named table of waves: how its values were computed, and every value that this does not give.
 
-The named table is computed exactly and as float64, float32, bfloat16 and float16 code computes it; values are compared
-with the nearest of these in units in the last place.
+Values are compared with the exact ones and with what float64, float32, bfloat16 and float16 code computes from the
+same parameters: first sampled rows, to choose the arithmetic, then all values of the file, in blocks on all cores.
+The frequencies of float32 code differ by some units from library to library and are taken from the values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pecli.judge.planes import Floats, Integers, rounded, unit
+from pecli.engine.threads import ordered_map
+from pecli.errors import PecliError
+from pecli.judge.measured import Measured
+from pecli.judge.orders import numbered
+from pecli.judge.planes import Floats, Integers, Plane, planes_of, rounded, unit
+from pecli.judge.structure import PlaneColumns
+from pecli.numbers.decimals import digits, shortest
+from pecli.numbers.positions import fraction_text
+from pecli.spec.measured import PUBLISHED_FACTORS, Named
+from pecli.spec.recipe import join_recipe
+from pecli.tables.table import Table
 
-MAX_LIBRARY_ULP = 1.01
-"""Units in the last place that a library's own sine may be off by; the 0.01 covers this comparison's own rounding."""
-MAX_MAGNIFIED_ULP = 2.5
-"""Units in the last place allowed where rounded values were multiplied by a magnitude."""
-MAX_SLACK_GAP = 0.02
-"""Median gap from which the slack of float32 frequencies is not looked at: the arithmetic, or the name, is another."""
-MIN_CLOSE = 0.98
-"""Share of sampled values within `MAX_LIBRARY_ULP` for an arithmetic to be named; 0.9 passes frequencies 1 ulp off."""
-FREQUENCY_UNITS = 2
-"""Float32 units in the last place by which a library's frequencies differ from the simulated ones; with more, a base
-that is wrong in its eighth digit passes."""
-FIRST_ROWS = 8
-PLAUSIBLE_GAP = 0.1
-"""Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
-MIN_GLANCE = 0.3
-"""Share of values within `MAX_LIBRARY_ULP` in the first rows below which a name is not looked at further."""
+MAX_FREQUENCY_UNITS = 8
+"""Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
+by up to 7; with more, a base that is wrong in its seventh digit passes."""
+SLACK_UNITS = 1
+"""Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
+frequencies is rounded otherwise."""
+FLOAT64_UNITS = 8.0, 4.0
+"""Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential."""
 MAX_DOUBLE = 1e-6
 """Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
-LIBRARY_SINE = 1.0
-"""Units in the last place by which float32 sines of libraries may be off besides; NumPy's are by up to 1.5."""
+PLAUSIBLE_GAP = 0.1
+"""Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
+FIRST_ROWS, SAMPLE_ROWS = 8, 160
+"""Rows that a name must resemble, and rows by which an arithmetic is chosen: the first 32 and others from all."""
+MIN_EQUAL = 0.9
+"""Share of equal values, all others within the error of a library, from which an arithmetic needs no rival."""
+MIN_WIDE = 0.99
+"""Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less."""
+GLANCE_STEP, MAX_WAYS = 4, 3
+"""Every how many sampled rows narrower arithmetics are looked at, and how many are then compared on all of them."""
 MAX_SERIES = 0.12
 """Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
 position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
-MIN_EQUAL = 0.9
-"""Share of equal values, all others within `MAX_LIBRARY_ULP`, from which a way needs no rival."""
-GLANCE_ROWS = 40
-"""Rows by which all ways are looked at first; the best ones are compared on more."""
-MAX_WAYS = 6
-"""Ways that are compared on all sampled rows; more cost time."""
+BLOCK_VALUES = 1 << 16
+"""Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
+MAX_SINGLES = 3
+"""Values that are shown with the expected ones; the others are counted."""
+MAX_SIZE_DIGITS = 5
+"""Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
+OTHER_SIZE = 3.0
+"""Digits that a magnitude counts for which the parameters do not give."""
 LOW_TYPES = ("bfloat16", "float16")
-FLOAT64_UNITS = 3.0
-"""Roundings of a double-precision angle, and of the exponent of its frequency: logarithm, quotient, product."""
+PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
+"""Phase of every pair at position 0 for each sign error, after cosine and sine were put in order."""
+LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
+"""Phases of a single component, A cos(p w + phase)."""
+
+
+def library_units(dtype: str, size: float = 1.0) -> float:
+    """Return the units in the last place that a library's sine may be off by, on a GPU too; more if it was multiplied.
+
+    The 0.01 covers this comparison's own rounding.
+    """
+    return 3.01 if dtype not in LOW_TYPES else 1.01 if size == 1 else 2.5
 
 
 class Circle(NamedTuple):
@@ -58,17 +81,20 @@ class Circle(NamedTuple):
     cos: Floats
     sin: Floats
 
+    @classmethod
+    def of(cls, angles: Floats) -> Circle:
+        """Return the points of angles."""
+        return cls(angles, np.cos(angles), np.sin(angles))
 
-def _circle(angles: Floats, near: Circle | None) -> tuple[Floats, Floats]:
-    """Return cosines and sines; by series from angles so near that these are exact in every type."""
-    if near is not None:
-        apart = angles - near.angles
+    def moved(self, angles: Floats) -> Circle:
+        """Return the points of other angles, by series where all are near these, exact in every type."""
+        apart = angles - self.angles
         square = apart * apart
-        if square.max(initial=0.0) < MAX_SERIES**2:
-            c = 1 - square * (1 / 2 - square * (1 / 24 - square / 720))
-            s = apart * (1 - square * (1 / 6 - square * (1 / 120 - square / 5040)))
-            return near.cos * c - near.sin * s, near.sin * c + near.cos * s
-    return np.cos(angles), np.sin(angles)
+        if not square.max(initial=0.0) < MAX_SERIES**2:
+            return Circle.of(angles)
+        c = 1 - square * (1 / 2 - square * (1 / 24 - square / 720))
+        s = apart * (1 - square * (1 / 6 - square * (1 / 120 - square / 5040)))
+        return Circle(angles, self.cos * c - self.sin * s, self.sin * c + self.cos * s)
 
 
 @dataclass(frozen=True)
@@ -83,8 +109,6 @@ class Way:
         As rounded.
     positions, angles : str
         Types of positions and angles; "float64" for exact ones.
-    method : str
-        How float32 frequencies came about.
     running : bool
         Whether each angle is the one before times a constant, rounded each time.
     """
@@ -93,257 +117,477 @@ class Way:
     frequencies: Floats = field(repr=False)
     positions: str = "float64"
     angles: str = "float64"
-    method: str = ""
     running: bool = False
 
-    def angles_at(self, positions: Floats) -> Floats:
-        """Return the angles of positions (n,) or, each pair with its own, (n, m)."""
-        p = rounded(positions, self.positions)
-        p = p[:, None] if p.ndim == 1 else p
+    def angles_at(self, positions: Floats, frequencies: Floats | None = None) -> Floats:
+        """Return the angles of positions (n, 1), or of positions and frequencies of one shape."""
+        p, w = rounded(positions, self.positions), self.frequencies
         if not self.running:
-            return rounded(p * self.frequencies, self.angles)
-        w, k = self.frequencies, np.arange(len(self.frequencies))
+            return rounded(p * (w if frequencies is None else frequencies), self.angles)
         ratio = rounded(w[1:2] / w[0], "float32")
-        slower = rounded(w / (w[1] / w[0]) ** k, "float32")  # a scaling is applied to each angle
+        slower = rounded(w / (w[1] / w[0]) ** np.arange(len(w)), "float32")  # a scaling is applied to each angle
         found = np.empty((len(p), len(w)))
         current = rounded(p[:, 0], "float32")
-        for number in k:
+        for number in range(len(w)):
             found[:, number] = current
             current = rounded(current * ratio, "float32")
         return rounded(found * slower, "float32")
 
-    def valued(self, values: Floats, magnitude: Floats | float, dtype: str) -> Floats:
+    def valued(self, values: Floats, magnitude: float, dtype: str) -> Floats:
         """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
         if self.name in ("exact", "float64") or dtype == "float64":
             return rounded(values * magnitude, dtype)
-        product = rounded(values, "float32") * rounded(np.asarray(magnitude, float), "float32")
-        return rounded(rounded(product, "float32"), dtype)
+        values = rounded(values, "float32")
+        if magnitude != 1:
+            values = rounded(values * float(np.float32(magnitude)), "float32")
+        return values if dtype == "float32" else rounded(values, dtype)
 
-    def compute(
-        self, positions: Floats, magnitude: Floats | float, dtype: str, near: Circle | None = None
-    ) -> tuple[Floats, Floats]:
-        """Return cosines and sines (n, m) in a type, as float64; `near` are points of the circle close to them."""
-        cos, sin = _circle(self.angles_at(positions), near)
+    def compute(self, positions: Floats, magnitude: float, dtype: str) -> tuple[Floats, Floats]:
+        """Return cosines and sines of positions (n,) in a type, as float64, (n, m) each."""
+        _, cos, sin = Circle.of(self.angles_at(positions[:, None]))
         return self.valued(cos, magnitude, dtype), self.valued(sin, magnitude, dtype)
-
-    def doubt(self, positions: Floats) -> Floats:
-        """Return by how much angles change where float32 frequencies are some units larger or smaller."""
-        angles, found = self.angles_at(positions), np.zeros(1)
-        for sign in (-1, 1):
-            moved = replace(self, frequencies=self.frequencies * (1 + sign * FREQUENCY_UNITS * 2.0**-23))
-            found = np.maximum(found, np.abs(moved.angles_at(positions) - angles))
-        return found
-
-    def parts(
-        self, positions: Floats, size: float, dtype: str, near: Circle | None = None, *, angles: bool = False
-    ) -> dict[str, Floats]:
-        """Return the cosines and sines of `compute` by name, or the angles alone."""
-        if angles:
-            return {"angles": rounded(self.angles_at(positions), dtype)}
-        return dict(zip(("cos", "sin"), self.compute(positions, size, dtype, near), strict=True))
 
     def words(self) -> str:
         """Return the rounded steps of the computation, as text."""
-        if self.name == "exact":
-            return "exact values, rounded once"
-        if self.name == "float64":
-            return "float64 arithmetic"
-        steps = {"frequencies": self.frequency_type, "positions": self.positions, "angles": self.angles}
-        coarse = [step for step, kind in steps.items() if kind == self.name]
-        return f"{self.name} {' and '.join(coarse)}" if self.name in LOW_TYPES else f"{self.name} phases"
+        if self.name not in LOW_TYPES:
+            return f"{self.name} phases"
+        return f"{self.name} {' and '.join(self.coarse_steps)}"
 
     @property
-    def frequency_type(self) -> str:
-        """Type of the frequencies."""
-        for kind in ("bfloat16", "float16", "float32"):
-            if np.array_equal(rounded(self.frequencies, kind), self.frequencies):
-                return kind
-        return "float64"
+    def coarse_steps(self) -> list[str]:
+        """The steps that were computed in the narrowest type."""
+        own = np.array_equal(rounded(self.frequencies, self.name), self.frequencies)
+        steps = {"frequencies": self.name if own else "", "positions": self.positions, "angles": self.angles}
+        return [step for step, kind in steps.items() if kind == self.name]
 
 
-@dataclass(frozen=True)
-class Score:
-    """Agreement of an arithmetic with sampled values: shares equal and within one ulp, and the largest departure."""
-
-    way: Way
-    equal: float
-    close: float
-    worst: float
-
-    @property
-    def fits(self) -> bool:
-        """Whether the way explains the sample."""
-        return self.close >= MIN_CLOSE
-
-    @property
-    def is_good(self) -> bool:
-        """Whether no other way need be looked at."""
-        return self.close == 1.0 and self.equal > MIN_EQUAL
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Allowed differences between the values of some rows and an arithmetic.
-
-    `typical` is the gap that half of the values must be below for float32 frequencies to explain any.
-    """
-
-    way: Way
-    positions: Floats
-    dtype: str
-    size: float
-    typical: float = np.inf
-
-    @cached_property
-    def _doubt(self) -> Floats:
-        return self.way.doubt(self.positions)
-
-    def judge(
-        self, have: Floats, made: Floats, odd: Integers, *, angles: bool = False
-    ) -> tuple[Floats, NDArray[np.bool_], float]:
-        """Return of the places that differ, counted in C order, by how much, which are explained, and the most units.
-
-        The unit is one in the last place; what float32 frequencies leave open is not counted in units.
-        """
-        some, other, exact = have.ravel()[odd], made.ravel()[odd], self.way.name == "exact"
-        gap, one = np.abs(some - other), unit(some, self.dtype)
-        allowed = (MAX_LIBRARY_ULP if self.size == 1 else MAX_MAGNIFIED_ULP) * one
-        in_double = self.way.name == "float64" or (self.dtype == "float64") != exact
-        if in_double:
-            rows, columns = np.divmod(odd, have.shape[1])
-            w = np.abs(self.way.frequencies)
-            steps = w * FLOAT64_UNITS * (1 + np.abs(np.log(np.maximum(w, 1e-300))))
-            double = 2.0**-53 * (2 + np.abs(self.positions[rows]) * steps[columns]) * max(1.0, self.size)
-            allowed = np.maximum(allowed, np.minimum(double, MAX_DOUBLE))
-        inside = gap <= allowed
-        worst = float((gap / one)[inside].max(initial=0.0))
-        doubted = not in_double and not exact and not inside.all()
-        if doubted and 2 * np.count_nonzero(~(gap < self.typical)) < have.size:
-            slack = self._doubt.ravel()[odd]
-            if not angles:  # times the sine of what a cosine is of, and the other way round
-                least = np.minimum(np.abs(some), np.abs(other))
-                slack *= np.sqrt(np.maximum(self.size**2 - least * least, 0)) + self.size * slack / 2
-            inside |= gap <= allowed + LIBRARY_SINE * one + slack
-        return gap, inside, worst
-
-
-@dataclass(frozen=True)
-class Shown:
-    """Sampled "cos", "sin" or "angles" with their positions."""
-
-    positions: Floats
-    parts: Mapping[str, Floats]
-    dtype: str
-    size: float
-
-    def few(self, most: int = 192) -> Shown:
-        """Return a view of at most `most` rows, spread over all."""
-        n = len(self.positions)
-        if n <= most:
-            return self
-        first = min(32, most)
-        rows = np.unique(np.concatenate([np.arange(first), np.linspace(first, n - 1, most - first).astype(np.int64)]))
-        return replace(self, positions=self.positions[rows], parts={name: v[rows] for name, v in self.parts.items()})
-
-    def pairs(self, way: Way) -> Iterator[tuple[Floats, Floats]]:
-        """Yield the stored values of each component with the computed ones."""
-        made = way.parts(self.positions, self.size, self.dtype, angles="angles" in self.parts)
-        return ((values, made[name]) for name, values in self.parts.items())
-
-
-def float32_series(base: float, exponents: Floats, factor: float = 1.0) -> Iterator[tuple[str, Floats]]:
-    """Yield float32 frequencies of base^-e / factor by each way in which libraries compute them.
-
-    Parameters
-    ----------
-    base : float
-    exponents : (m,) float64
-        e of each pair, ascending from 0.
-    factor : float
-        What divides the frequencies.
-    """
-    f32 = np.float32
-    with np.errstate(all="ignore"):
-        exact = np.exp(-exponents * np.log(base)) / factor
-        yield "power in float64", exact.astype(f32).astype(np.float64)
-        single = exponents.astype(f32)
-        power = np.exp(single.astype(np.float64) * np.log(np.float64(f32(base)))).astype(f32)
-        inverse = f32(1) / power
-        yield "reciprocal of a float32 power", (inverse / f32(factor)).astype(np.float64)
-        direct = np.exp(-single.astype(np.float64) * np.log(np.float64(f32(base)))).astype(f32)
-        yield "float32 power", (direct / f32(factor)).astype(np.float64)
-        if len(exponents) > 1:
-            count = np.arange(len(exponents))
-            for index, scale in (("2i", 2), ("i", 1)):
-                slope = f32(-np.log(base) * exponents[1] / scale)
-                argument = ((count * scale).astype(f32) * slope).astype(f32)
-                logs = np.exp(argument.astype(np.float64)).astype(f32)
-                yield f"exponential of {index} times a float32 logarithm", (logs / f32(factor)).astype(np.float64)
-            half = 1 / exponents[1]
-            quotient = ((f32(-np.log(base)) * count.astype(f32)).astype(f32) / f32(half)).astype(f32)
-            logs = np.exp(quotient.astype(np.float64)).astype(f32)
-            yield "exponential of a float32 quotient", (logs / f32(factor)).astype(np.float64)
-            argument = (f32(np.log(base)) * -single).astype(f32)
-            logs = np.exp(argument.astype(np.float64)).astype(f32)
-            yield "exponential of a float32 product", (logs / f32(factor)).astype(np.float64)
-
-
-def ways(exact: Floats, singles: Mapping[str, Floats], dtype: str, positions: Floats) -> Iterator[Way]:
-    """Yield the ways to compute a table of a type: the best that doubles give, then float32, then narrower types.
+def ways(exact: Floats, singles: Floats, dtype: str, positions: Floats) -> tuple[list[Way], list[Way]]:
+    """Return the ways to compute a table of a type: the best that doubles give and float32, then narrower types.
 
     A float64 table that this process computes is no exact one: only a comparison of all values tells them apart.
     """
-    yield Way("float64" if dtype == "float64" else "exact", exact)
-    singles = {**singles, "rounded": rounded(exact, "float32")}
-    for method, frequencies in singles.items():
-        yield Way("float32", frequencies, "float32", "float32", method)
-    first = next(iter(singles.values()))
-    for method, frequencies in singles.items():
-        yield Way("float32", frequencies, "float64", "float64", method)
+    wide = [Way("float64" if dtype == "float64" else "exact", exact)]
+    wide += [Way("float32", singles, "float32", "float32"), Way("float32", singles)]
     if len(exact) > 1 and (exact > 0).all():
-        yield Way("float32", exact, "float32", "float32", "running product", running=True)
+        wide.append(Way("float32", exact, "float32", "float32", running=True))
+    narrow = []
     for low in LOW_TYPES:
         coarse = not np.array_equal(rounded(positions, low), positions)
-        yield from [Way(low, exact, low)] if coarse else ()
-        yield Way(low, rounded(exact, low))
+        narrow += [Way(low, exact, low)] * coarse + [Way(low, rounded(exact, low))]
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
-                yield Way(low, rounded(first, f), p, a, "rounded")
+                narrow.append(Way(low, rounded(singles, f), p, a))
+    return wide, narrow
 
 
-def _typical(gap: Floats) -> float:
-    """Return the median of the gaps that are numbers; infinity of none."""
-    known = gap[np.isfinite(gap)]
-    return float(np.median(known)) if known.size else np.inf
+@dataclass(frozen=True)
+class WaveName:
+    """A named table of waves: what its values are computed from.
+
+    Attributes
+    ----------
+    encoding : str
+    named : Named
+    start : Fraction
+        Position of row 0.
+    step : Fraction
+    phase : str
+        A key of `PHASES`.
+    way : Way
+        The arithmetic that gives most sampled values.
+    rival : Way, optional
+        The one to try if a value shows that it is not this one.
+    explained, equal : float
+        Shares of the sampled values that it gives, within rounding and equal.
+    regular : float
+        Share of the sampled rows at the places that start and step give.
+    """
+
+    encoding: str
+    named: Named
+    start: Fraction
+    step: Fraction
+    phase: str
+    measured: Measured = field(repr=False)
+    way: Way = field(repr=False)
+    rival: Way | None = field(default=None, repr=False)
+    regular: float = 1.0
+    explained: float = 0.0
+    equal: float = 0.0
+
+    @property
+    def quarter(self) -> int:
+        """Quarter turns from the expected phase to that of the values."""
+        phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
+        return int(np.round(phases.get(self.phase, 0.0) / (np.pi / 2))) % 4
+
+    @cached_property
+    def magnitude(self) -> float:
+        """The recipe's magnitude where the values have it, else the shortest number within the measured one."""
+        own, measured = self.named.magnitude, self.measured
+        size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
+        if measured.reading.is_angles or abs(size / own - 1) <= loose:
+            return own
+        for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which other frequencies may have too
+            published = 0.1 * np.log(float(factor)) + 1
+            if abs(size / published - 1) <= loose:
+                return float(published)
+        short = shortest(size * (1 - loose), size * (1 + loose))
+        return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
+
+    @property
+    def cost(self) -> float:
+        """Fitted digits, with penalties for phases, offsets and magnitudes."""
+        plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
+        own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
+        last = self.start + self.step * (self.measured.planes[0].rows - 1)
+        own += 2.0 * (min(self.start, last) < 0 and self.start != -last)  # distances run to both sides
+        own += OTHER_SIZE * (self.magnitude != self.named.magnitude)
+        return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
+
+    def positions(self, rows: Floats | Integers) -> Floats:
+        """Return the positions of rows."""
+        found: Floats = float(self.start) + float(self.step) * np.asarray(rows, np.float64)
+        return found
+
+    def computed(self) -> WaveName | None:
+        """Return the name with the arithmetic that gives most sampled values; None where none comes near."""
+        measured, expected = self.measured, Expectation(self)
+        few = np.searchsorted(measured.rows, measured.signal.rows)
+        if len(few) > SAMPLE_ROWS:
+            few = few[np.r_[:32, np.linspace(32, len(few) - 1, SAMPLE_ROWS - 32).astype(np.int64)]]
+        rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]
+        positions = self.positions(rows)
+        near = Circle.of(positions[:, None] * self.named.frequencies)
+        have = [values[at.plane][:, at.index] for at in expected.places]
+        real = expected.made(near, positions)
+        gaps = (np.nan_to_num(np.abs(a - b)[:FIRST_ROWS], nan=1.0) for a, b in zip(have, real, strict=False))
+        if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > PLAUSIBLE_GAP:
+            return None
+        singles = expected.float32_frequencies(have, real, positions)
+
+        def seen(way: Way, rows: slice) -> WaveName:
+            name = replace(self, way=way)
+            circle = Circle(*(part[rows] for part in near))
+            parts = list(Expectation(name).compare(positions[rows], [plane[rows] for plane in values], circle))
+            count, wrong = max(1, sum(one.size for one in parts)), sum(len(one.rows) for one in parts)
+            return replace(name, explained=1 - wrong / count, equal=sum(one.equal for one in parts) / count)
+
+        every = slice(None)
+        wide, low = ways(self.named.frequencies, singles, measured.dtype, positions)
+        found: list[WaveName] = []
+        for way in wide:
+            found.append(seen(way, every))
+            if found[-1].explained == 1 and found[-1].equal > MIN_EQUAL:
+                break
+        if max(found, key=agreement).explained < MIN_WIDE:
+            glances = [seen(way, slice(None, None, GLANCE_STEP)) for way in low]
+            found += [seen(one.way, every) for one in sorted(glances, key=agreement, reverse=True)[:MAX_WAYS]]
+        best = max(found, key=agreement)
+        return replace(best, rival=wide[1]) if best.way is wide[0] else best
 
 
-def score(way: Way, shown: Shown) -> Score:
-    """Return how well a way gives sampled values."""
-    limits = Limits(way, shown.positions, shown.dtype, shown.size, MAX_SLACK_GAP)
-    equal, close, count, worst = 0, 0, 0, 0.0
-    with np.errstate(all="ignore"):
-        for values, made in shown.pairs(way):
-            odd = np.flatnonzero(values != made)
-            _, inside, most = limits.judge(values, made, odd, angles="angles" in shown.parts)
-            count, equal = count + values.size, equal + values.size - len(odd)
-            close += values.size - int(np.count_nonzero(~inside))
-            worst = max(worst, most)
-    return Score(way, equal / max(1, count), close / max(1, count), worst)
+def agreement(name: WaveName) -> tuple[float, float]:
+    """Return the sort key of arithmetics: the shares of values explained and equal."""
+    return round(name.explained, 3), round(name.equal, 2)
 
 
-def best_way(exact: Floats, singles: Mapping[str, Floats], shown: Shown) -> Score:
-    """Return the way that gives most sampled values, exact before float64 before float32 before narrower ones."""
-    some, plain = shown.few(), Way("exact", exact)
-    gaps = [np.abs(values - made) for values, made in some.few(FIRST_ROWS).pairs(plain)]
-    if "angles" not in some.parts and not min(map(_typical, gaps)) < PLAUSIBLE_GAP:
-        return Score(plain, 0.0, 0.0, np.inf)
-    looked, glance = list[Score](), some.few(GLANCE_ROWS)
-    for way in ways(exact, singles, shown.dtype, shown.positions):
-        looked.append(score(way, glance))
-        if looked[-1].is_good and (full := score(way, some)).is_good:
-            return full
-    looked.sort(key=lambda one: (-round(one.close, 2), -round(one.equal, 2)))
-    if looked[0].close < MIN_GLANCE:
-        return looked[0]
-    full_scores = [score(one.way, some) for one in looked[:MAX_WAYS]]
-    return max(full_scores, key=lambda one: (round(one.close, 3), round(one.equal, 2)))
+def recipe_of(name: WaveName) -> str:
+    """Return the recipe's text with the table's own keys, defaults left out."""
+    measured = name.measured
+    keys = {**name.named.keys, "len": str(measured.planes[0].rows)}
+    if name.start:
+        keys["start"] = fraction_text(name.start)
+    if name.step != 1:
+        keys["step"] = fraction_text(name.step)
+    keys |= name.named.table
+    if measured.dtype != "float32":
+        keys["dtype"] = measured.dtype
+    return join_recipe(name.encoding, keys)
+
+
+class BlockDifferences(NamedTuple):
+    """Differences of one component in some rows: counts, and the values that the arithmetic does not give.
+
+    Attributes
+    ----------
+    at : PlaneColumns
+    size, equal : int
+        How many values, and how many that are equal.
+    worst, residual : float
+        As in a tally.
+    rows, columns : (k,) int64
+        Places of the unexplained values, counted in these rows and in the plane.
+    have, want : (k,) float64
+    """
+
+    at: PlaneColumns
+    size: int
+    equal: int
+    worst: float
+    residual: float
+    rows: Integers
+    columns: Integers
+    have: Floats
+    want: Floats
+
+
+class Expectation:
+    """Expected values from the arithmetic of a name, compared with the values of the file block by block."""
+
+    def __init__(self, name: WaveName) -> None:
+        self.name, self.measured, self.way, self.size = name, name.measured, name.way, name.magnitude
+        self.places = [group[0] for group in (self.measured.reading.cos_at, self.measured.reading.sin_at) if group]
+
+    @cached_property
+    def engine(self) -> list[Plane]:
+        """The planes that the engine computes; none where the arithmetic is narrower or no recipe holds."""
+        name, measured = self.name, self.measured
+        by_engine = name.way.name in ("exact", "float64") and not name.phase and name.named.by_engine
+        if not by_engine or self.size != name.named.magnitude:
+            return []
+        try:
+            table = Table.parse(recipe_of(name))
+        except PecliError:
+            return []
+        planes = [plane for array in table.arrays for plane in planes_of(table, array)]
+        if measured.swapped and len(measured.planes) == 2:
+            planes.reverse()
+        alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
+        return planes if alike else []
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in self.measured.planes)))
+
+    @cached_property
+    def _first(self) -> Circle:
+        """Exact points of the rows of a block, from position 0 on."""
+        return Circle.of(np.multiply.outer(float(self.name.step) * np.arange(self.rows), self.name.named.frequencies))
+
+    def circle(self, start: int, stop: int) -> Circle:
+        """Return the exact points of a block of rows, by the addition theorem."""
+        positions, w = self.name.positions(np.arange(start, stop)), self.name.named.frequencies
+        c, s, (_, cos, sin) = np.cos(positions[0] * w), np.sin(positions[0] * w), self._first
+        cos, sin = cos[: stop - start], sin[: stop - start]
+        return Circle(positions[:, None] * w, c * cos - s * sin, s * cos + c * sin)
+
+    def made(self, circle: Circle, positions: Floats, way: Way | None = None) -> Sequence[Floats]:
+        """Return the values at the places of the cosines and of the sines, by the phase of the name."""
+        way, dtype = way or Way("exact", self.name.named.frequencies), self.measured.dtype if way else "float64"
+        if self.measured.reading.is_angles:
+            return (rounded(circle.angles, dtype),)
+        cos, sin = (way.valued(part, self.size, dtype) for part in circle[1:])
+        found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[self.name.quarter]
+        if not self.name.named.blank:
+            return found
+        blank = np.isin(positions, self.name.named.blank)
+        return [np.where(blank[:, None], 0.0, part) for part in found]
+
+    def float32_frequencies(self, have: Sequence[Floats], real: Sequence[Floats], positions: Floats) -> Floats:
+        """Return the float32 frequencies nearest the exact ones that the far sampled rows show."""
+        w = self.name.named.frequencies
+        far = (np.abs(positions) >= np.abs(positions).max() / 2) & (positions != 0)
+        if not far.any():
+            return rounded(w, "float32")
+        have, real = [part[far] for part in have], [part[far] for part in real]
+        if self.measured.reading.is_angles:
+            apart = have[0] - real[0]
+        elif len(have) == 2:
+            (a, b), (x, y) = have, real
+            apart = np.arctan2(b * x - a * y, a * x + b * y)
+        else:
+            slope = -real[1]
+            apart = np.where(np.abs(slope) > 0.2 * self.size, (have[0] - real[0]) / slope, 0.0)
+        off = np.nan_to_num(apart) / positions[far, None]
+        shift = np.median(off, axis=0)
+        scatter = np.median(np.abs(off - shift), axis=0)
+        one = 2.0**-23 * w
+        clear = (scatter < 2 * one) & (np.abs(shift) <= MAX_FREQUENCY_UNITS * one)  # bfloat16 values show no units
+        return rounded(np.where(clear, w + shift, w), "float32")
+
+    def compare(
+        self, positions: Floats, values: Sequence[Floats], near: Circle | None, engine: Sequence[Floats] = ()
+    ) -> Iterator[BlockDifferences]:
+        """Yield the differences of rows from the expected values, for each place of a component.
+
+        Parameters
+        ----------
+        positions : (n,) float64
+        values : (n, width) float64 for each plane
+        near : Circle
+            The exact points of the positions; None where the engine's values are exact enough.
+        engine : (n, width) float64 for each plane
+            Expected values that the engine computed.
+        """
+        measured, reading, way = self.measured, self.measured.reading, self.way
+        exact, made = list[Floats](), list[Floats]()
+        if near is not None:
+            exact = list(self.made(near, positions))
+            narrow = not engine and way.name not in ("exact", "float64")
+            points = near.moved(way.angles_at(positions[:, None])) if narrow else near
+            made = [] if engine else list(self.made(points, positions, way))
+        for number, places in enumerate((reading.cos_at, reading.sin_at)):
+            for at in places:
+                have = values[at.plane][:, at.index]
+                want = engine[at.plane][:, at.index] if engine else made[number]
+                odd = np.flatnonzero(have != want)
+                other = None if reading.is_angles else exact[1 - number] if exact else None
+                inside, gap, worst = self._judge(have.ravel()[odd], want.ravel()[odd], odd, positions, other)
+                row, column = np.divmod(odd[~inside], have.shape[1])
+                residual = gap[inside].max(initial=0.0)
+                if exact:
+                    off = np.abs(have - exact[number])
+                    off[row, column] = 0.0
+                    residual = np.fmax.reduce(off, axis=None)
+                columns = np.arange(measured.planes[at.plane].width)[at.index][column]
+                wrong = row, columns, have[row, column], want[row, column]
+                yield BlockDifferences(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
+
+    def _judge(
+        self, have: Floats, want: Floats, odd: Integers, positions: Floats, other: Floats | None
+    ) -> tuple[np.ndarray, Floats, float]:
+        """Return which unequal values are explained, how far all are off, and by how many units the explained ones are.
+
+        `odd` are their places in C order, `other` the values of the other component.
+        """
+        dtype, way, w = self.measured.dtype, self.way, self.name.named.frequencies
+        gap, one = np.abs(have - want), unit(want, dtype)
+        allowed = library_units(dtype, self.size) * one
+        inside = gap <= allowed
+        worst = float((gap / one)[inside].max(initial=0.0))
+        left = np.flatnonzero(~inside)
+        if not len(left):
+            return inside, gap, worst
+        row, column = np.divmod(odd[left], len(w))
+        p, frequency = positions[row], way.frequencies[column]
+        if way.name in ("exact", "float64") or dtype == "float64":
+            first, more = FLOAT64_UNITS
+            growth = first + more * np.abs(np.log(np.maximum(frequency, 1e-300)))
+            slack = np.minimum(2.0**-53 * (2 + np.abs(p) * frequency * growth) * max(1.0, self.size), MAX_DOUBLE)
+            fits = gap[left] <= slack
+            worst = max(worst, float((gap / one)[left][fits].max(initial=0.0)))
+        elif way.running:
+            return inside, gap, worst
+        else:
+            angles = way.angles_at(p, frequency)
+            slack = np.zeros(len(left))
+            for sign in (-1, 1):
+                moved = way.angles_at(p, frequency * (1 + sign * SLACK_UNITS * 2.0**-23))
+                slack = np.maximum(slack, np.abs(moved - angles))
+            if other is not None:  # times the sine of what a cosine is of, and the other way round
+                slack *= np.abs(other[row, column]) + self.size * slack / 2
+            fits = gap[left] <= allowed[left] + slack
+        inside[left[fits]] = True
+        return inside, gap, worst
+
+    def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
+        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
+
+        `corrupted` are the unexplained values of each row, where they were counted.
+        """
+        found = self.measured.planes[plane].read(start, stop)
+        for first in range(start, stop, self.rows):
+            last = min(first + self.rows, stop)
+            if corrupted is None or corrupted[first:last].any():
+                for one in self.block(first, last):
+                    if one.at.plane == plane:
+                        found[one.rows + first - start, one.columns] = one.want
+        return found
+
+    def block(self, start: int, stop: int) -> list[BlockDifferences]:
+        """Return the differences of at most `rows` rows of the file."""
+        with np.errstate(all="ignore"):
+            values = [plane.read(start, stop) for plane in self.measured.planes]
+            engine = [plane.read(start, stop) for plane in self.engine]
+            near = None if engine and self.measured.dtype not in LOW_TYPES else self.circle(start, stop)
+            return list(self.compare(self.name.positions(np.arange(start, stop)), values, near, engine))
+
+
+@dataclass
+class Tally:
+    """Counts from a comparison.
+
+    Attributes
+    ----------
+    rows : (n,) int64
+        Unexplained values of each row.
+    columns : (width,) int64 for each plane
+        Unexplained values of each column.
+    count, equal, unexplained : int
+    worst : float
+        Largest departure of the explained values, in units in the last place, without the slack of frequencies.
+    residual : float
+        Largest departure from the exact values, of the explained ones.
+    singles : list
+        Plane, row and column of the first few unexplained values, with the value and the expected one.
+    """
+
+    rows: Integers
+    columns: list[Integers]
+    count: int = 0
+    equal: int = 0
+    unexplained: int = 0
+    worst: float = 0.0
+    residual: float = 0.0
+    singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
+
+    @property
+    def explained(self) -> float:
+        """Share of the values that the arithmetic gives."""
+        return 1.0 - self.unexplained / self.count if self.count else 0.0
+
+    def add(self, start: int, one: BlockDifferences) -> None:
+        """Count the differences of one component in rows from `start` on."""
+        self.count, self.equal = self.count + one.size, self.equal + one.equal
+        self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
+        self.unexplained += len(one.rows)
+        np.add.at(self.rows, start + one.rows, 1)
+        np.add.at(self.columns[one.at.plane], one.columns, 1)
+        few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
+        self.singles = [*self.singles, *((one.at.plane, start + row, *more) for row, *more in few)][:MAX_SINGLES]
+
+
+def verified(name: WaveName) -> tuple[WaveName, Tally]:
+    """Return a name with the arithmetic that explains most of all values, and the comparison of these."""
+    found = tally(name)
+    if found.unexplained and name.rival is not None:
+        rival = replace(name, way=name.rival)
+        other = tally(rival)
+        return (rival, other) if other.unexplained < found.unexplained else (name, found)
+    return name, found
+
+
+def tally(name: WaveName) -> Tally:
+    """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
+    planes, expected = name.measured.planes, Expectation(name)
+    total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
+    starts = range(0, planes[0].rows, expected.rows)
+    blocks = ordered_map(lambda start: expected.block(start, min(start + expected.rows, planes[0].rows)), starts)
+    for start, parts in zip(starts, blocks, strict=True):
+        for one in parts:
+            total.add(start, one)
+    return total
+
+
+def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
+    """Return the first values that do not fit, each with the expected value, as text."""
+    return [
+        f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
+        for number, row, column, have, want in found.singles
+    ]
+
+
+def places(found: Tally, planes: Sequence[Plane]) -> str:
+    """Return the places of unexplained values: rows, columns, or a count over both."""
+    rows = np.flatnonzero(found.rows)
+    columns = [(plane.name, np.flatnonzero(c)) for plane, c in zip(planes, found.columns, strict=True) if c.any()]
+    if found.unexplained == len(found.singles):
+        return "; ".join(single_values(found, planes))
+    width = sum(len(c) for _, c in columns)
+    if len(rows) <= len(found.rows) // 2 and (len(rows) <= 2 * width or width > 8):
+        return numbered("row", rows)
+    if width <= 8:
+        return " and ".join(f"{numbered('column', c)} of {name}" for name, c in columns)
+    return f"in {len(rows):,} rows and {width:,} columns"

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
+from pecli.judge.measured import wave_groups
 from pecli.judge.planes import EPSILON, Plane, effective_dtype, exchanged, sample_rows
 from pecli.judge.signal import measure, phasors, positions_in_steps, wrapped
 from pecli.judge.structure import ALL, MAX_DEPARTURE, PlaneColumns, Reading, copies, departure, readings, usable_rows
-from pecli.judge.waves import origin_of, wave_groups
+from pecli.judge.waves import origin_of
 from pecli.spec.measured import Axes, Floats, GridAxis, Pairs
 from pecli.spec.tabular import Array, Tabular
 

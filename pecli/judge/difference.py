@@ -17,26 +17,23 @@ from itertools import takewhile
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LOW_TYPES, Way
-from pecli.judge.identify import is_large, refitted, with_blank_row
+from pecli.judge.arithmetic import (
+    LOW_TYPES,
+    Expectation,
+    Tally,
+    WaveName,
+    Way,
+    places,
+    recipe_of,
+    single_values,
+    verified,
+)
+from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
+from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, exchanged, planes_of, unit
-from pecli.judge.waves import (
-    LEVELS,
-    QUARTERS,
-    Measured,
-    WaveName,
-    bound,
-    exactly,
-    fitted,
-    lone_readings,
-    magnitude_of,
-    measured_readings,
-    names_of,
-    wave_groups,
-)
-from pecli.judge.whole import Expectation, Tally, places, recipe_of, single_values, tally
+from pecli.judge.waves import LEVELS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_units
@@ -105,7 +102,6 @@ class Expected:
         named = exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
         if named is None:
             return None
-        named = replace(named, series=_powers(keys, named.frequencies))
         return cls(table, recipe, named, start, step, part.count, keys)
 
     @property
@@ -132,12 +128,12 @@ class Description:
     @property
     def merit(self) -> tuple[float, float]:
         """Return the sort key of descriptions: values explained, then the fewest differences and fitted digits."""
-        return (-round(self.name.score.close, 2), len(self.lines) + self.name.cost + self.other)
+        return (-round(self.name.explained, 2), len(self.lines) + self.name.cost + self.other)
 
     @property
     def fits(self) -> bool:
         """Whether it explains all sampled values."""
-        return self.name.score.close == 1.0
+        return self.name.explained == 1.0
 
 
 def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
@@ -175,12 +171,10 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
             best = one
         if best is not None and best.fits and not best.lines:
             break
-    if best is None or best.name.score.close < MIN_SAMPLE * best.name.regular:
+    if best is None or best.name.explained < MIN_SAMPLE * best.name.regular:
         return None
     name = with_blank_row(best.name) if want.named.blank else best.name
-    total = tally(name)
-    if total.unexplained and total.explained > MIN_EXPLAINED:
-        name, total = refitted(name, total)
+    name, total = verified(name)
     if total.explained < MIN_EXPLAINED:
         return None
     return list(_findings(replace(best, name=name), total, want, found))
@@ -213,17 +207,17 @@ def _alone(plane: Plane, want: Expected) -> WaveName | None:
     for measured in lone_readings((plane,)):
         if measured.pairs.count == len(want.named.frequencies):
             name = fitted(measured, want.encoding, _structured(want, measured.pairs), exact=False)
-            if name is not None and name.score.close == 1.0:
+            if name is not None and name.explained == 1.0:
                 return name
     return None
 
 
 def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, stop: int) -> Floats:
     """Return rows of cosines, or of sines, in the columns where a reading found one component."""
-    positions = float(name.start) + float(name.step) * np.arange(start, stop, dtype=float)
+    positions = name.positions(np.arange(start, stop))
     out = np.zeros((stop - start, width))
     for place in name.measured.reading.cos_at:
-        out[:, place.index] = name.score.way.compute(positions, magnitude, name.measured.dtype)[part]
+        out[:, place.index] = name.way.compute(positions, magnitude, name.measured.dtype)[part]
     return out
 
 
@@ -240,15 +234,6 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
         if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.steps, w))]
     return None
-
-
-def _powers(keys: Mapping[str, str], w: Floats) -> tuple[float, Floats, float] | None:
-    """Return the base, the exponents and the factor of frequencies that are one series of powers of the base."""
-    with np.errstate(all="ignore"):
-        base = float(keys.get("base", "nan"))
-        exponents = -np.log(w) / np.log(base)
-    even = len(w) > 1 and exponents[1] > 0 and np.allclose(exponents, exponents[1] * np.arange(len(w)), rtol=1e-9)
-    return (base, exponents, 1.0) if even else None
 
 
 def _series_words(steps: Floats, w: Floats) -> str:
@@ -315,7 +300,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             plain = alike and not change.shift and "scaling" in change.keys
             lines = _key_lines(want, keys) if plain else []
             named = replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0,
-                            by_engine=alike and base.by_engine, series=_powers(keys, w))  # fmt: skip
+                            by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
     yield from _some_pairs(pairs, base)
 
@@ -332,7 +317,7 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
     text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
-    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False, series=None), [text], "frequency"
+    yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -416,7 +401,7 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
-    name, way, rest = best.name, best.name.score.way, total.unexplained
+    name, way, rest = best.name, best.name.way, total.unexplained
     findings = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings
@@ -442,10 +427,10 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
         yield Finding("type", text)
     elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
-        how = f"{name.score.way.name} rounding, at most {total.residual:.2g}"
+        how = f"{name.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
-        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.score.way.name]
+        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.way.name]
         few = 0 < ulps <= MAX_ULP_NAMED
         size = f"{ulps} ulp ({largest:.2g})" if few else f"{largest:.2g}"
         accepts = f"{f'--ulp {ulps} or ' if few else ''}--atol {_above(largest):g}"
@@ -483,16 +468,13 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
-    way = name.score.way
-    steps = {"frequencies": way.frequency_type, "positions": way.positions, "angles": way.angles}
-    coarse = " and ".join(step for step, kind in steps.items() if kind == way.name)
+    way, coarse = name.way, " and ".join(name.way.coarse_steps)
     text = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
-    positions = float(name.start) + float(name.step) * np.arange(count, dtype=float)
-    size = magnitude_of(name.measured, name.named)
-    wrong = np.zeros(count, bool)
+    positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)
     exact = Way("exact", name.named.frequencies)
-    for one, other in zip(way.compute(positions, size, dtype), exact.compute(positions, size, dtype), strict=True):
+    both = (one.compute(positions, name.magnitude, dtype) for one in (way, exact))
+    for one, other in zip(*both, strict=True):
         wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + 1e-3).any(axis=1)
     if not wrong.any():
         return text
@@ -560,7 +542,7 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
 def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Yield a finding if the magnitude is missing, applied twice or different, and no parameter explains it."""
     measured, own = name.measured, want.named.magnitude
-    have, near = magnitude_of(measured, name.named), 4 * measured.pairs.magnitude_error
+    have, near = name.magnitude, 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles or abs(have / own - 1) <= near:
         return
     if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:

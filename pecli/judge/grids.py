@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LOW_TYPES, MAX_LIBRARY_ULP
+from pecli.judge.arithmetic import LOW_TYPES, library_units
 from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
@@ -42,6 +42,8 @@ EXPONENT_ROUNDINGS = 2
 """Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
 MIN_EQUAL = 0.9
 """Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way."""
+MAX_EXACT_ULP = 1.01
+"""Units in the last place that exact values, rounded once by a library, are off by."""
 BLOCK_VALUES = 1 << 20
 """Values compared at once."""
 
@@ -129,7 +131,7 @@ class Tally:
     @property
     def exact(self) -> bool:
         """Whether values are the exact ones, rounded once."""
-        return self.worst <= MAX_LIBRARY_ULP and self.equal >= MIN_EQUAL * self.count
+        return self.worst <= MAX_EXACT_ULP and self.equal >= MIN_EQUAL * self.count
 
 
 @dataclass(frozen=True)
@@ -343,8 +345,9 @@ def _count(
         return
     a, b, slack = actual[row, column], expected[row, column], part.slack[column]
     gap, own = np.abs(a - b), unit(b, view.dtype)
-    fits = gap <= MAX_LIBRARY_ULP * own + 2.0**-24 * slack
-    tally.single |= bool((fits & (gap > MAX_LIBRARY_ULP * own + 2.0**-53 * slack)).any())
+    own_error = library_units(view.dtype) * own
+    fits = gap <= own_error + 2.0**-24 * slack
+    tally.single |= bool((fits & (gap > own_error + 2.0**-53 * slack)).any())
     tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
     tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
     tally.odd += int((~fits).sum())

@@ -7,25 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.judge.arithmetic import LOW_TYPES
+from pecli.judge.arithmetic import LOW_TYPES, Tally, WaveName, places, recipe_of, verified
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
+from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
 from pecli.judge.planes import Floats, Plane, exchanged, planes_of
 from pecli.judge.vectors import identify_vector
-from pecli.judge.waves import (
-    Measured,
-    WaveName,
-    by_rows,
-    follows_waves,
-    lone_readings,
-    magnitude_of,
-    measured_readings,
-    merit,
-    names_of,
-    wave_groups,
-)
-from pecli.judge.whole import Tally, places, recipe_of, tally
+from pecli.judge.waves import merit, names_of
 from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
@@ -89,7 +78,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
         of_pairs = False
         for rule in (*rules, identify_bias):
-            found = rule(table, positions) if rule is identify_waves else rule(table)
+            found = rule(table)
             if found is not None and found.recipe is not None:
                 doubtful = ANGLES in found.notes or rule is identify_vector
                 other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
@@ -142,7 +131,7 @@ def is_masked(table: Tabular) -> bool:
     return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
-def identify_waves(table: Tabular, stated: Floats | None = None) -> Identification | None:
+def identify_waves(table: Tabular) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     planes = [
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
@@ -153,7 +142,7 @@ def identify_waves(table: Tabular, stated: Floats | None = None) -> Identificati
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
             if transposed and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
-            found = _of_group(read, stated)
+            found = _of_group(read)
             if found is not None and found.recipe is not None:
                 note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
@@ -165,16 +154,16 @@ def _numbers(dtype: str) -> bool:
     return not dtype.startswith(("int", "uint", "bool"))
 
 
-def _readings(group: tuple[Plane, ...], stated: Floats | None) -> Iterator[Measured]:
-    yield from measured_readings(group, stated)
+def _readings(group: tuple[Plane, ...]) -> Iterator[Measured]:
+    yield from measured_readings(group)
     if len(group) == 1:
-        yield from lone_readings(group, stated)
+        yield from lone_readings(group)
 
 
-def _of_group(group: tuple[Plane, ...], stated: Floats | None) -> Identification | None:
+def _of_group(group: tuple[Plane, ...]) -> Identification | None:
     unknown: Identification | None = None
     waiting: list[WaveName] = []
-    for measured in _readings(group, stated):
+    for measured in _readings(group):
         names = names_of(measured)
         if names and len(measured.signal.rows) == 1:  # one row shows no direction: all readings are weighed together
             waiting += names
@@ -191,10 +180,7 @@ def _of_group(group: tuple[Plane, ...], stated: Floats | None) -> Identification
 
 def _judged(names: list[WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
-    best = with_blank_row(names[0])
-    found = tally(best)
-    if found.unexplained and found.explained > MIN_REFIT:
-        best, found = refitted(best, found)
+    best, found = verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     return described(best, found, names)
@@ -213,22 +199,13 @@ def with_blank_row(name: WaveName) -> WaveName:
     return replace(name, named=replace(name.named, keys=keys, blank=(int(position),)))
 
 
-def refitted(name: WaveName, found: Tally) -> tuple[WaveName, Tally]:
-    """Return a name with the arithmetic that the rows which do not fit show, if it explains more of all values."""
-    again = by_rows(name, np.flatnonzero(found.rows))
-    if again is None or again.score.close < MIN_REFIT / 2:
-        return name, found
-    other = tally(again)
-    return (again, other) if other.unexplained < found.unexplained else (name, found)
-
-
 def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> Identification:
     """Return the identification of a name whose values were compared."""
-    measured, way = name.measured, name.score.way
+    measured, way = name.measured, name.way
     if way.name == "float64" and found.equal == found.count:
         way = replace(way, name="exact")
     notes = list(structure_notes(name))
-    determined = name.cost <= MAX_FITTED and magnitude_of(measured, name.named) == name.named.magnitude
+    determined = name.cost <= MAX_FITTED and name.magnitude == name.named.magnitude
     rows, pairs = measured.planes[0].rows, measured.pairs.count
     determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
@@ -246,13 +223,13 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
 
 def _as_good(other: WaveName, name: WaveName) -> bool:
     """Whether another name gives the same values and somebody would choose it."""
-    same = other.score.close == 1.0 and other.score.equal >= name.score.equal and not other.phase and not name.phase
+    same = other.explained == 1.0 and other.equal >= name.equal and not other.phase and not name.phase
     return same and other.cost <= name.cost + MAX_ALIAS_COST
 
 
 def arithmetic_note(name: WaveName, found: Tally) -> str:
     """Return the note on the arithmetic and on the distance of the values from it."""
-    way, total = name.score.way, max(1, found.count)
+    way, total = name.way, max(1, found.count)
     if found.equal == found.count:
         made = "the exact ones" if way.name == "exact" else way.words()
         low = name.measured.dtype if name.measured.dtype in LOW_TYPES else ""
@@ -279,7 +256,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield PHASE_WORDS[name.phase]
     if len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
-    ratio = magnitude_of(measured, name.named) / name.named.magnitude
+    ratio = name.magnitude / name.named.magnitude
     if ratio != 1:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 

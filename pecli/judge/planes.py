@@ -187,5 +187,6 @@ def unit(values: Floats, kind: str) -> Floats:
     """Return one unit in the last place of each value in a type."""
     bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}[kind]
     smallest = 2.0**-14 if kind == "float16" else 2.0**-126
-    found: Floats = np.ldexp(1.0, np.frexp(np.maximum(np.abs(values), smallest))[1] - 1 - bits)
+    exponents = np.maximum(np.abs(values), smallest).view(np.int64) & (0x7FF << 52)
+    found: Floats = exponents.view(np.float64) * 2.0**-bits
     return found

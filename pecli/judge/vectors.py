@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from pecli.judge.arithmetic import MAX_FREQUENCY_UNITS
 from pecli.judge.description import Identification
 from pecli.judge.planes import EPSILON, effective_dtype, planes_of, rounded, unit
-from pecli.judge.waves import LEVELS, exactly, singles_of
+from pecli.judge.waves import LEVELS, exactly
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Floats, Named, Pairs
 from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
 
-MAX_ULP = 4
-"""Units in the last place by which a library's frequencies differ from simulated ones: a scaling takes some steps."""
 MIN_SURE_PAIRS = 8
 MAX_SURE_COST = 3.5
 """Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n."""
@@ -50,8 +49,8 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
                 exact = exactly(encoding.name, named) if named.step == 1 else None
                 if exact is None:
                     continue
-                kind, worst = _arithmetic(values, encoding.name, exact, dtype)
-                if worst <= MAX_ULP:
+                kind, worst = _arithmetic(values, exact, dtype)
+                if worst <= MAX_FREQUENCY_UNITS:
                     found = (named.fitted, worst, join_recipe(encoding.name, exact.keys), kind)
                     best = min(best, found) if best is not None else found
         if best is not None:
@@ -65,12 +64,10 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     return Identification(recipe, confidence, None, None, kind, notes, (), len(values), (array,))
 
 
-def _arithmetic(values: Floats, encoding: str, named: Named, dtype: str) -> tuple[str, float]:
+def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:
     """Return the arithmetic that gives the frequencies, and by how many units at most they differ from it."""
     ways = [("exact", named.frequencies)]
-    if dtype != "float64":
-        singles = {"rounded": rounded(named.frequencies, "float32"), **singles_of(encoding, named)}
-        ways += [("float32", single) for single in singles.values()]
+    ways += [("float32", rounded(named.frequencies, "float32"))] if dtype != "float64" else []
     size = unit(np.maximum(values, 2.0**-100), dtype)
     gaps = [(float((np.abs(rounded(w, dtype) - values) / size).max()), kind) for kind, w in ways]
     worst, kind = min(gaps, key=lambda gap: gap[0])

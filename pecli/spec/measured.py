@@ -174,8 +174,6 @@ class Named:
         Positions a row.
     fitted : float
         Significant digits that were fitted to the values; 0 for defaults.
-    series : (base, exponents, factor), optional
-        What float32 code computes the frequencies from, where they are one series.
     magnitude : float
         What the parameters multiply cosines and sines by.
     table : mapping of str to str
@@ -190,7 +188,6 @@ class Named:
     frequencies: Floats = field(repr=False)
     step: Fraction = Fraction(1)
     fitted: float = 0.0
-    series: tuple[float, Floats, float] | None = field(default=None, repr=False)
     magnitude: float = 1.0
     table: Mapping[str, str] = field(default_factory=dict)
     by_engine: bool = True

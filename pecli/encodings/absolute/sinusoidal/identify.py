@@ -72,8 +72,7 @@ def _series(pairs: Pairs, half: Fraction) -> Iterator[Named]:
                 keys |= ({"shift": str(shift)} if shift else {}) | ({} if scale else {"turns": "true"})
                 cost = plain_digits(base, PUBLISHED_BASES) + 0.25 * shift
                 cost += plain_digits(scale) + 0.5 if scale not in (0, 1) else 0.0
-                yield Named(keys, frequencies * (1 if scale else times), scale or Fraction(1), cost,
-                            (float(base), exponents, 1.0))  # fmt: skip
+                yield Named(keys, frequencies * (1 if scale else times), scale or Fraction(1), cost)
 
 
 def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:

@@ -103,7 +103,7 @@ def _series(pairs: Pairs, base: Decimal, exponents: Floats, tail: dict[str, str]
         cost += plain_digits(factor, PUBLISHED_FACTORS) + 0.5
     if step != 1:
         cost += plain_digits(step) + 0.5
-    return Named(keys, plain / times, step, cost, (float(base), exponents, times))
+    return Named(keys, plain / times, step, cost)
 
 
 def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
@@ -129,7 +129,7 @@ def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
         if length is not None:
             keys |= {"scaling": "dynamic", "max-position": str(length), "seq-len": str(pairs.rows)}
             cost += 2.0
-        yield Named(keys, frequencies, Fraction(1), cost, (grown, exponents, 1.0))
+        yield Named(keys, frequencies, Fraction(1), cost)
 
 
 def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
