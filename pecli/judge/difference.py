@@ -402,6 +402,11 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way, rest = best.name, best.name.way, total.unexplained
+    if rest and not best.lines and name.start != want.start:  # rows that went around, as in a cyclic shift
+        moved = list(_located(name, want, total))
+        if any(finding.kind != "place" for finding in moved):
+            yield from moved
+            return
     findings = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings

@@ -245,7 +245,7 @@ ADDED = {
     "it was added twice": WORDS + 2 * TABLE,
     "positions run along the batch: every row of batch b has position b": WORDS + TABLE[:B, None],
     "what was added: the rows are shifted cyclically by -9": WORDS + np.roll(TABLE, -9, 0),
-    "what was added: all values are 8 times the expected ones": WORDS + 8 * TABLE,
+    "what was added: every value is multiplied by 8": WORDS + 8 * TABLE,
     "what was added: the rows are reversed": WORDS + TABLE[::-1],
     "dropout was applied, p = 0.4": (WORDS + TABLE) * (RNG.random(WORDS.shape) > 0.4) / 0.6,
 }
