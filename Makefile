@@ -77,7 +77,7 @@ lowest: ## Run the quick tests with Python 3.11 and the lowest versions that pyp
 	@build/lowest/bin/python tests/support/lowest.py > build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --only-binary :all: -r build/lowest/requirements.txt
 	@build/lowest/bin/python -m pip install --quiet --no-deps --editable .
-	build/lowest/bin/python -m pytest --quick
+	build/lowest/bin/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
 
 # pyenv keeps its pythons in folders and puts only some of them on the path.
 newest: ## Run the quick tests with the newest Python installed and the newest versions that pip finds
@@ -86,7 +86,7 @@ newest: ## Run the quick tests with the newest Python installed and the newest v
 	done | sort | tail -n 1 | cut -d ' ' -f 2-) && "$$python" -m venv --clear build/newest
 	@build/newest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/newest/bin/python -m pip install --quiet --editable . --group dev
-	build/newest/bin/python -m pytest --quick
+	build/newest/bin/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
 
 TORCH ?= torch==2.13.0
 
