@@ -5,6 +5,7 @@ import functools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 
@@ -66,16 +67,15 @@ def printed(words):
 
 @contextlib.contextmanager
 def streams(given):
-    """Put pipes in the place of the standard streams; yield a dict that holds what was printed to 1 and 2."""
-    printed, threads = {}, []
+    """Replace the standard streams; yield a dict that holds what was printed to 1 and 2.
+
+    Output goes to files: a process that the command leaves running would keep the end of a pipe.
+    """
+    printed, files, threads = {}, {}, []
     kept = {number: os.dup(number) for number in range(3)}
     python = sys.stdin, sys.stdout, sys.stderr
     for stream in python[1:]:
         stream.flush()
-
-    def drain(number, pipe):
-        with open(pipe, "rb") as file:
-            printed[number] = file.read()
 
     def feed(pipe):
         with contextlib.suppress(BrokenPipeError), open(pipe, "wb") as file:
@@ -89,10 +89,8 @@ def streams(given):
     os.dup2(pipe, 0)
     os.close(pipe)
     for number in (1, 2):
-        end, pipe = os.pipe()
-        os.dup2(pipe, number)
-        os.close(pipe)
-        threads.append(threading.Thread(target=drain, args=(number, end)))
+        files[number] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        os.dup2(files[number].fileno(), number)
     for thread in threads:
         thread.start()
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
@@ -111,3 +109,7 @@ def streams(given):
             os.close(before)
         for thread in threads:
             thread.join()
+        for number, file in files.items():
+            file.seek(0)
+            printed[number] = file.read()
+            file.close()
