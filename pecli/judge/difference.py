@@ -36,8 +36,8 @@ from pecli.judge.planes import Plane, exchanged, planes_of, unit
 from pecli.judge.waves import LEVELS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
-from pecli.spec.hooks import Change, other_units
-from pecli.spec.measured import Floats, Named, Pairs
+from pecli.spec.hooks import Change, other_bases, other_units
+from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
@@ -347,13 +347,10 @@ def _structured(want: Expected, pairs: Pairs) -> Named:
 
 def _mistakes(want: Expected) -> list[Change]:
     encoding = want.recipe.encoding
-    found = list(encoding.hook("mistakes")(want.keys)) if encoding.declares("mistakes") else []
-    for parameter in encoding.parameters.values():
-        mistaken = parameter.param.mistaken
-        if mistaken is not None and parameter.option in want.keys:
-            found += mistaken(parameter.option, want.keys[parameter.option], parameter.choices)
+    found = list(other_bases(want.keys, *PUBLISHED_BASES))
+    found += encoding.hook("mistakes")(want.keys) if encoding.declares("mistakes") else []
     found += other_units()
-    return [change for change in found if change.values is None and change.kind not in ("layout", "exchanged")]
+    return [change for change in found if change.values is None]
 
 
 def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[dict[str, str], Waves] | None:

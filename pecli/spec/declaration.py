@@ -141,12 +141,6 @@ TABLE_KEYS = (
 )  # fmt: skip
 """Keys of a recipe's text that are the table's own."""
 
-USUAL_BASES = (
-    "10000", "500000", "1000000", "100", "100000", "5000000", "10000000", "1000", "50000", "160000", "150000", "250000",
-    "20000", "8000000", "50000000", "1e8", "200000", "600000", "40000", "20",
-)  # fmt: skip
-"""Bases of rotary and sinusoidal frequencies that models have, the most usual first."""
-
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """Properties of a table that inspect --expect checks."""
 

@@ -244,11 +244,6 @@ Mistakes = Callable[[Mapping[str, str]], Iterable[Change]]
 most usual first.
 """
 
-Mistaken = Callable[[str, str, tuple[str, ...]], Iterator[Change]]
-"""Function that yields the common mistakes of a parameter: from its option, its value as text, and its choices (empty
-for no choice).
-"""
-
 
 def instead(option: str, other: str, value: str, *, kind: str | None = None, phrase: str = "") -> Change:
     """Return the change of one parameter to another value; `phrase` is its meaning in words."""
@@ -256,49 +251,28 @@ def instead(option: str, other: str, value: str, *, kind: str | None = None, phr
     return Change(kind or option, f"{phrase}: {text}" if phrase else text, {option: other})
 
 
-def other_choices(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
-    """Yield the other words of a choice, the other state of a flag."""
-    for other in choices or ("true", "false"):
-        if other != value:
-            yield instead(option, other, value, kind=option.replace("-", "_"))
+def other_values(keys: Mapping[str, str], option: str, *usual: str) -> Iterator[Change]:
+    """Yield each of these values instead of a parameter's own."""
+    return (instead(option, other, keys[option]) for other in usual if other != keys[option])
 
 
-def other_orders(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
-    """Yield the other orders of columns: sines and cosines exchanged, or in turn instead of in halves."""
-    for other in choices:
-        if {other, value} == {"sin-cos", "cos-sin"}:
-            yield instead(option, other, value, kind="exchanged", phrase="cos and sin are exchanged")
-        elif other != value:
-            yield instead(option, other, value, kind="layout", phrase="equal after swapping interleaved for halves")
-
-
-def other_values(*usual: str) -> Mistaken:
-    """Return a function that yields each of these values instead of the parameter's own."""
-
-    def others(option: str, value: str, _choices: tuple[str, ...]) -> Iterator[Change]:
-        return (instead(option, other, value) for other in usual if other != value)
-
-    return others
-
-
-def other_bases(*usual: str) -> Mistaken:
-    """Return a function that yields other exponents, expressed as other bases, and then each of these bases.
+def other_bases(keys: Mapping[str, str], *usual: str) -> Iterator[Change]:
+    """Yield other exponents, expressed as other bases, and each of these bases; nothing where there is no base.
 
     The exponent is likelier than another base where the commonest base is expected, the first one.
     """
-
-    def others(option: str, value: str, choices: tuple[str, ...]) -> Iterator[Change]:
-        if value != usual[0]:
-            yield from other_values(*usual)(option, value, choices)
-        yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
-        yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
-        yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
-        for phrase, number, power_of_it in LOGARITHMS:
-            yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, phrase)
-        if value == usual[0]:
-            yield from other_values(*usual)(option, value, choices)
-
-    return others
+    option, value = "base", keys.get("base", "")
+    if not value:
+        return
+    if value != usual[0]:
+        yield from other_values(keys, option, *usual)
+    yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
+    yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
+    yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
+    for phrase, number, power_of_it in LOGARITHMS:
+        yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, phrase)
+    if value == usual[0]:
+        yield from other_values(keys, option, *usual)
 
 
 def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:

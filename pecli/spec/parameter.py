@@ -13,7 +13,6 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import join_list, number_text, parse_count, parse_integer, parse_number, split_list
-from pecli.spec.hooks import Mistaken
 
 Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "text"]
 Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
@@ -82,9 +81,6 @@ class Param:
         What others call one of the choices.
     usual : str
         A value that models have, for command lines to copy.
-    mistaken : callable, optional
-        What people give instead of the value that is meant: :func:`pecli.spec.hooks.other_choices` of a
-        choice or a flag, or a function of the same kind.
     """
 
     help: str
@@ -103,7 +99,6 @@ class Param:
     number: bool = False
     off: str | None = None
     when: When | None = None
-    mistaken: Mistaken | None = None
     usual: str = ""
     names: tuple[str, ...] = ()
     wrong: tuple[tuple[str, str], ...] = ()

@@ -44,10 +44,7 @@ def test_a_file_of_positions_is_text_or_npy(tmp_path):
     assert list(Positions.parse(f"@{tmp_path}/p.npy")) == [Fraction(0.1)]  # the binary value
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [("", "is empty"), ("1\nx\n", "item 2 is 'x'"), ("nan", "item 1 is 'nan'")],
-)
+@pytest.mark.parametrize(("text", "says"), [("", "is empty"), ("1\nx\n", "item 2 is 'x'"), ("nan", "item 1 is 'nan'")])
 def test_a_file_that_holds_no_positions_is_refused(tmp_path, text, says):
     (tmp_path / "p.txt").write_text(text)
     with pytest.raises(BadFile, match=says):

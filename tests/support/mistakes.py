@@ -1,16 +1,16 @@
 """What a recipe is mistaken for, as its declaration names it."""
 
 from pecli.errors import PecliError
+from pecli.spec.hooks import other_bases
+from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe
 
 
 def mistakes(recipe):
     """Every change that the encoding of a recipe and its parameters declare."""
     encoding, keys = recipe.encoding, recipe.keys()
-    found = list(encoding.hook("mistakes")(keys)) if encoding.declares("mistakes") else []
-    for parameter in encoding.parameters.values():
-        if parameter.param.mistaken is not None and parameter.option in keys:
-            found += parameter.param.mistaken(parameter.option, keys[parameter.option], parameter.choices)
+    found = list(other_bases(keys, *PUBLISHED_BASES))
+    found += encoding.hook("mistakes")(keys) if encoding.declares("mistakes") else []
     return found
 
 

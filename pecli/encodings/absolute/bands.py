@@ -10,7 +10,6 @@ from pecli.encodings.shared import grids, reaches
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Frequency, Waves
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
@@ -31,10 +30,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",
     not_when="for token positions, which have no box",
     place=8,
-    hooks={
-        "identify_axes": "pecli.encodings.shared.identify_grids:bands",
-        "extend": reaches.phases,
-    },
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands", "extend": reaches.phases},
 )
 def bands(
     *,
@@ -52,10 +48,7 @@ def bands(
     spacing: Annotated[Literal["linear", "log"], Param("Frequencies evenly spaced, or their logarithms.")] = "linear",
     order: Annotated[
         Literal["sin-cos", "by-axis"],
-        Param(
-            "All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input.",
-            mistaken=other_choices,
-        ),
+        Param("All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input."),
     ] = "sin-cos",
     include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "first",
     sine_only: Annotated[bool, Param("Omit the cosines.")] = False,

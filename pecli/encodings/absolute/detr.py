@@ -47,10 +47,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for detection, where coordinates are normalised to the image",
     not_when="if patch indices matter and not places in the image",
     place=7,
-    hooks={
-        "identify_axes": "pecli.encodings.shared.identify_grids:detr",
-        "extend": reaches.phases,
-    },
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr", "extend": reaches.phases},
     presets=(Preset("Normalisation, centre and temperature, as in this model.", CONVENTIONS),),
 )
 def detr(

@@ -15,7 +15,6 @@ from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import other_orders
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
 DRAWN_BITS = 40
@@ -66,9 +65,7 @@ def fourier(
         ),
     ] = None,
     log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("coordinates", ("given",)))] = False,
-    order: Annotated[
-        Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.", mistaken=other_orders)
-    ] = "sin-cos",
+    order: Annotated[Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.")] = "sin-cos",
     coordinates: Annotated[grids.CoordinateWord, Param(grids.WORD_HELP)] = "given",
     grid: grids.Grid = None,
     axis_order: grids.AxisOrder = "xy",

@@ -158,9 +158,6 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
         Step(f"its rows before training ({how})", [lessons.by_position(at, table)]),
         Step(
             "added to a token",
-            [
-                sums,
-                f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for",
-            ],
+            [sums, f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for"],
         ),
     ]

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 from pecli.encodings.shared import grids, reaches
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Waves
 
 LARGEST_EXPONENT = 96
@@ -38,10 +37,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={
-        "identify_axes": "pecli.encodings.shared.identify_grids:nerf",
-        "extend": reaches.phases,
-    },
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf", "extend": reaches.phases},
     presets=(Preset("Columns, input and factor, as in this code.", CONVENTIONS),),
 )
 def nerf(
@@ -65,8 +61,7 @@ def nerf(
         Literal["in-turn", "by-frequency", "sin-cos", "by-axis"],
         Param(
             "Coordinate by coordinate, sin and cos in turn; frequency by frequency (the code); "
-            "all sines before all cosines (nerfstudio); or so within each coordinate.",
-            mistaken=other_choices,
+            "all sines before all cosines (nerfstudio); or so within each coordinate."
         ),
     ] = "in-turn",
     include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "none",

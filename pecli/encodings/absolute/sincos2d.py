@@ -10,7 +10,6 @@ from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Waves
 
 ONE = Decimal(1)
@@ -44,10 +43,7 @@ CONVENTIONS = {
     use_when="for images cut into patches, without trained positions",
     not_when="if attention should depend on offsets alone",
     place=5,
-    hooks={
-        "identify_axes": "pecli.encodings.shared.identify_grids:sincos2d",
-        "extend": reaches.phases,
-    },
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos2d", "extend": reaches.phases},
     presets=(Preset("Order of axes and columns, and spacing, as in this framework.", CONVENTIONS), SPACING),
 )
 def sincos2d(
@@ -56,12 +52,10 @@ def sincos2d(
     grid: Grid2,
     base: Base = Decimal(10000),
     axis_order: Annotated[
-        Literal["xy", "yx"],
-        Param("Axis of the first half: the column (MAE, diffusers), or the row.", mistaken=other_choices),
+        Literal["xy", "yx"], Param("Axis of the first half: the column (MAE, diffusers), or the row.")
     ] = "xy",
     order: Annotated[
-        Literal["sin-cos", "sin-sin"],
-        Param("Sines and cosines by axis, or the sines of both axes first (timm).", mistaken=other_choices),
+        Literal["sin-cos", "sin-sin"], Param("Sines and cosines by axis, or the sines of both axes first (timm).")
     ] = "sin-cos",
     shift: Shift = Decimal(0),
     grid_scale: Annotated[

@@ -40,10 +40,7 @@ CONVENTIONS = {
     use_when="for video cut into patches, without trained positions",
     not_when="if attention should depend on offsets alone",
     place=6,
-    hooks={
-        "identify_axes": "pecli.encodings.shared.identify_grids:sincos3d",
-        "extend": reaches.phases,
-    },
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos3d", "extend": reaches.phases},
     presets=(Preset("Widths and order of the axes, as in this framework.", CONVENTIONS), SPACING),
 )
 def sincos3d(

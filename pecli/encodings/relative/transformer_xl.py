@@ -14,7 +14,7 @@ from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, d
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Term, other_choices, other_orders
+from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
 from pecli.spec.recipe import Recipe
 
@@ -91,13 +91,9 @@ def transformer_xl(
             when=("span", ("local",)),
         ),
     ] = None,
-    order: Annotated[
-        Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or alternating.", mistaken=other_orders)
-    ] = "sin-cos",
+    order: Annotated[Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or alternating.")] = "sin-cos",
     clamp: Annotated[int | None, Param("Cut distances to at most this size.", ge=1, lt=1 << 53)] = None,
-    backward: Annotated[
-        bool, Param("Negate every distance, as in the second half of XLNet's bi_data.", mistaken=other_choices)
-    ] = False,
+    backward: Annotated[bool, Param("Negate every distance, as in the second half of XLNet's bi_data.")] = False,
     heads: Annotated[
         int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
     ] = None,

@@ -14,10 +14,9 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT as _DIGITS
 from pecli.numbers.decimals import join_list, number_text, power
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Domain
 
-Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.", mistaken=other_choices)]
+Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.")]
 
 
 def minus(values: Real) -> Real:

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-from pecli.spec.declaration import USUAL_BASES, Param, Preset
-from pecli.spec.hooks import other_bases
+from pecli.spec.declaration import Param, Preset
 
 WIDEST = 1 << 16  # columns: more than any model has, and each takes some hundred digits to work out
 MODEL_WIDTH = ("d-model", "hidden-size", "embed-dim")  # what other programs call the width of an absolute table
@@ -26,11 +25,7 @@ HeadDim = Annotated[
     int,
     Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128"),
 ]
-OTHER_BASES = other_bases(*USUAL_BASES)
-Base = Annotated[
-    Decimal,
-    Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, mistaken=OTHER_BASES, names=THETA),
-]
+Base = Annotated[Decimal, Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, names=THETA)]
 Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT, usual="8")]
 Seed = Annotated[int, Param("Seed of the random values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
-from pecli.spec.hooks import Item, Reach, SmallTable, Step, count_text, other_choices
+from pecli.spec.hooks import Item, Reach, SmallTable, Step, count_text
 from pecli.spec.plans import Domain, Values
 
 REACH = Reach("values", "the bits of the new positions", "a wider dim holds more positions")
@@ -34,11 +34,11 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
 def binary(
     *,
     dim: Dim,
-    msb: Annotated[bool, Param("Most significant bit first.", mistaken=other_choices)] = False,
+    msb: Annotated[bool, Param("Most significant bit first.")] = False,
     code: Annotated[
-        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.", mistaken=other_choices)
+        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
     ] = "binary",
-    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.", mistaken=other_choices)] = False,
+    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
 ) -> Values:
     """Bits of the position, one column each."""
 

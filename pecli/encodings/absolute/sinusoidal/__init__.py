@@ -11,23 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import lessons, np
-from pecli.encodings.shared.parameters import OTHER_BASES, SPACING, THETA, Base, Dim, below_half
+from pecli.encodings.shared.parameters import SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import (
-    Equation,
-    Matrix,
-    Rescaling,
-    SmallTable,
-    Step,
-    joined,
-    off_by,
-    other_choices,
-    other_orders,
-    short,
-)
+from pecli.spec.hooks import Equation, Matrix, Rescaling, SmallTable, Step, joined, off_by, short
 from pecli.spec.plans import Band, Waves
 
 if TYPE_CHECKING:
@@ -89,18 +78,10 @@ def sinusoidal(
     *,
     dim: Dim,
     base: Annotated[
-        Base,
-        Param(
-            "Base of the frequencies.",
-            ge=1e-6,
-            le=1e30,
-            when=("max_timescale", (None,)),
-            mistaken=OTHER_BASES,
-            names=THETA,
-        ),
+        Base, Param("Base of the frequencies.", ge=1e-6, le=1e30, when=("max_timescale", (None,)), names=THETA)
     ] = Decimal(10000),
     order: Annotated[
-        Order, Param("Columns: sin and cos alternate, all sines first, or all cosines first.", mistaken=other_orders)
+        Order, Param("Columns: sin and cos alternate, all sines first, or all cosines first.")
     ] = "interleaved",
     shift: Annotated[
         Decimal, Param("Exponent of frequency i is i / (dim/2 - shift).", ge=0, when=("max_timescale", (None,)))
@@ -113,9 +94,7 @@ def sinusoidal(
         Param("Multiplies every frequency, as tensor2tensor does.", gt=0, le=1e30, when=("max_timescale", GIVEN)),
     ] = Decimal(1),
     scale: Annotated[Decimal, Param("Multiplies the position.", ge=1e-12, le=1e12)] = Decimal(1),
-    turns: Annotated[
-        bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.", mistaken=other_choices)
-    ] = False,
+    turns: Annotated[bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.")] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
         Odd, Param("For an odd dim: fail, drop the last cosine, append a zero column, or cut the table of dim + 1.")

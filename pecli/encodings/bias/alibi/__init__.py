@@ -20,7 +20,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
-from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text, other_choices, other_values
+from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text
 from pecli.spec.plans import Bias
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
@@ -71,32 +71,17 @@ def alibi(
     heads: Heads,
     slopes: Annotated[
         Literal["frameworks", "paper"],
-        Param(
-            "Rule for a number of heads that is no power of two: the code's, or as the paper prints.",
-            mistaken=other_choices,
-        ),
+        Param("Rule for a number of heads that is no power of two: the code's, or as the paper prints."),
     ] = "frameworks",
     bias_max: Annotated[
-        Decimal,
-        Param(
-            "Exponent of the smallest slope.",
-            gt=0,
-            le=1000,
-            mistaken=other_values("4", "8", "16"),
-            names=("alibi-bias-max",),
-        ),
+        Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000, names=("alibi-bias-max",))
     ] = Decimal(8),
     bias: Annotated[
         Literal["symmetric", "key-position", "last-key"],
-        Param(
-            "-m abs(j - i), BLOOM's m j or MPT's m (j - last key); equal after a causal softmax.",
-            mistaken=other_choices,
-        ),
+        Param("-m abs(j - i), BLOOM's m j or MPT's m (j - last key); equal after a causal softmax."),
     ] = "symmetric",
     mask: Mask = "none",
-    slope_dtype: Annotated[
-        SlopeType, Param("Round the slopes to a type before multiplying.", mistaken=other_choices)
-    ] = "exact",
+    slope_dtype: Annotated[SlopeType, Param("Round the slopes to a type before multiplying.")] = "exact",
     slope_values: Annotated[
         tuple[Decimal, ...] | None, Param("Slopes to use instead of the rule's, one for each head.", ge=0, le=1e30)
     ] = None,

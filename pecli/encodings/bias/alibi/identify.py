@@ -36,11 +36,7 @@ def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield biases in proportion to the distance or the key, and slopes by themselves."""
     for bias, slopes, mask, notes in _slopes(profile):
         heads, dtype = len(slopes), profile.effective_dtype
-        keys, part, ulp = (
-            {"heads": str(heads), "bias": bias, **mask},
-            part_of(slopes, dtype),
-            _allowed(heads, dtype),
-        )
+        keys, part, ulp = ({"heads": str(heads), "bias": bias, **mask}, part_of(slopes, dtype), _allowed(heads, dtype))
         own = list(_rules(slopes, dtype))
         rounded = _rules(slopes, "bfloat16") if dtype != "float16" else iter(())
         for words in (*own, *(words for words in rounded if words not in own)):

@@ -15,7 +15,7 @@ from pecli.encodings.shared.parameters import HEAD_COUNT
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text, other_choices, other_values
+from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text
 from pecli.spec.plans import Bias, Fixed
 
 MAX_BUCKETS = 1 << 16
@@ -65,22 +65,11 @@ def t5(
             "Number of buckets, both sides together.",
             ge=1,
             le=MAX_BUCKETS,
-            mistaken=other_values("32", "64", "16", "128"),
             names=("num-buckets", "relative-attention-num-buckets"),
         ),
     ] = 32,
-    max_distance: Annotated[
-        int,
-        Param(
-            "Distance from which on all share the last bucket.",
-            ge=1,
-            lt=1 << 53,
-            mistaken=other_values("128", "256", "64", "512", "20"),
-        ),
-    ] = 128,
-    bidirectional: Annotated[
-        bool, Param("Add buckets for keys after the query, as in encoders.", off="causal", mistaken=other_choices)
-    ] = True,
+    max_distance: Annotated[int, Param("Distance from which on all share the last bucket.", ge=1, lt=1 << 53)] = 128,
+    bidirectional: Annotated[bool, Param("Add buckets for keys after the query, as in encoders.", off="causal")] = True,
     mask: Mask = "none",
     scale: Annotated[
         Decimal, Param("Multiplies the bias (x-transformers: the root of the head's width).", ge=1e-30, le=1e30)

@@ -22,7 +22,7 @@ from pecli.encodings.shared.weights import (
     vectors,
 )
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Change, Effect, Term, other_choices
+from pecli.spec.hooks import PLAIN, Change, Effect, Term
 from pecli.spec.plans import Domain, Frame, Relative
 from pecli.spec.recipe import Recipe
 
@@ -94,9 +94,7 @@ def shaw(
     value_weights: Annotated[
         str | None, Param("File of the vectors that values take, one row each (default: none).", file=True)
     ] = None,
-    backward: Annotated[
-        bool, Param("Count distances from key to query, as BERT's relative_key does.", mistaken=other_choices)
-    ] = False,
+    backward: Annotated[bool, Param("Count distances from key to query, as BERT's relative_key does.")] = False,
     kind: Annotated[
         Literal["key", "key-query"] | None,
         Param("Terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),

@@ -52,12 +52,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for retention, whose decay needs no softmax",
     not_when="for plain attention",
     place=5,
-    hooks={
-        "identify": ".identify:identify",
-        "emulate": ":emulate",
-        "extend": reaches.phases,
-        "apply": effect,
-    },
+    hooks={"identify": ".identify:identify", "emulate": ":emulate", "extend": reaches.phases, "apply": effect},
 )
 def retnet(
     *,

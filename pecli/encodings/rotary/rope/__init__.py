@@ -26,7 +26,7 @@ from pecli.encodings.rotary.rope.scalings import (
 )
 from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, rounding
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, OTHER_BASES, THETA, WIDEST
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
@@ -205,14 +205,13 @@ LINEAR_FACTORS = (2, 4, 8, 16, 32)
 LENGTH_RATIOS = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
 """Ratios of a mistaken training length to the true one: a model's longer context, and the other way round."""
 
-other_factors = other_values("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
+FACTORS = ("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield common mistakes in a rope with these keys."""
     if "base" in keys:
         yield from _exponents(keys)
-        yield from OTHER_BASES("base", keys["base"], ())
     name = keys.get("scaling", "none")
     if name == "none":
         for factor in LINEAR_FACTORS:
@@ -229,7 +228,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         squared = number_text(Decimal(factor_given) * Decimal(factor_given))
         twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
         yield Change("factor", twice, {"factor": squared})
-        yield from other_factors("factor", factor_given, ())
+        yield from other_values(keys, "factor", *FACTORS)
         for other in SCALINGS.values():
             if other.needs_factor_alone and other is not scaling:
                 own = {**plain, "scaling": other.name, "factor": factor_given}

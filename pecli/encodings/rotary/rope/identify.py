@@ -12,15 +12,7 @@ from itertools import product
 import numpy as np
 
 from pecli.numbers.decimals import digits, number_text, shortest
-from pecli.spec.measured import (
-    LENGTHS,
-    PUBLISHED_BASES,
-    PUBLISHED_FACTORS,
-    Floats,
-    Named,
-    Pairs,
-    plain_digits,
-)
+from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Floats, Named, Pairs, plain_digits
 
 MAX_FACTOR_DIGITS = 4
 """Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""

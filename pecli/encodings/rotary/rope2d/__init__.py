@@ -12,7 +12,6 @@ from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
-from pecli.spec.hooks import other_choices
 from pecli.spec.plans import Band, Coordinate, Frequency, Waves
 
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
@@ -70,12 +69,9 @@ def rope2d(
         sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),
     ],
     base: Base = Decimal(10000),
-    axis_order: Annotated[
-        Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.", mistaken=other_choices)
-    ] = "yx",
+    axis_order: Annotated[Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.")] = "yx",
     pairs: Annotated[
-        Literal["blocks", "alternate"],
-        Param("All pairs of one side first, or sides alternating.", mistaken=other_choices),
+        Literal["blocks", "alternate"], Param("All pairs of one side first, or sides alternating.")
     ] = "blocks",
     series: Annotated[
         Literal["half", "even-odd", "pixel"],

@@ -128,8 +128,8 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield Change("scaling", "scaling llama3 is applied twice", waves=partial(_again, keys))
     end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
     yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
-    yield from other_values("1", "2", "0.5", "4")(low, keys[low], ())
-    yield from other_values("4", "2", "8", "16", "32", "1")(high, keys[high], ())
+    yield from other_values(keys, low, "1", "2", "0.5", "4")
+    yield from other_values(keys, high, "4", "2", "8", "16", "32", "1")
 
 
 SCALING = Scaling(

@@ -192,8 +192,8 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         )  # fmt: skip
         for text, other in ramps:
             yield Change("scaling", text, waves=partial(_other_ramp, keys, other))
-    yield from other_values("32", "16", "64", "8", "128")(fast, keys[fast], ())
-    yield from other_values("1", "2", "4", "0.5")(slow, keys[slow], ())
+    yield from other_values(keys, fast, "32", "16", "64", "8", "128")
+    yield from other_values(keys, slow, "1", "2", "4", "0.5")
 
 
 RampOf = Callable[[Decimal, Decimal], list[Decimal]]
