@@ -25,13 +25,13 @@ help: ## List the targets
 	@touch $@
 
 .venv/.installed: .venv/.made pyproject.toml
-	@$(VENV_PYTHON) -m pip install --quiet --editable .
+	@$(VENV_PYTHON) -m pip install --quiet --editable '.[plot]'
 	@$(VENV_PYTHON) -m compileall -q pecli
 	@touch $@
 
 .venv/.dev: .venv/.installed
 	@$(VENV_PYTHON) -m pip install --quiet --group dev
-	@$(VENV_PYTHON) -m pip install --quiet --editable '.[zarr,gguf,onnx]' || echo "zarr, gguf or onnx is absent: its tests are skipped"
+	@$(VENV_PYTHON) -m pip install --quiet --editable '.[plot,zarr,gguf,onnx]' || echo "zarr, gguf or onnx is absent: its tests are skipped"
 	@touch $@
 
 install: .venv/.installed ## Set up .venv with pecli and what it needs

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pecli.inspect.statistics import Inspection
     from pecli.judge.description import Identification
     from pecli.models.reading import ConfigReading
-    from pecli.plots.images import Picture
     from pecli.tables.comparison import Comparison
 
 Dtype = Literal["float16", "bfloat16", "float32", "float64"]
@@ -292,22 +291,55 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     return read(where, layer_type=layer_type, stack=stack)
 
 
-def plot(subject: Any, *pictures: str, channels: Sequence[int] = ()) -> Picture:
-    """Draw a subject: by default what its family shows best, or the pictures named, as ``inspect --plot`` does.
+def plot(
+    subject: Any, kind: str | Sequence[str] = (), *, channels: Sequence[int] = (), other: Any = None, ax: Any = None
+) -> Any:
+    """Draw a subject with matplotlib: what its family shows best, or the kinds of picture that are named.
 
     Parameters
     ----------
     subject : recipe, path, table, config or values
-    *pictures : str
-        heatmap, waves, similarity, rotation, query-key, bias, slopes.
+    kind : str or sequence of str
+        heatmap, waves, similarity, rotation, query-key, patches, bias, slopes, buckets; several are joined with +.
     channels : sequence of int
-        Columns that waves are drawn of.
-    """
-    from pecli.plots.images import Picture
-    from pecli.plots.tables import charts_of_table
+        Columns of waves and patches, pairs of rotation.
+    other : subject, optional
+        Draw the difference from this subject instead.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw into; needs a kind that is one picture.
 
+    Returns
+    -------
+    matplotlib.figure.Figure, or `ax`
+
+    Raises
+    ------
+    MissingPackage
+        If matplotlib is not installed.
+    UnknownName, BadParameter
+        For a kind or a column that the subject does not have, and for several pictures with `ax`.
+    """
+    from pecli.plots.figures import draw_on, figure_of
+    from pecli.plots.tables import charts_of_difference, charts_of_table
+
+    words = kind.split("+") if isinstance(kind, str) else list(kind)
     source = source_of(subject)
-    return Picture(charts_of_table(_open(source), shown(source.text), pictures, channels))
+    if other is None:
+        charts = charts_of_table(_open(source), shown(source.text), words, channels)
+    else:
+        from pecli.tables.alignment import open_aligned
+
+        second = source_of(other)
+        names = shown(source.text), shown(second.text)
+        charts = charts_of_difference(*open_aligned(source, second, ROWS), names)
+    if ax is None:
+        return figure_of(charts)
+    if len(charts) > 1:
+        titles = ", ".join(chart.title for chart in charts)
+        raise BadParameter("ax", None, f"takes one picture, and these are {len(charts)}: {titles}: name one kind")
+    draw_on(ax, charts[0])
+    ax.set_title(charts[0].title)
+    return ax
 
 
 def _open(subject: Any) -> Tabular:

@@ -72,6 +72,7 @@ class CompareOptions(SourceOptions):
     precision: int | None = option(shared.PRECISION)
     format: str | None = option(shared.TABLE_FORMAT)
     get: str | None = option(shared.GET)
+    plot: str | None = option("Draw where two tables differ: FILE.svg, .png, .pdf, or - for the terminal.", "FILE")
     quiet: bool = flag(shared.SILENT)
 
 
@@ -428,6 +429,8 @@ DEFAULT_ROWS = 128  # of recipes that say no length
 def command(options: CompareOptions) -> int:
     """Compare tables: whether they agree, and why and where they do not."""
     sources = _sources(options)
+    if options.plot is not None:
+        _check_plot(options, len(sources))
     if options.stacks:
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
@@ -444,9 +447,36 @@ def command(options: CompareOptions) -> int:
         return show_costs(named, options)
     refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
     if named is not None:
-        refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads")
+        refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads", "plot")
         return show_facts(named, options)
     return _compare_values(sources, options)
+
+
+def _check_plot(options: CompareOptions, sources: int) -> None:
+    """Refuse a picture that cannot be drawn, before any work."""
+    from pecli.plots.figures import check_picture
+
+    assert options.plot is not None
+    refuse("has no values to draw: leave it or --plot out", options, "stacks", "cost")
+    if sources != 2:
+        raise BadParameter("plot", options.plot, f"draws the difference of two sources, and {sources} are given")
+    if options.plot == "-" and options.json:
+        raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
+    check_picture(options.plot)
+
+
+def _draw_difference(first: Tabular, second: Tabular, options: CompareOptions) -> None:
+    from pecli.cli.plot import show_charts
+    from pecli.cli.terminal.output import tell
+    from pecli.numbers.reader import shown
+    from pecli.plots.tables import charts_of_difference
+
+    a, b = map(shown, options.sources)
+    charts = charts_of_difference(first, second, (a, b))
+    if charts:
+        show_charts(charts, str(options.plot), quiet=options.quiet)
+    elif not options.quiet:
+        tell("no picture: all values are equal")
 
 
 def _sources(options: CompareOptions) -> list[str]:
@@ -491,6 +521,8 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
         options, lambda: {**result, **as_dict(found)}, lambda: comparison_view(*sides, found, every=options.all),
         verdict=True,
     )  # fmt: skip
+    if options.plot is not None:
+        _draw_difference(a, b, options)
     return 0 if found.equal else 1
 
 

@@ -152,7 +152,7 @@ def command(options: ExtrapolateOptions) -> int:
     from pecli.cli.extrapolate_report import reports_view
     from pecli.extrapolate.report import read_subjects, report, rules_of
     from pecli.plots.charts import check_words
-    from pecli.plots.images import check_picture
+    from pecli.plots.figures import check_picture
 
     check_together(options)
     if options.plot is not None:

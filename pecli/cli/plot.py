@@ -1,4 +1,4 @@
-"""``pecli plot SOURCE [-o FILE]``: pictures in the terminal, SVG and PNG files, and pages to play with."""
+"""``pecli plot SOURCE [-o FILE]``: pictures in the terminal, SVG, PNG and PDF files, and interactive pages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PlotOptions(TableChoice):
         default="-",
     )
     picture: str | None = option("Pictures, joined with +: {}.", "WORD", PICTURE, PICTURES)
-    channels: str | None = option("Columns that the picture waves shows: 0,1,8,9.", "LIST", PICTURE)
+    channels: str | None = option("Columns of waves and patches, pairs of rotation: 0,1,8,9.", "LIST", PICTURE)
     no_clobber: bool = flag(shared.NO_CLOBBER)
 
 
@@ -45,7 +45,7 @@ def command(options: PlotOptions) -> int:
     from pecli.cli.inspect import open_table_of
     from pecli.cli.options import refuse_table
     from pecli.errors import BadParameter
-    from pecli.plots.images import check_picture, is_page
+    from pecli.plots.figures import check_picture, is_page
     from pecli.plots.page import page_of
     from pecli.plots.tables import charts_of_table, picture_words
     from pecli.tables.sources import read_source
@@ -83,7 +83,8 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
         If the picture cannot be made or written.
     """
     from pecli.formats.io.atomic import open_output
-    from pecli.plots.images import draw, picture_bytes
+    from pecli.plots.figures import picture_bytes
+    from pecli.plots.terminal import draw
     from pecli.process import unwinding
 
     if path == "-" and not isinstance(charts, str):

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
-from pecli.plots.charts import Axis, BarChart, BarLayer, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
+from pecli.plots.charts import Axis, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
 from pecli.spec.declaration import REACHES
 
-DISTANCE = "distance (positions)"
+DISTANCE = Axis("distance (positions)", 10, low=1.0)
+PAIR = Axis("pair (0 is the fastest)", whole=True)
 Made = Sequence[tuple[str, WaveReach]]  # each by its name
 HEADS = 8
 
@@ -47,23 +48,20 @@ def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> li
     return chosen(makers, words, " and ".join(report.source for report in every))
 
 
-def _phases(report: Extrapolation, reach: WaveReach) -> BarChart:
-    return BarChart(
-        f"Phases of {report.source}: seen in training and new",
-        Axis("pair (0 turns fastest)"),
-        Axis("share of the circle", low=0.0, high=1.0),
-        (
-            BarLayer(f"seen up to {report.train}", [p.seen for p in reach.pairs]),
-            BarLayer(f"new up to {report.test}", [p.unseen for p in reach.pairs], strength=0.45),
-        ),
-    )
+def _phases(report: Extrapolation, reach: WaveReach) -> LineChart:
+    pairs = [float(p.index) for p in reach.pairs]
+    reached = Trace(f"new up to {report.test}", pairs, [p.seen + p.unseen for p in reach.pairs])
+    seen = Trace(f"seen up to {report.train}", pairs, [p.seen for p in reach.pairs])
+    title = f"Phases of {report.source}: seen in training and new"
+    return LineChart(title, PAIR, Axis("share of the circle", low=-0.02, high=1.02), [reached, seen], style="areas")
 
 
 def _score(title: str, report: Extrapolation, made: Made) -> LineChart:
     series = [Trace(name, reach.score.distances[1:], reach.score.values[1:]) for name, reach in made]
-    where = Axis(DISTANCE, log=True, low=1.0)
     squared = " x magnitude^2" if any(reach.magnitude != 1 for _, reach in made) else ""
-    return LineChart(title, where, Axis(f"mean cosine of the pairs{squared}"), series, (_trained(report),))
+    return LineChart(
+        title, DISTANCE, Axis(f"mean cosine of the pairs{squared}"), series, (_trained(report),), apart=True
+    )
 
 
 def _trained(report: Extrapolation) -> Mark:
@@ -76,8 +74,8 @@ def _of_bias(report: Extrapolation, reach: BiasReach) -> LineChart:
     shown = some_of(count, HEADS)
     series = [Trace(f"head {h}", reach.curves[h].distances[1:], _weights(reach.curves[h], reach)) for h in shown]
     title = f"Weight of a key against its distance, {report.source}"
-    up = Axis("weight over the largest", low=0.0, high=1.0)
-    return LineChart(title, Axis(DISTANCE, log=True, low=1.0), up, series, (_trained(report),))
+    up = Axis("weight over the largest", low=-0.02, high=1.02)
+    return LineChart(title, DISTANCE, up, series, (_trained(report),))
 
 
 def _weights(curve: Curve, reach: BiasReach) -> list[float]:
@@ -88,17 +86,19 @@ def _weights(curve: Curve, reach: BiasReach) -> list[float]:
 
 
 def _inside(report: Extrapolation, made: Made) -> LineChart:
-    new, title = report.test - report.train, f"New phases that training saw, {report.source} to {report.test}"
-    return _by_pair(title, Axis("share", low=0, high=1), made, lambda p: 1 - p.outside / new)
+    new, title = (
+        report.test - report.train,
+        f"Share of new positions whose phase was seen in training, {report.source} to {report.test}",
+    )
+    return _by_pair(title, Axis("share", low=-0.02, high=1.02), made, lambda p: 1 - p.outside / new)
 
 
 def _ramps(made: Made) -> LineChart:
-    up = Axis("frequency over that in training", log=True, halves=True)
-    title = "How much slower a scaling makes a pair"
+    up = Axis("frequency divided by that in training", 2)
+    title = "How much slower each scaling makes each pair"
     return _by_pair(title, up, made, lambda p: p.frequency / p.trained if p.trained else 1)
 
 
 def _by_pair(title: str, up: Axis, made: Made, figure: Callable[[Coverage], float]) -> LineChart:
-    pair = Axis("pair (0 turns fastest)", low=0, high=max(len(reach.pairs) for _, reach in made) - 1)
     lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
-    return LineChart(title, pair, up, lines)
+    return LineChart(title, PAIR, up, lines, apart=True)

@@ -1,4 +1,4 @@
-"""Charts of a table: heat map, waves, similarity, rotation, biases."""
+"""Charts of a table: heat map, waves, similarity, rotation, patches, biases, buckets; and of the difference of two."""
 
 from __future__ import annotations
 
@@ -6,35 +6,52 @@ import cmath
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import BadParameter, BadRecipe
-from pecli.inspect.pairs import Floats, PairReading, Sample, reading_of, squeezed, take
+from pecli.errors import BadParameter, BadRecipe, PecliError
+from pecli.inspect.pairs import Sample, reading_of, squeezed, take
+from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.plots.charts import (
-    Arc,
     Arrow,
     Axis,
     Chart,
+    Circle,
     Circles,
+    Floats,
     Heat,
     LineChart,
     Span,
+    Style,
     Trace,
     check_words,
     chosen,
+    resampled,
     some_of,
-)
+)  # fmt: skip
 from pecli.spec.declaration import PICTURES
-from pecli.spec.plans import Bias
+from pecli.spec.plans import Bias, Waves
 from pecli.spec.tabular import Tabular
+from pecli.tables.request import Extent
 from pecli.tables.table import Table
 
 PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
 CELLS = 256  # along each side of a map; more are averaged
+DISTANCE = "distance: key minus query (positions)"
+Label = tuple[str, int]
+"""Heading and true number of a column: ("sin", 4)."""
+
+
+def computed(table: Tabular) -> Table | None:
+    """Return the table that a recipe gives, whether it was computed or read from a file; None without a recipe."""
+    if isinstance(table, Table):
+        return table
+    try:
+        return Table.parse(str(table.recipe)) if table.recipe else None
+    except PecliError:  # the recipe of another program
+        return None
 
 
 def is_bias(sample: Sample) -> bool:
@@ -60,52 +77,300 @@ def frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
     return (float(found[0]), float(found[rows - 1])), "position", part
 
 
-def matrix(sample: Sample) -> Floats:
-    """Return the values side by side, (n, columns), columns of a pair apart: all sines, then all cosines."""
-    reading = in_turn(sample)
-    if reading is not None:
-        return np.concatenate([reading.first, reading.second], axis=1)
-    arrays = side_by_side(sample)
-    if not arrays or not len(arrays[0][1]):
-        raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
-    return np.concatenate([values for _, values in arrays], axis=1)
-
-
 def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
-    """Return the first array, (n, columns), and the others with as many rows, by name, without indices."""
+    """Return the first array, (n, columns), and the others with as many rows, by name, without indices.
+
+    Raises
+    ------
+    BadRecipe
+        For a table without values.
+    """
     whole = {array.name for array in sample.table.arrays[1:] if "int" in array.dtype}
     arrays = [(plane.name, squeezed(plane.values)) for plane in sample.planes if plane.name not in whole]
+    if not arrays or not len(arrays[0][1]):
+        raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
     return [(PARTS.get(name, name), v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
 
 
-def in_turn(sample: Sample) -> PairReading | None:
-    """Return the reading of a table whose columns are sine and cosine in turn; None of any other."""
-    found = reading_of(sample)
-    in_turn = found is not None and found.family == "absolute" and found.interleaved and not found.tail
-    return found if in_turn else None
+def columns_of(sample: Sample) -> tuple[list[Label], Floats]:
+    """Return all columns of a table, (n, columns), with their labels; sines and cosines of one array stand apart."""
+    arrays = side_by_side(sample)
+    if len(arrays) > 1:
+        labels = [(name, c) for name, values in arrays for c in range(values.shape[1])]
+        return labels, np.concatenate([values for _, values in arrays], axis=1)
+    values, reading = arrays[0][1], reading_of(sample)
+    order = [] if reading is None or reading.family != "absolute" else np.concatenate(reading.columns).tolist()
+    if reading is None or sorted(order) != list(range(values.shape[1])):
+        return [("", c) for c in range(values.shape[1])], values
+    heads, half = ("sin", "cos") if reading.sine_first else ("cos", "sin"), len(order) // 2
+    return [(heads[place >= half], c) for place, c in enumerate(order)], values[:, order]
 
 
-def shrunk(values: Floats, rows: int = CELLS, columns: int = CELLS) -> Floats:
-    """Return a matrix of at most that size, cells averaged."""
-    for axis, most in ((0, rows), (1, columns)):
-        count = values.shape[axis]
-        if count > most:
-            edges = np.arange(most) * count // most
-            sums = np.add.reduceat(values, edges, axis=axis)
-            sizes = np.diff([*edges, count]).astype(np.float64)
-            values = sums / (sizes[:, None] if axis == 0 else sizes)
-    return values
+def spans_of(labels: Sequence[Label]) -> list[Span]:
+    """Return neighbouring columns with one heading and evenly spaced numbers."""
+    runs: list[list[Label]] = []
+    for label in labels:
+        run = runs[-1] if runs else []
+        if run and label[0] == run[0][0] and (len(run) == 1 or label[1] - run[-1][1] == run[1][1] - run[0][1]):
+            run.append(label)
+        else:
+            runs.append([label])
+    return [Span(run[0][1], run[-1][1], len(run), run[0][0]) for run in runs]
 
 
-def column_parts(sample: Sample, columns: int) -> list[str]:
-    """Return sine or cosine for each column, if known."""
+MAX_WAVES = 16  # that can be told apart
+
+
+def picked(labels: Sequence[Label], channels: Sequence[int], grid: bool = False) -> list[int]:
+    """Return the places of the columns with these numbers; or of fast and slower ones, 0, 16, 32, 48 of 128.
+
+    Raises
+    ------
+    BadParameter
+        For a number that no column has, or more than can be told apart.
+    """
+    numbers = [number for _, number in labels]
+    wrong = [c for c in channels if c not in numbers]
+    if wrong:
+        raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {max(numbers)}")
+    found = [place for c in dict.fromkeys(channels) for place, number in enumerate(numbers) if number == c]
+    if len(found) > MAX_WAVES:
+        rule = f"are too many to tell apart: give at most {MAX_WAVES * len(channels) // len(found)}"
+        raise BadParameter("channels", f"({len(channels)} columns)", rule)
+    first = [place for place, (head, _) in enumerate(labels) if head == labels[0][0]]
+    parts = 4 if grid or len(first) < 8 else 8  # of a grid, columns of all its axes
+    return found or sorted({first[k * len(first) // parts] for k in range(4)})
+
+
+def heatmap(sample: Sample, name: str) -> list[Chart]:
+    """Return all values as colours."""
+    labels, values = columns_of(sample)
+    if min(values.shape) < 2 or not np.isfinite(values).any():
+        return []
+    rows = min(len(values), 2 * CELLS)
+    ends, where, part = frame(sample, rows)
+    spans, cells, start = [], [], 0
+    for span in spans_of(labels):
+        cells.append(resampled(values[:rows, start : start + span.count], CELLS, CELLS))
+        spans.append(Span(span.first, span.last, cells[-1].shape[1], span.name))
+        start += span.count
+    return [Heat(f"Values of {name}{part}", "column", where, np.concatenate(cells, axis=1), "value", spans, ends)]
+
+
+PER_POSITION = 8  # points of a smooth wave between two neighbouring rows
+WAVE_ROWS = 50
+
+
+def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart]:
+    """Return columns over positions: those chosen, or fast ones and slow ones.
+
+    Curves are computed between the rows too; what has no values there, such as bits, grids or trained rows, is drawn
+    as steps.
+    """
+    labels, values = columns_of(sample)
+    rows = min(len(values), WAVE_ROWS)
+    if rows < 3:
+        return []
+    (first, last), where, part = frame(sample, rows)
+    x, between = np.linspace(first, last, rows).tolist(), _between(sample, values[:rows])
+    series = []
+    for c in picked(labels, channels, grid_of(sample.table) is not None):
+        fine = None if between is None else np.linspace(first, last, len(between)).tolist()
+        curve = None if between is None or fine is None else (fine, between[:, c].tolist())
+        series.append(
+            Trace(f"column {labels[c][1]} ({labels[c][0]})".replace(" ()", ""), x, values[:rows, c].tolist(), curve)
+        )
+    axes, steps = (Axis(where, low=first, high=last), Axis("value")), between is None
+    return [LineChart(f"Columns of {name}{part}", *axes, series, style="steps" if steps else "lines", apart=steps)]
+
+
+def _between(sample: Sample, rows: Floats) -> Floats | None:
+    """Return the columns at positions between the first rows too; None where nothing is defined there."""
+    made = computed(sample.table)
+    if made is None or grid_of(made) or made.part.start is None or made.part.step is None:
+        return None
+    try:
+        count = (len(rows) - 1) * PER_POSITION + 1
+        finer = Positions.arange(count, made.part.start, made.part.step / PER_POSITION)
+        found = Table(made.source, Extent(finer, 0, count), made.as_type("float64").request)
+        found.filler.check()
+        values = columns_of(take(found))[1]
+    except PecliError:  # it has values at whole positions only
+        return None
+    there = values[::PER_POSITION]
+    return values if there.shape == rows.shape and np.allclose(there, rows, atol=0.02) else None  # a file may differ
+
+
+def _unit(values: Floats) -> Floats:
+    """Return rows of length 1; NaN for a row of zeros, which has no direction."""
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.asarray(values / np.where(norms == 0, np.nan, norms))
+
+
+def similarity(sample: Sample, name: str) -> list[Chart]:
+    """Return the cosine of every two rows."""
+    values = columns_of(sample)[1][:CELLS]
+    if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(values).all() or not values.any():
+        return []
+    unit = _unit(values)
+    ends, where, part = frame(sample, len(values))
+    cells = np.clip(unit @ unit.T, -1, 1)
+    low = float(np.nanmin(cells))
+    low = low if low < 1 - 1e-6 else 0.0  # rows that all point one way differ by rounding alone
+    title = f"Similarity of {'positions' if where == 'position' else 'rows'} in {name}{part}"
+    value = "cosine of two rows" + (" (grey: a row of zeros)" if np.isnan(cells).any() else "")
+    return [Heat(title, where, where, cells, value, [Span(*ends, len(cells))], ends, low, 1.0, square=True)]
+
+
+ARROWS = 5
+QUERY, KEY = 1 + 0.4j, 0.75 - 0.35j  # of the picture of one pair
+MEETINGS = ((1, 3), (2, 4), (6, 8))  # rows of a query and a key, always two apart
+
+
+def pairs_of(sample: Sample) -> tuple[Floats, Floats, float] | None:
+    """Return cosines, sines and their magnitude; None if the table has no rotating pairs."""
     reading = reading_of(sample)
-    if reading is None or reading.family != "absolute" or reading.tail:
-        return [""] * columns
-    names = (" (sin)", " (cos)") if reading.sine_first else (" (cos)", " (sin)")
-    if reading.interleaved:
-        return [names[c % 2] for c in range(columns)]
-    return [names[c >= columns // 2] for c in range(columns)]
+    if reading is None:
+        return None
+    cos, sin = (reading.second, reading.first) if reading.sine_first else (reading.first, reading.second)
+    return cos, sin, reading.magnitude
+
+
+def rotation(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart]:
+    """Return the first positions of a few pairs as arrows; of a grid, positions in several rows of it."""
+    found = pairs_of(sample)
+    if found is None:
+        return []
+    cos, sin, size = found
+    shown = picked([("", i) for i in range(cos.shape[1])], channels, grid_of(sample.table) is not None)[:4]
+    rows = _moving(cos[:, shown] + 1j * sin[:, shown])
+    at = _places(sample, len(cos), rows[-1] + 1)
+
+    def arrow(k: int, pair: int) -> Arrow:
+        x, y = cos[k, pair], sin[k, pair]
+        return Arrow(f"{at[k]:g}", math.atan2(y, x), math.hypot(y, x) / size)
+
+    circles = [Circle(f"pair {i}", [arrow(k, i) for k in rows], _speed(sample, i, cos.shape[1])) for i in shown]
+    return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at position")]
+
+
+def _speed(sample: Sample, pair: int, pairs: int) -> list[str]:
+    """Return the frequency of a pair and its angle in degrees; nothing for a table whose frequencies are not known."""
+    made = computed(sample.table)
+    if made is None or not isinstance(made.plan, Waves) or made.plan.axes or len(made.plan.frequencies) != pairs:
+        return []
+    w = float(made.plan.frequencies[pair])
+    return [f"w = {w:.4g}", f"{math.degrees(w):.4g}° a position"]
+
+
+def _moving(turns: NDArray[np.complex128]) -> range:
+    """Return the first rows, or, of a grid, the closest evenly spaced ones at which most pairs point several ways."""
+    count = min(ARROWS, len(turns))
+    steps = range(1, (len(turns) - 1) // max(1, count - 1) + 1)
+    runs = [range(0, count * step, step) for step in steps] or [range(count)]
+
+    def ways(run: range) -> tuple[int, int]:
+        found = [len(set(column)) for column in turns[run].T.tolist()]
+        return sum(f > 1 for f in found), sum(found)
+
+    return max(runs, key=ways)
+
+
+def _places(sample: Sample, count: int, rows: int) -> Floats:
+    found = sample.positions
+    return np.arange(float(count)) if found is None or len(found) < rows else found.astype(np.float64)
+
+
+def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
+    """Return one query and one key before and after the rotation of pair 0, at rows that are always two apart."""
+    found, reading = pairs_of(sample), reading_of(sample)
+    if found is None or reading is None or reading.family != "rotary" or len(found[0]) <= MEETINGS[-1][1]:
+        return []
+    cos, sin, size = found
+    turn = (cos[:, 0] + 1j * sin[:, 0]) / size
+    apart = np.array([complex(turn[n]) / complex(turn[m]) for m, n in MEETINGS])
+    if np.abs(apart - apart[0]).max() > 1e-3 or abs(apart[0] - 1) < 1e-3:  # of a grid, rows two apart are not alike
+        return []
+    at = _places(sample, len(cos), MEETINGS[-1][1] + 1)
+    circles = []
+    for m, n in MEETINGS:
+        q, k = cmath.phase(QUERY * complex(turn[m])), cmath.phase(KEY * complex(turn[n]))
+        gap = (k - q) % (2 * math.pi)
+        gap -= 2 * math.pi * (gap > math.pi)
+        length = abs(KEY) / abs(QUERY)
+        arrows = [
+            Arrow("q", cmath.phase(QUERY), before=True),
+            Arrow("k", cmath.phase(KEY), length, before=True),
+            Arrow("q rotated by m w", q),
+            Arrow("k rotated by n w", k, length),
+        ]
+        arc = (f"{math.degrees(abs(gap)):.1f}°", q, q + gap)
+        circles.append(Circle(f"m = {at[m]:g}, n = {at[n]:g}", arrows, [f"q · k = {length * math.cos(gap):.3f}"], arc))
+    return [Circles(f"One query and one key rotated by {name}, pair 0", circles, "n - m is the same")]
+
+
+FRAMES, PATCHES = 6, 4  # frames of a video, and columns of an image, that are drawn
+
+
+def patches(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart]:
+    """Return columns over the grid of an image's patches, and the similarity of a patch with all; a video's frames."""
+    found, (labels, values) = grid_of(sample.table), columns_of(sample)
+    if found is None or len(values) < found[1] + math.prod(found[0]) or not np.isfinite(values).all():
+        return []
+    sides, prefix = found
+    values = values[prefix : prefix + math.prod(sides)]
+    shown = picked(labels, channels) if channels else sorted({k * len(labels) // PATCHES for k in range(PATCHES)})
+    frames, (high, wide) = some_of(sides[0], FRAMES) if len(sides) == 3 else [0], sides[-2:]
+    middle = frames[len(frames) // 2]
+    places = [(0, 0), (high // 2, wide // 2), (high // 2, wide - 1)]
+    unit = _unit(values)
+    start = middle * high * wide
+    alike = [np.clip(unit @ unit[start + row * wide + column], -1, 1) for row, column in places]
+
+    def chart(title: str, value: str, planes: Sequence[Floats], names: Sequence[str], high_end: float | None) -> Heat:
+        spans = [Span(0, wide - 1, wide, word) for word in names]
+        cells = np.concatenate([plane.reshape(-1, high, wide)[0] for plane in planes], axis=1)
+        low = None if high_end is None else min(0.0, float(np.nanmin(cells)))
+        return Heat(title, "column of patches", "row", cells, value, spans, (0, high - 1), low, high_end, square=True)
+
+    named = [f"{head} {number}".strip() for head, number in (labels[c] for c in shown)]
+    if len(sides) == 2:
+        first = chart(f"Columns of {name} over the grid", "value", [values[:, c] for c in shown], named, None)
+        title, patch = f"Similarity of one patch with all in {name}", [f"patch {r}, {c}" for r, c in places]
+        return [first, chart(title, "cosine with the patch", alike, patch, 1.0)]
+    heads = [f"frame {f}" for f in frames]
+    charts: list[Chart] = []
+    for values_of, title, word, end in (
+        *((values[:, c], f"Column {label} of {name}", "value", None) for c, label in zip(shown, named, strict=True)),
+        (
+            alike[1],
+            f"Similarity of patch {places[1]} of frame {middle} with all in {name}",
+            "cosine with the patch",
+            1.0,
+        ),
+    ):
+        charts.append(chart(title, word, values_of.reshape(sides)[frames], heads, end))
+    return charts
+
+
+def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:
+    """Return the sides of the grid that a table's rows run through, row by row, and the rows before it."""
+    made = computed(table)
+    axes = getattr(made.plan, "axes", ()) if made is not None else ()
+    if made is None or not isinstance(made.plan, Waves) or len(axes) not in (2, 3) or not made.part.integral:
+        return None
+    count = made.rows - made.plan.prefix - made.plan.suffix
+    if count < 4 or made.part.start != 0 or made.part.step != 1:
+        return None
+    places = [np.unique(axis.index(np.arange(count)), return_inverse=True)[1] for axis in axes]
+    sides = tuple(int(place.max()) + 1 for place in places)
+    if min(sides) < 2 or math.prod(sides) != count:
+        return None
+    order = np.ravel_multi_index(tuple(places), sides)
+    if np.array_equal(order, np.arange(count)):
+        return sides, made.plan.prefix
+    swapped = np.ravel_multi_index(tuple(places[::-1]), sides[::-1])  # the plan names the column first
+    return (sides[::-1], made.plan.prefix) if np.array_equal(swapped, np.arange(count)) else None
 
 
 HEADS = 8
@@ -119,16 +384,22 @@ MASKED = -3e4
 def bias(sample: Sample, name: str) -> list[Chart]:
     """Return the matrix of the first head, and of the last."""
     whole = take(sample.table, unstack=False)
-    view = whole.views[0]
+    view, does = whole.views[0], _does(sample)
     shape = [side for side in view.shape if side != 1]
-    found: list[Chart] = []
-    does = _does(sample)
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
-        found += [_bias_map(head_values(whole, h, shape), name, f"head {h} of {shape[0]}", does) for h in heads]
+        found = [(head_values(whole, h, shape), f"head {h} of {shape[0]}") for h in heads]
     elif len(shape) == 2 and view.name in ("bias", "array", "index") and shape[0] == shape[1]:
-        found.append(_bias_map(whole.planes[0].values.reshape(shape), name, view.name, does))
-    return found
+        found = [(whole.planes[0].values.reshape(shape), view.name)]
+    else:
+        return []
+    charts: list[Chart] = []
+    for values, part in found:
+        cells = resampled(np.where(np.isfinite(values), values, np.nan), CELLS, CELLS)
+        value = does + (" (grey: masked)" if np.isnan(cells).any() else "")
+        span, queries = Span(0, values.shape[1] - 1, cells.shape[1]), (0, len(values) - 1)
+        charts.append(Heat(f"Bias of {name}, {part}", "key", "query", cells, value, [span], queries, square=True))
+    return charts
 
 
 def _does(sample: Sample) -> str:
@@ -149,24 +420,6 @@ def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
     return values.reshape(-1, shape[2])[:, : 2 * CELLS]
 
 
-def _bias_map(values: Floats, name: str, part: str, does: str) -> Heat:
-    keys, queries = Span(0.0, values.shape[1] - 1.0, values.shape[1]), (0.0, values.shape[0] - 1.0)
-    hidden = np.where(np.isfinite(values), values, np.nan)
-    title = f"Bias of {name}, {part}"
-    value = does + (" (grey: masked)" if np.isnan(hidden).any() else "")
-    return Heat(
-        title,
-        "key",
-        "query",
-        shrunk(hidden).tolist(),
-        value,
-        [keys],
-        queries,
-        centred=bool(np.nanmin(hidden) < 0 < np.nanmax(hidden)),
-        square=True,
-    )
-
-
 def slopes(sample: Sample, name: str) -> list[Chart]:
     """Return slopes by head where there are any, and the bias of each head by distance."""
     found: list[Chart] = []
@@ -176,20 +429,36 @@ def slopes(sample: Sample, name: str) -> list[Chart]:
     if len(sample.table.arrays[0].shape) == 1:
         by_head = whole.planes[0].values.reshape(-1).tolist()
     if len(by_head) > 1:
-        heads = [float(h) for h in range(len(by_head))]
-        across = Axis("head", low=0.0, high=heads[-1], whole=True)
-        up = Axis("penalty for each position of distance", log=True, halves=True)
-        found.append(LineChart(f"Slopes of {name}", across, up, [Trace("slope", heads, by_head)], dots=True))
+        line, up = Trace("", range(len(by_head)), by_head), Axis("slope (per position)", 2)
+        found.append(LineChart(f"Slopes of {name}", Axis("head", whole=True), up, [line], style="dots"))
     values = by_distance(whole)
-    if values is None:
-        return found
+    return (
+        found
+        if values is None
+        else [*found, _over_distance(f"Bias of {name} by distance", _does(sample), values, sample)]
+    )
+
+
+def buckets(sample: Sample, name: str) -> list[Chart]:
+    """Return which trained number or vector each distance has, as T5 and DeBERTa share them out."""
+    found = [array for array in sample.table.arrays if array.name == "index" and len(array.shape) == 2]
+    values = by_distance(take(sample.table, names=["index"])) if found else None
+    return [] if values is None else [_over_distance(f"Buckets of {name}", "bucket", values, sample, values.shape[1])]
+
+
+def _over_distance(title: str, label: str, values: Floats, sample: Sample, most: int = CELLS) -> LineChart:
+    """Return values by distance, (heads, 2n-1), near the query; with an index they belong to buckets, and are steps."""
     half = values.shape[1] // 2
-    distances = np.arange(-half, half + 1)
-    keep = np.abs(distances) <= CELLS // 2
-    x = [float(d) for d in distances[keep]]
-    series = [Trace(f"head {h}", x, values[h, keep].tolist()) for h in some_of(len(values), HEADS)]
-    across = Axis("distance: key minus query (positions)", low=x[0], high=x[-1])
-    return [*found, LineChart(f"Bias of {name} by distance", across, Axis(_does(sample)), series)]
+    keep = min(half, most // 2)
+    x, heads = np.arange(-keep, keep + 1).tolist(), some_of(len(values), HEADS)
+    lines = [
+        Trace(f"head {h}" if len(values) > 1 else "", x, values[h, half - keep : half + keep + 1].tolist())
+        for h in heads
+    ]
+    style: Style = "steps" if any(array.name == "index" for array in sample.table.arrays) else "lines"
+    return LineChart(
+        title, Axis(DISTANCE, low=-keep, high=keep), Axis(label, whole=label == "bucket"), lines, style=style
+    )
 
 
 def by_distance(sample: Sample) -> Floats | None:
@@ -222,140 +491,8 @@ def by_distance(sample: Sample) -> Floats | None:
     return None if fixed and queries > 1 and np.ptp(values[~np.isnan(values)]) > 0 else values
 
 
-WAVES = 5  # columns that are drawn
-WAVE_ROWS = 64
-MAX_WAVES = 16  # that can be told apart
-TURNS = 4  # circles side by side
-ARROWS = 5
-QUERY, KEY = 1 + 0.4j, 0.75 - 0.35j  # of the picture of one pair
-MEETINGS = ((1, 3), (2, 4), (6, 8))  # rows that a query and a key stand at, always two apart
-
-
-def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart]:
-    """Return columns over positions: those chosen, or fast ones and slow ones.
-
-    Raises
-    ------
-    BadParameter
-        For a channel that the table has not, or more than can be told apart.
-    """
-    arrays = side_by_side(sample)
-    if not arrays:
-        return []
-    name_of_first, values = arrays[0]
-    rows, columns = min(len(values), WAVE_ROWS), values.shape[1]
-    if rows < 3:
-        return []
-    chosen = _checked(channels, columns, len(arrays)) if channels else _usual(sample, columns)
-    (first, last), where, shown = frame(sample, rows)
-    x = np.linspace(first, last, rows).tolist()
-    if channels and len(arrays) > 1:
-        pairs = [(f"{word} {c}", v[:rows, c]) for c in chosen for word, v in arrays if c < v.shape[1]]
-    else:
-        parts = column_parts(sample, columns)
-        pairs = [(f"column {c}{parts[c]}", values[:rows, c]) for c in chosen]
-    series = [Trace(word, x, line.tolist()) for word, line in pairs]
-    part = "" if len(arrays) == 1 or channels else f" ({name_of_first})"
-    return [LineChart(f"Columns of {name}{part}{shown}", Axis(where, low=first, high=last), Axis("value"), series)]
-
-
-def _checked(channels: Sequence[int], columns: int, arrays: int) -> Sequence[int]:
-    wrong = [c for c in channels if not 0 <= c < columns]
-    if wrong:
-        raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {columns - 1}")
-    if len(channels) * arrays > MAX_WAVES:
-        rule = f"are too many to tell apart: give at most {MAX_WAVES // arrays}"
-        raise BadParameter("channels", f"({len(channels)} columns)", rule)
-    return list(dict.fromkeys(channels))
-
-
-def _usual(sample: Sample, columns: int) -> list[int]:
-    """Return columns from the fastest to the slowest that still varies."""
-    reading = reading_of(sample)
-    apart = reading is not None and reading.family == "absolute"
-    m = columns // 2 if apart else columns
-    pairs = sorted({0, m // 16, m // 8, m // 4, m // 2} if m >= 8 else set(range(min(m, WAVES))))
-    return [2 * i for i in pairs] if apart and reading is not None and reading.interleaved else pairs
-
-
-def _pairs(sample: Sample) -> tuple[Floats, Floats, float] | None:
-    """Return cosines, sines and their magnitude; None if the table has no rotating pairs."""
-    reading = reading_of(sample)
-    if reading is None:
-        return None
-    cos, sin = (reading.second, reading.first) if reading.sine_first else (reading.first, reading.second)
-    return cos, sin, reading.magnitude
-
-
-def rotation(sample: Sample, name: str) -> list[Chart]:
-    """Return the first positions of a few pairs as arrows; of a grid, positions that lie in several rows of it."""
-    found = _pairs(sample)
-    if found is None:
-        return []
-    cos, sin, size = found
-    m = cos.shape[1]
-    chosen = sorted({0, m // 8, m // 4, m // 2}) if m >= 8 else some_of(m, TURNS)
-    rows = _moving(cos[:, chosen] + 1j * sin[:, chosen])
-    at = _places(sample, len(cos), rows[-1] + 1)
-
-    def arrow(k: int, pair: int) -> Arrow:
-        x, y = cos[k, pair], sin[k, pair]
-        return Arrow(f"position {at[k]:g}", math.atan2(y, x), math.hypot(y, x) / size)
-
-    circles = [(f"pair {pair}", [arrow(k, pair) for k in rows]) for pair in chosen]
-    return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at")]
-
-
-def _moving(turns: NDArray[np.complex128]) -> range:
-    """Return the first rows, or, of a grid, the closest evenly spaced ones at which most pairs point several ways."""
-    count = min(ARROWS, len(turns))
-    steps = range(1, (len(turns) - 1) // max(1, count - 1) + 1)
-    runs = [range(0, count * step, step) for step in steps] or [range(count)]
-
-    def ways(run: range) -> tuple[int, int]:
-        found = [len(set(column)) for column in turns[run].T.tolist()]
-        return sum(f > 1 for f in found), sum(found)
-
-    return max(runs, key=ways)
-
-
-def _places(sample: Sample, count: int, rows: int) -> Floats:
-    found = sample.positions
-    return np.arange(float(count)) if found is None or len(found) < rows else found.astype(np.float64)
-
-
-def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
-    """Return one query and one key before and after the rotation of pair 0, at rows that are always two apart."""
-    found, reading = _pairs(sample), reading_of(sample)
-    if found is None or reading is None or reading.family != "rotary" or len(found[0]) <= MEETINGS[-1][1]:
-        return []
-    cos, sin, size = found
-    turn = (cos[:, 0] + 1j * sin[:, 0]) / size
-    apart = np.array([complex(turn[n]) / complex(turn[m]) for m, n in MEETINGS])
-    if np.abs(apart - apart[0]).max() > 1e-3 or abs(apart[0] - 1) < 1e-3:  # of a grid, rows two apart are not alike
-        return []
-    at = _places(sample, len(cos), MEETINGS[-1][1] + 1)
-    circles, arcs, notes = [], [], []
-    for m, n in MEETINGS:
-        q, k = cmath.phase(QUERY * complex(turn[m])), cmath.phase(KEY * complex(turn[n]))
-        gap = (k - q) % (2 * math.pi)
-        gap -= 2 * math.pi * (gap > math.pi)
-        lengths = abs(QUERY) / abs(QUERY), abs(KEY) / abs(QUERY)
-        arrows = [
-            Arrow("q", cmath.phase(QUERY), lengths[0], before=True),
-            Arrow("k", cmath.phase(KEY), lengths[1], before=True),
-            Arrow("q turned by m w", q, lengths[0]),
-            Arrow("k turned by n w", k, lengths[1]),
-        ]
-        circles.append((f"m = {at[m]:g}, n = {at[n]:g}", arrows))
-        arcs.append([Arc(f"{math.degrees(abs(gap)):.1f}°", q, q + gap, 0.45)])
-        score = lengths[0] * lengths[1] * math.cos(gap)
-        notes.append(f"q . k = {score:.3f}")
-    return [Circles(f"One query and one key turned by {name}, pair 0", circles, "n - m is the same", arcs, notes)]
-
-
-OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "query-key")
-OF_BIAS = ("bias", "slopes")
+OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "query-key", "patches", "buckets")
+OF_BIAS = ("bias", "slopes", "buckets")
 OLDER = {"turned": "query-key"}
 """Older spellings of pictures, which existing scripts may use; no help mentions them."""
 
@@ -380,72 +517,54 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     words, sample = picture_words(words), take(table)
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
-        "heatmap": _heat, "waves": partial(waves, channels=channels), "similarity": _similarity,
-        "rotation": rotation, "query-key": rotated_vectors, "bias": bias, "slopes": slopes,
+        "heatmap": heatmap, "waves": partial(waves, channels=channels), "similarity": similarity,
+        "rotation": partial(rotation, channels=channels), "query-key": rotated_vectors,
+        "patches": partial(patches, channels=channels), "bias": bias, "slopes": slopes, "buckets": buckets,
     }  # fmt: skip
-    if channels and "waves" not in (words or suited):
-        raise BadParameter(
-            "channels", "+".join(map(str, channels)), "chooses the columns of waves, which are not drawn"
-        )
+    if channels and not {"waves", "rotation", "patches"} & set(words or suited):
+        rule = "chooses columns of waves and patches, and pairs of rotation, none of which is drawn"
+        raise BadParameter("channels", "+".join(map(str, channels)), rule)
     found = chosen({word: partial(makers[word], sample, name) for word in suited}, words, name)
     if not found:
         raise BadParameter("plot", name, "has nothing to draw: it needs rows and columns of numbers")
     return found
 
 
-def _heat(sample: Sample, name: str) -> list[Chart]:
-    values = matrix(sample)
-    if values.shape[0] < 2 or values.shape[1] < 2 or not np.isfinite(values).any():
-        return []
-    rows = min(len(values), 2 * CELLS)
-    map_ = shrunk(np.where(np.isfinite(values[:rows]), values[:rows], np.nan))
-    ends, where, part = frame(sample, rows)
-    centred = bool(np.nanmin(map_) < 0)
-    title = f"Values of {name}{part}"
-    spans = _spans(sample, values.shape[1])
-    return [Heat(title, _columns(sample), where, map_.tolist(), "value", spans, ends, centred=centred)]
+BLOCK_VALUES = 1 << 21  # of each table that are read at once
 
 
-def _spans(sample: Sample, columns: int) -> list[Span]:
-    """Return the true numbers of the map's columns: pairs in turn stand apart, and so do several arrays."""
-    arrays = side_by_side(sample)
-    if len(arrays) > 1:
-        return [Span(0.0, values.shape[1] - 1.0, values.shape[1], word) for word, values in arrays]
-    reading = in_turn(sample)
-    if reading is None:
-        return [Span(0.0, columns - 1.0, columns)]
-    names = ("sines", "cosines") if reading.sine_first else ("cosines", "sines")
-    half = columns // 2
-    return [Span(first, first + 2.0 * (half - 1), half, names[k]) for k, first in enumerate((0.0, 1.0))]
+def charts_of_difference(first: Tabular, second: Tabular, names: tuple[str, str]) -> list[Chart]:
+    """Return where two tables differ and by how much: a map of the largest differences for each array that differs.
 
-
-def _columns(sample: Sample) -> str:
-    """Return the kind of each column of the heat map, in its order."""
-    arrays = side_by_side(sample)
-    if len(arrays) > 1:
-        return f"column of {', then of '.join(name for name, _ in arrays)}"
-    reading = in_turn(sample)
-    if reading is None:
-        return "column"
-    sines, cosines = ("sines", "cosines") if reading.sine_first else ("cosines", "sines")
-    return f"columns 0, 2, 4 .. ({sines}), then columns 1, 3, 5 .. ({cosines})"
-
-
-def _similarity(sample: Sample, name: str) -> list[Chart]:
-    """Return the cosine of every two rows."""
-    values = matrix(sample)
-    values = values[: min(len(values), CELLS)]
-    norms = np.linalg.norm(values, axis=1)
-    if len(values) < 3 or values.shape[1] < 2 or not np.isfinite(norms).all() or not norms.any():
-        return []
-    unit = values / np.where(norms == 0, np.nan, norms)[:, None]  # a row of zeros has no direction: it is left grey
-    ends, where, part = frame(sample, len(values))
-    cells = np.clip(unit @ unit.T, -1, 1)
-    low = float(np.nanmin(cells))
-    low = low if low < 1 - 1e-6 else 0.0  # rows that all point one way differ by rounding alone
-    title = f"Similarity of {'positions' if where == 'position' else 'rows'} in {name}{part}"
-    value = "cosine of two rows" + (" (grey: a row of zeros)" if (norms == 0).any() else "")
-    span: dict[str, Any] = {"centred": True} if low < -0.2 else {"centred": False, "low": low}
-    return [
-        Heat(title, where, where, cells.tolist(), value, [Span(*ends, len(cells))], ends, high=1.0, square=True, **span)
-    ]
+    Raises
+    ------
+    BadParameter
+        Where no array has the shape of one of the other table.
+    """
+    pairs = [
+        (a, b) for a, b in zip(first.arrays, second.arrays, strict=False)
+        if a.bytes and (a.rows, math.prod(a.row_shape)) == (b.rows, math.prod(b.row_shape))
+    ]  # fmt: skip
+    if not pairs:
+        raise BadParameter("plot", None, f"needs two tables of one shape, and {names[0]} and {names[1]} are not")
+    found: list[Chart] = []
+    for a, b in pairs:
+        width = math.prod(a.row_shape)
+        high, wide = min(CELLS, a.rows), min(CELLS, width)
+        cells, edges, step = np.zeros((high, wide)), np.arange(wide) * width // wide, max(1, BLOCK_VALUES // width)
+        for start in range(0, a.rows, step):
+            stop = min(start + step, a.rows)
+            x, y = (
+                floats(table.read_rows([array.name], start, stop)[array.name], array.dtype).astype(np.float64)
+                for table, array in ((first, a), (second, b))
+            )
+            with np.errstate(invalid="ignore"):
+                gap = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y)).reshape(stop - start, width)
+            np.maximum.at(cells, np.arange(start, stop) * high // a.rows, np.maximum.reduceat(gap, edges, axis=1))
+        if cells.any():
+            grey = "" if np.isfinite(cells).all() else " (grey: NaN, infinity)"
+            title, value = f"{a.name}: difference of {names[0]} and {names[1]}", f"largest absolute difference{grey}"
+            row = "row" if a.lead == 1 else f"row ({' and '.join(a.axes[: a.lead])})"
+            spans, rows = [Span(0, width - 1, wide)], (0, a.rows - 1)
+            found.append(Heat(title, "column", row, cells, value, spans, rows, log=True))
+    return found

@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pecli.plots.charts import (
-    CUBE_BLUE_TO_RED,
-    Arrow,
-    BarChart,
+    EQUAL,
+    LINES,
+    MASKED,
+    Axis,
     Chart,
+    Circle,
     Circles,
-    Framed,
+    Floats,
     Heat,
     LineChart,
-    Scale,
+    Span,
     palette,
     printable,
+    resampled,
     rgb,
-    scales,
-    shade,
     tick_text,
     within,
-)
+)  # fmt: skip
 
 MARGIN = 9
-LINES = 24  # of a map
+LEAD = " " * (MARGIN + 1)
+LINES_OF_MAP, HEIGHT = 24, 16  # of a map and of a frame
 RAMP = " .:-=+*#%@"
 ANGLE = 13  # columns of an angle
 ROUND = 17  # columns of a circle, letters being twice as high as wide
 RESET = "\x1b[0m"
 CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
+CUBE_BLUE_TO_RED = (  # of these, of which the nearest to a dark red is a magenta
+    "#00005f", "#000087", "#005faf", "#0087d7", "#5fafd7", "#87afd7", "#afd7ff", "#d7d7ff", "#ffffff",
+    "#ffd7d7", "#ffaf87", "#ff875f", "#ff5f5f", "#d75f5f", "#d70000", "#af0000", "#5f0000",
+)  # fmt: skip
+GLYPHS = "●○▲△■□◆◇+x*"
+ASCII = str.maketrans(dict(zip(GLYPHS + "│┤└┘─┆…·°", "ox^#=sd%+x*||++-:..o", strict=True)))
 
 
 @dataclass(frozen=True)
@@ -54,34 +63,93 @@ class Screen:
     unicode: bool = True
 
 
-def heat_text(heat: Heat, screen: Screen) -> str:
+def draw(charts: Sequence[Chart], width: int = 80, *, colour: str = "none", unicode: bool = True) -> str:
+    """Return charts as text for a terminal; the options are those of `Screen`."""
+    screen = Screen(width, colour, unicode)
+    text = "\n\n".join("\n".join(_lines_of(chart, screen)) for chart in charts)
+    return text if unicode else "".join(c if c.isascii() else "?" for c in text.translate(ASCII))
+
+
+def _lines_of(chart: Chart, screen: Screen) -> list[str]:
+    if isinstance(chart, LineChart):
+        lines = frame_lines(chart, screen)
+    else:
+        lines = heat_lines(chart, screen) if isinstance(chart, Heat) else circle_lines(chart, screen)
+    return [*within(chart.title, screen.width), *lines]
+
+
+def code(colour: str, depth: str, *, ground: bool = False) -> str:
+    """Return the numbers of the escape for a colour, exact or the nearest of the 216."""
+    kind, parts = 48 if ground else 38, rgb(colour)
+    if depth == "true":
+        return f"{kind};2;{parts[0]};{parts[1]};{parts[2]}"
+    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in parts)
+    return f"{kind};5;{16 + 36 * r + 6 * g + b}"
+
+
+def shade(share: float, colours: Sequence[str]) -> str:
+    """Return the colour at a share of a palette; grey for NaN, white for -infinity."""
+    if not math.isfinite(share):
+        return MASKED if share != share else EQUAL
+    at = min(1.0, max(0.0, share)) * (len(colours) - 1)
+    i = min(int(at), len(colours) - 2)
+    pairs = zip(rgb(colours[i]), rgb(colours[i + 1]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (at - i)):02x}" for a, b in pairs)
+
+
+def heat_lines(heat: Heat, screen: Screen) -> list[str]:
     """Return a heat map: two cells to a half block in colour, otherwise one to a letter; merged cells are averaged."""
-    blocks = screen.colour != "none" and screen.unicode
+    step = 2 if screen.colour != "none" and screen.unicode else 1
     room = max(20, screen.width - MARGIN - 2)
-    high = len(heat.values)
-    count = min(LINES * (2 if blocks else 1), high)
-    cells = resampled(heat.values, count, min(room, _widened(len(heat.values[0]), room)))
-    low, top = heat.ends()
-    step = 2 if blocks else 1
-    phrase = (heat.title, f"down: {heat.y}", f"across: {heat.x}")
-    lines = [line for text in phrase for line in within(text, screen.width)]
+    high, columns = heat.values.shape
+    count = min(LINES_OF_MAP * step, high)
+    wide = min(room, columns * max(1, min(4, room // columns)))
+    values = resampled(heat.values, count, wide, largest=heat.log, spread=True)
+    lines = [text for phrase in (f"down: {heat.y}", f"across: {heat.x}") for text in within(phrase, screen.width)]
+    first, last = heat.rows
     for k in range(0, count, step):
-        row = cells[k : k + step]
-        label = _row_label(heat, k, count, step)
-        inside = (
-            _blocks(row, heat, screen) if screen.colour != "none" else "".join(_letter(v, low, top) for v in row[0])
-        )
-        lines.append(f"{label:>{MARGIN - 1}} │{inside}│")
-    wide = len(cells[0])
-    lines.append(f"{'':>{MARGIN}}└{'─' * wide}┘")
-    lines.append(f"{'':>{MARGIN + 1}}{_column_ends(heat, wide)}")
-    return "\n".join([*lines, *_key(heat, low, top, screen)])
+        number = first + (last - first) * k / max(1, count - 1)
+        whole = all(float(end).is_integer() for end in heat.rows)
+        label = tick_text(round(number) if whole else number) if (k // step) % 4 == 0 or k + step >= count else ""
+        lines.append(f"{label:>{MARGIN - 1}} │{_cells(values[k : k + step], heat, screen)}│")
+    lines += [f"{'':>{MARGIN}}└{'─' * wide}┘", f"{LEAD}{_column_ends(heat.columns, wide)}"]
+    return [*lines, *_key(heat, screen)]
 
 
-def _column_ends(heat: Heat, wide: int) -> str:
+def _shares(values: Floats, heat: Heat) -> Floats:
+    """Return where values lie between the ends of the colours, 0 to 1; NaN if not finite, -infinity for 0 of a log."""
+    low, high = heat.ends
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.log(values / low) / math.log(high / low) if heat.log else (values - low) / (high - low)
+    return np.where(np.isfinite(values), found, np.nan)
+
+
+def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
+    """Return one line of letters, or of colours: the upper row as ink and the lower as ground of a half block."""
+    shares = _shares(rows, heat)
+    if screen.colour == "none":
+        letters = RAMP[heat.log :]
+        places = np.clip(np.nan_to_num(shares[0]) * len(letters), 0, len(letters) - 1).astype(int)
+        marks = (letters[place] for place in places)
+        return "".join("x" if s != s else " " if s == -math.inf else m for s, m in zip(shares[0], marks, strict=True))
+    colours = palette(heat)
+    if heat.centred and screen.colour == "256":
+        colours = CUBE_BLUE_TO_RED
+        shares = np.round(shares * (len(colours) - 1)) / (len(colours) - 1)
+    parts, last = [], ""
+    for column in shares.T:
+        inks = [shade(float(share), colours) for share in column]
+        ground = code(inks[-1], screen.colour, ground=True) if len(inks) > 1 or not screen.unicode else "49"
+        pair, mark = (f"{code(inks[0], screen.colour)};{ground}", "▀") if screen.unicode else (ground, " ")
+        parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
+        last = pair
+    return "".join(parts) + RESET
+
+
+def _column_ends(spans: Sequence[Span], wide: int) -> str:
     """Return the first and the last number of each span of columns, where it begins and ends; names where room is."""
-    total, start, line = sum(span.count for span in heat.columns), 0, ""
-    for span in heat.columns:
+    total, start, line = sum(span.count for span in spans), 0, ""
+    for span in spans:
         stop = start + span.count
         room = stop * wide // total - start * wide // total
         ends = tick_text(span.first), tick_text(span.last)
@@ -92,210 +160,126 @@ def _column_ends(heat: Heat, wide: int) -> str:
     return line
 
 
-def _row_label(heat: Heat, k: int, count: int, step: int) -> str:
-    first, last = heat.rows
-    if (k // step) % 4 and k + step < count:
-        return ""
-    value = first + (last - first) * k / max(1, count - 1)
-    whole = all(float(end).is_integer() for end in heat.rows)
-    return tick_text(round(value) if whole else value)
-
-
-def _widened(count: int, room: int) -> int:
-    """Return the columns for `count` cells: several to a cell while there is room, as letters are tall."""
-    return count * max(1, min(4, room // max(1, count)))
-
-
-def resampled(values: Sequence[Sequence[float]], rows: int, columns: int) -> list[list[float]]:
-    """Return a matrix of another size: means where cells merge, repeats where they spread."""
-    n, m = len(values), len(values[0])
-    found = []
-    for i in range(rows):
-        top, bottom = i * n // rows, max(i * n // rows + 1, (i + 1) * n // rows)
-        line = []
-        for j in range(columns):
-            left, right = j * m // columns, max(j * m // columns + 1, (j + 1) * m // columns)
-            cells = [values[a][b] for a in range(top, bottom) for b in range(left, right)]
-            line.append(math.fsum(cells) / len(cells) if all(map(math.isfinite, cells)) else math.nan)
-        found.append(line)
-    return found
-
-
-def _letter(value: float, low: float, high: float) -> str:
-    if not math.isfinite(value):
-        return "x"
-    return RAMP[min(len(RAMP) - 1, max(0, int((value - low) / (high - low) * len(RAMP))))]
-
-
-def _blocks(rows: Sequence[Sequence[float]], heat: Heat, screen: Screen) -> str:
-    """Return one line of colours: the upper row as ink and the lower as ground of a half block."""
-    low, high = heat.ends()
-    exact = heat.centred and screen.colour == "256"
-    colours = CUBE_BLUE_TO_RED if exact else palette(heat)
-
-    def colour(value: float) -> str:
-        share = (value - low) / (high - low) if math.isfinite(value) else math.nan
-        return shade(share, colours, len(colours)) if exact else shade(share, colours)
-
-    parts, last = [], ""
-    for x, value in enumerate(rows[0]):
-        ground = code(colour(rows[1][x]), screen.colour, ground=True) if len(rows) > 1 else "49"
-        if not screen.unicode:  # a blank in colour
-            pair, mark = code(colour(value), screen.colour, ground=True), " "
-        else:
-            pair, mark = f"{code(colour(value), screen.colour)};{ground}", "▀"
-        parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
-        last = pair
-    return "".join(parts) + RESET
-
-
-def code(colour: str, depth: str, *, ground: bool = False) -> str:
-    """Return the numbers of the escape for a colour, exact or the nearest of the 216."""
-    kind = 48 if ground else 38
-    parts = rgb(colour)
-    if depth == "true":
-        return f"{kind};2;{parts[0]};{parts[1]};{parts[2]}"
-    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in parts)
-    return f"{kind};5;{16 + 36 * r + 6 * g + b}"
-
-
-def _key(heat: Heat, low: float, high: float, screen: Screen) -> list[str]:
+def _key(heat: Heat, screen: Screen) -> list[str]:
     """Return the legend of colours or letters."""
-    name = printable(heat.value)
-    masked = any(not math.isfinite(v) for row in heat.values for v in row)
-    if screen.colour != "none":
-        ends = tick_text(low), tick_text(high)
-        steps = max(4, min(32, screen.width - MARGIN - 3 - len(ends[0]) - len(ends[1])))
-        ramp = [[low + (high - low) * k / (steps - 1) for k in range(steps)]]
-        lead = " " * (MARGIN + 1)
-        return [*within(f"{name}:", screen.width, lead), f"{lead}{ends[0]} {_blocks(ramp, heat, screen)} {ends[1]}"]
-    step = (high - low) / len(RAMP)
-    words = [f"'{letter}' {tick_text(float(f'{low + k * step:.3g}'))}.." for k, letter in enumerate(RAMP)]
-    lines = textwrap.wrap("  ".join(words).replace("' ", "'\0"), screen.width - MARGIN - 12)  # a letter keeps its value
-    lines = [line.replace("\0", " ") for line in lines]
-    lines[-1] += f" {tick_text(high)}"
-    lead = " " * (MARGIN + 1)
-    return [
-        *within(f"{name}, from:", screen.width, lead), *(lead + line for line in lines),
-        *([f"{lead}x: not finite"] if masked else []),
-    ]  # fmt: skip
+    low, high = heat.ends
+    steps = max(4, min(32, screen.width - MARGIN - 22)) if screen.colour != "none" else len(RAMP)
+    share = np.arange(steps) / (steps - 1)
+    ramp = low * (high / low) ** share if heat.log else low + (high - low) * share
+    ends = (tick_text(float(f"{end:.3g}")) for end in (low, high))
+    bar = f"{LEAD}{next(ends)} {_cells(ramp[None], heat, screen)} {next(ends)}"
+    masked = [f"{LEAD}x: not finite"] if screen.colour == "none" and not np.isfinite(heat.values).all() else []
+    return [*within(f"{heat.value}:", screen.width, LEAD), bar, *masked]
 
 
-def circles_text(chart: Circles, screen: Screen) -> str:
+def circle_lines(chart: Circles, screen: Screen) -> list[str]:
     """Return circles side by side, each arrow's tip a digit, and the angles below."""
-    arrows = chart.circles[0][1] if chart.circles else []
-    wide = max((len(arrow.name) for arrow in arrows), default=0)
+    wide = max(len(arrow.name) for arrow in chart.circles[0].arrows)
     room = min((screen.width + 2) // (ROUND + 2), (screen.width - wide - 5) // ANGLE)
     circles = chart.circles[: max(1, room)]
-    drawn = [_circle(arrows) for _, arrows in circles]
-    lines = ["  ".join(parts).rstrip() for parts in zip(*drawn, strict=True)]
-    lines.append("  ".join(f"{name:^{ROUND}}" for name, _ in circles).rstrip())
-    rows = [f"{'':>{wide + 5}}" + "".join(f"{name:>{ANGLE}}" for name, _ in circles)]
-    for k, arrow in enumerate(arrows):
-        angles = [math.degrees(part[k].angle % (2 * math.pi)) for _, part in circles]
+    lines = ["  ".join(parts).rstrip() for parts in zip(*map(_circle, circles), strict=True)]
+    labels = [[circle.name, *circle.notes] for circle in circles]
+    lines += ["  ".join(f"{name[:ROUND]:^{ROUND}}" for name in names).rstrip() for names in zip(*labels, strict=True)]
+    rows = [f"{'':>{wide + 5}}" + "".join(f"{circle.name:>{ANGLE}}" for circle in circles)]
+    for k, arrow in enumerate(circles[0].arrows):
+        angles = [math.degrees(circle.arrows[k].angle % (2 * math.pi)) for circle in circles]
         rows.append(f"  {k}  {arrow.name:<{wide}}" + "".join(f"{angle:9.2f} deg" for angle in angles))
-    legend = within(f"{chart.legend}:", screen.width)
-    return "\n".join([*within(chart.title, screen.width), "", *lines, "", *legend, *map(printable, rows)])
+    return ["", *map(printable, lines), "", *within(f"{chart.legend}:", screen.width), *map(printable, rows)]
 
 
-def _circle(arrows: Sequence[Arrow]) -> list[str]:
+def _circle(circle: Circle) -> list[str]:
     """Return a circle of dots with the number of each arrow at its tip; of several arrows at one place, the first."""
     cells = [[" "] * ROUND for _ in range(ROUND // 2)]
-
-    def put(angle: float, length: float, mark: str, over: str) -> None:
+    marks = [(2 * math.pi * k / 64, 1.0, ".") for k in range(64)]
+    marks += [(0.0, 0.0, "+"), *((a.angle, min(1.0, a.length), str(k % 10)) for k, a in enumerate(circle.arrows))]
+    for angle, length, mark in marks:
         x = round((1 + length * math.cos(angle)) * (ROUND - 1) / 2)
         y = round((1 - length * math.sin(angle)) * (ROUND // 2 - 1) / 2)
-        if 0 <= y < len(cells) and 0 <= x < ROUND and cells[y][x] in over:
+        if cells[y][x] in " .+":
             cells[y][x] = mark
-
-    for k in range(64):
-        put(2 * math.pi * k / 64, 1.0, ".", " ")
-    put(0.0, 0.0, "+", " ")
-    for k, arrow in enumerate(arrows):
-        put(arrow.angle, min(1.0, arrow.length), str(k % 10), " .+")
     return ["".join(row) for row in cells]
 
 
-GLYPHS = "●○▲△■□◆◇+x*"
-HEIGHT = 16
+@dataclass(frozen=True)
+class Scale:
+    """From values to shares of an axis, and where its ticks are."""
+
+    low: float
+    high: float
+    base: int
+    ticks: tuple[float, ...]
+
+    def place(self, value: float) -> float:
+        """Return where a value lies, 0 at the low end and 1 at the high one."""
+        if self.base:
+            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
 
 
-ASCII = str.maketrans(
-    {**dict(zip(GLYPHS, "ox^#=sd%+x*", strict=True)), **dict(zip("│┤└┘─┆█▒…", "||++-:#/.", strict=True))}
-)
+def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
+    """Return the scale of an axis for these values, whose ends are ticks where they are not given."""
+    finite = [v for v in values if math.isfinite(v) and not (axis.base and v <= 0)]
+    low = axis.low if axis.low is not None else min(finite, default=1.0 if axis.base else 0.0)
+    high = axis.high if axis.high is not None else max(finite, default=10.0 if axis.base else 1.0)
+    if not high > low:
+        low, high = (low / 2, low * 2) if axis.base and low > 0 else (low - 0.5, low + 0.5)
+    if axis.base:
+        powers = range(math.floor(math.log(low, axis.base) + 1e-9), math.ceil(math.log(high, axis.base) - 1e-9) + 1)
+        every = max(1, math.ceil(len(powers) / 10))
+        return Scale(low, high, axis.base, tuple(float(axis.base) ** k for k in powers[::every]))
+    raw = (high - low) / 6
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
+    step = max(1.0, step) if axis.whole else step
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    low, high = low if axis.low is not None else first * step, high if axis.high is not None else last * step
+    ticks = (k * step for k in range(first, last + 1))
+    return Scale(low, high, 0, tuple(t for t in ticks if low - step * 1e-9 <= t <= high + step * 1e-9))
 
 
-def text_of(chart: Chart, screen: Screen) -> str:
-    """Return a chart as lines of text, at most as wide as the screen."""
-    if isinstance(chart, Heat):
-        text = heat_text(chart, screen)
-    elif isinstance(chart, Circles):
-        text = circles_text(chart, screen)
-    else:
-        text = _framed(chart, screen.width)
-    return text if screen.unicode else "".join(c if c.isascii() else "?" for c in text.translate(ASCII))
+def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
+    """Return lines in a frame: a sign for each, in its colour; what is known between the points is drawn there."""
+    across = scale_of(chart.x, [v for line in chart.series for v in line.x] + [mark.x for mark in chart.marks])
+    up = scale_of(chart.y, [v for line in chart.series for v in line.y])
+    wide = max(20, screen.width - MARGIN - 2)
+    cells = [[" "] * wide for _ in range(HEIGHT)]
 
+    def put(x: float, y: float, mark: str) -> None:
+        if math.isfinite(y) and not (across.base and x <= 0):
+            row = round((HEIGHT - 1) * (1 - min(1.0, max(0.0, up.place(y)))))
+            cells[row][max(0, min(wide - 1, round(across.place(x) * (wide - 1))))] = mark
 
-def _framed(chart: Framed, width: int) -> str:
-    """Return lines or bars in a frame."""
-    across, up = scales(chart)
-    columns = max(20, width - MARGIN - 2)
-    if isinstance(chart, LineChart):
-        cells, legend = _lines(chart, across, up, columns)
-    else:
-        cells, legend = _bars(chart, up, columns)
-    lines = [*within(chart.title, width), *within(chart.y.label, width)]
-    labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick, chart.y) for tick in up.ticks}
+    signs = [_inked(GLYPHS[k % len(GLYPHS)], LINES[k % len(LINES)], screen) for k in range(len(chart.series))]
+    for mark in chart.marks:
+        for row in range(HEIGHT):
+            cells[row][round(across.place(mark.x) * (wide - 1))] = "┆"
+    for number, line in enumerate(chart.series):
+        for x, y in zip(*(line.curve or ((), ())), strict=True):
+            put(x, y, _inked("·", LINES[number % len(LINES)], screen))
+    for sign, line in zip(signs, chart.series, strict=True):
+        for x, y in zip(line.x, line.y, strict=True):
+            put(x, y, sign)
+    labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick, up.base) for tick in up.ticks}
+    lines = within(chart.y.label, screen.width)
     for row, cell in enumerate(cells):
         lines.append(f"{labels.get(row, ''):>{MARGIN - 1}} {'┤' if row in labels else '│'}{''.join(cell)}".rstrip())
-    lines.append(f"{'':>{MARGIN}}└{'─' * columns}")
-    lines.append(f"{'':>{MARGIN + 1}}{_ticks(across, columns)}".rstrip())
-    phrase = [part for text in (chart.x.label, *legend) for part in within(text, width, " " * (MARGIN + 1))]
-    return "\n".join([*lines, *phrase])
+    lines += [f"{'':>{MARGIN}}└{'─' * wide}", f"{LEAD}{_tick_line(across, wide)}".rstrip()]
+    legend = [f"{sign} {printable(line.name)}" for sign, line in zip(signs, chart.series, strict=True) if line.name]
+    legend += [f"┆ {printable(mark.label)}" for mark in chart.marks]
+    return [*lines, *within(chart.x.label, screen.width, LEAD), *(LEAD + text for text in legend)]
 
 
-def _ticks(scale: Scale, columns: int) -> str:
+def _inked(mark: str, colour: str, screen: Screen) -> str:
+    return mark if screen.colour == "none" else f"\x1b[{code(colour, screen.colour)}m{mark}{RESET}"
+
+
+def _tick_line(scale: Scale, wide: int) -> str:
     """Return the ticks below the frame; one that would touch its neighbour is left out."""
-    line = [" "] * (columns + 8)
-    end = -2
+    line, end = [" "] * (wide + 8), -2
     for tick in scale.ticks:
-        text = tick_text(tick)
-        at = max(0, round(scale.place(tick) * (columns - 1)) - len(text) // 2)
+        text = tick_text(tick, scale.base)
+        at = max(0, round(scale.place(tick) * (wide - 1)) - len(text) // 2)
         if at > end + 1:
             line[at : at + len(text)] = text
             end = at + len(text)
-    return "".join(line)
-
-
-def _lines(chart: LineChart, across: Scale, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
-    cells = [[" "] * columns for _ in range(HEIGHT)]
-    for mark in chart.marks:
-        at = round(across.place(mark.x) * (columns - 1))
-        for line in cells:
-            line[at] = "┆"
-    for number, series in enumerate(chart.series):
-        glyph = GLYPHS[number % len(GLYPHS)]
-        for x, y in zip(series.x, series.y, strict=True):
-            if math.isfinite(y) and not (across.log and x <= 0):
-                row = round((HEIGHT - 1) * (1 - min(1.0, max(0.0, up.place(y)))))
-                cells[row][min(columns - 1, round(across.place(x) * (columns - 1)))] = glyph
-    legend = [f"{GLYPHS[i % len(GLYPHS)]} {s.name}" for i, s in enumerate(chart.series)]
-    legend += [f"┆ {mark.label}" for mark in chart.marks]
-    return cells, legend
-
-
-def _bars(chart: BarChart, up: Scale, columns: int) -> tuple[list[list[str]], list[str]]:
-    """Return stacked bars; several bars that share a column are averaged."""
-    count = len(chart.parts[0].heights)
-    shades = ["█" if part.strength > 0.5 else "▒" for part in chart.parts]
-    cells = [[" "] * columns for _ in range(HEIGHT)]
-    for column in range(columns):
-        first = column * count // columns
-        last = max(first + 1, (column + 1) * count // columns)
-        total = 0.0
-        for part, mark in zip(chart.parts, shades, strict=True):
-            bottom = total
-            total += sum(part.heights[first:last]) / (last - first)
-            for row in range(round(up.place(bottom) * HEIGHT), round(up.place(total) * HEIGHT)):
-                cells[HEIGHT - 1 - row][column] = mark
-    return cells, [f"{mark} {part.name}" for part, mark in zip(chart.parts, shades, strict=True)]
+    return "".join(line)[:wide]

@@ -144,7 +144,7 @@ TABLE_KEYS = (
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """Properties of a table that inspect --expect checks."""
 
-PICTURES = ("heatmap", "waves", "similarity", "rotation", "query-key", "bias", "slopes")
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "query-key", "patches", "bias", "slopes", "buckets")
 """Kinds of picture of a table."""
 
 REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
