@@ -18,8 +18,10 @@ from pecli import CATALOGUE, Recipe, Table
 from pecli.cli.explain import example_lines
 from pecli.cli.generate import option_help
 from pecli.errors import PecliError
-from pecli.plots.images import Picture
+from pecli.plots.charts import Chart
+from pecli.plots.figures import picture_bytes
 from pecli.plots.page import page_of
+from pecli.plots.tables import charts_of_table
 from pecli.spec.catalogue import questions
 from pecli.spec.declaration import PICTURES, Encoding, Family
 from pecli.teach.examples import work_through
@@ -32,8 +34,10 @@ KINDS = {
     "similarity": "The cosine of every two rows.",
     "rotation": "The first positions of a few pairs as arrows.",
     "query-key": "One query and one key: each rotates with its position, the angle between them stays.",
+    "patches": "Columns over the grid of patches, and the similarity of one patch with all.",
     "bias": "What is added to the logits of the first and of the last head.",
     "slopes": "Slopes by head where there are any, and the bias of each head by distance.",
+    "buckets": "Which trained number or vector each distance has.",
 }
 
 
@@ -59,15 +63,15 @@ def _moves(table: Table) -> bool:
     return bool((first != first[:1]).any(axis=0).mean() > 0.5)
 
 
-def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, Picture]]:
+def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, list[Chart]]]:
     """Yield the kinds of picture that an encoding has, each with its command and what it draws; of zeros none."""
     recipe = drawn_recipe(encoding)
     for kind in PICTURES if encoding.family is not Family.NONE else ():
         try:
-            picture = pecli.plot(recipe, kind)
+            charts = charts_of_table(pecli.table(recipe), recipe, [kind])
         except PecliError:  # it has no such picture
             continue
-        yield kind, f"pecli plot {shlex.quote(recipe)} --picture {kind} -o {encoding.name}-{kind}.svg", picture
+        yield kind, f"pecli plot {shlex.quote(recipe)} --picture {kind} -o {encoding.name}-{kind}.svg", charts
 
 
 def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
@@ -148,9 +152,10 @@ def write(folder: Path, extra: Path) -> None:
     drawn: dict[str, dict[str, str]] = {}
     for name, encoding in CATALOGUE.items():
         drawn[name] = {}
-        for kind, command, picture in pictures_of(encoding):
+        for kind, command, charts in pictures_of(encoding):
             drawn[name][kind] = command
-            picture.save(folder / f"{name}-{kind}.svg")
+            path = folder / f"{name}-{kind}.svg"
+            path.write_bytes(picture_bytes(charts, path.name))
         (folder / f"{name}.md").write_text(encoding_page(encoding, drawn[name]))
     (folder / "gallery.md").write_text(gallery(drawn))
     (folder / "index.md").write_text(index())

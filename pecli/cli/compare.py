@@ -21,6 +21,7 @@ from pecli.spec.recipe import Recipe, split_recipe
 
 if TYPE_CHECKING:
     from pecli.inspect.configs import StackRow
+    from pecli.plots.charts import Chart
     from pecli.spec.tabular import Tabular
     from pecli.tables.comparison import ArrayComparison, Comparison
     from pecli.tables.figures import Figures, OddValues, Place, Tolerance
@@ -465,14 +466,11 @@ def _check_plot(options: CompareOptions, sources: int) -> None:
     check_picture(options.plot)
 
 
-def _draw_difference(first: Tabular, second: Tabular, options: CompareOptions) -> None:
+def _draw(charts: Sequence[Chart], options: CompareOptions) -> None:
+    """Draw a difference, and say so where there is none."""
     from pecli.cli.plot import show_charts
     from pecli.cli.terminal.output import tell
-    from pecli.numbers.reader import shown
-    from pecli.plots.tables import charts_of_difference
 
-    a, b = map(shown, options.sources)
-    charts = charts_of_difference(first, second, (a, b))
     if charts:
         show_charts(charts, str(options.plot), quiet=options.quiet)
     elif not options.quiet:
@@ -515,14 +513,19 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
     first, second = sources
     a, b = open_aligned(first, second, DEFAULT_ROWS)
+    charts = None
+    if options.plot is not None:
+        from pecli.plots.tables import charts_of_difference
+
+        charts = charts_of_difference(a, b, (first.text, second.text))
     found = _compared(a, b, tolerance, options)
     result, sides = {"sources": [first.text, second.text]}, ((first.text, a), (second.text, b))
     answer(
         options, lambda: {**result, **as_dict(found)}, lambda: comparison_view(*sides, found, every=options.all),
         verdict=True,
     )  # fmt: skip
-    if options.plot is not None:
-        _draw_difference(a, b, options)
+    if charts is not None:
+        _draw(charts, options)
     return 0 if found.equal else 1
 
 

@@ -138,7 +138,7 @@ class Heat:
         low = (float(known.min()) if known.size else 0.0) if self.low is None else self.low
         high = (float(known.max()) if known.size else 1.0) if self.high is None else self.high
         if self.log:
-            return (low, high) if high > low else (low / 2, low * 2)
+            return (low, high) if high > low else (high / 10, high)
         size = max(-low, high)
         return (-size, size) if low < 0 < high else (low, high) if high > low else (low - 0.5, low + 0.5)
 
@@ -159,7 +159,7 @@ class Arrow:
 
 
 @dataclass(frozen=True)
-class Circle:
+class ArrowCircle:
     """A circle with its arrows, a name and notes below it, and the angle between two arrows as an arc."""
 
     name: str
@@ -173,7 +173,7 @@ class Circles:
     """Circles side by side, whose arrows have the same names; `legend` is what an arrow shows."""
 
     title: str
-    circles: Sequence[Circle]
+    circles: Sequence[ArrowCircle]
     legend: str
 
 

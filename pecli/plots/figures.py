@@ -109,9 +109,22 @@ def saved(figure: Any, suffix: str) -> bytes:
     out = io.BytesIO()
     with matplotlib("").rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font does not have
+        _settle(figure)
         paper = {"facecolor": "white"} if suffix != ".svg" else {}
         figure.savefig(out, format=suffix[1:], dpi=200, metadata=nothing[suffix], **paper)
     return _themed(out.getvalue().decode()).encode() if suffix == ".svg" else out.getvalue()
+
+
+def _settle(figure: Any) -> None:
+    """Lay a figure out and round the places of all that stands in it, whose last bits differ from run to run."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for part in figure.subfigs:
+        part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 4))
+        for text in part.texts:
+            text.set_position(np.round(text.get_position(), 4))
+    for ax in figure.axes:
+        ax.set_position(np.round(ax.get_position(original=True).bounds, 4))
 
 
 def _themed(svg: str) -> str:
@@ -139,10 +152,18 @@ def picture_bytes(charts: Sequence[Chart], path: str) -> bytes:
 
 
 def check_picture(path: str, *, page: bool = False) -> None:
-    """Raise UnknownName unless the suffix is one of a picture's, or with `page` of a page's; "-" is the terminal."""
+    """Raise UnknownName unless the suffix is one of a picture's, or with `page` of a page's; "-" is the terminal.
+
+    Raises
+    ------
+    MissingPackage
+        For a picture without matplotlib.
+    """
     known = (*SUFFIXES, PAGE) if page else SUFFIXES
     if path != "-" and Path(path).suffix.lower() not in known:
         raise UnknownName("suffix of a picture", Path(path).suffix or path, known)
+    if path != "-" and not is_page(path):
+        matplotlib("")
 
 
 def is_page(path: str | None) -> bool:
@@ -259,8 +280,7 @@ def _draw_heat(ax: Any, heat: Heat) -> None:
     colors = matplotlib("colors")
     low, high = heat.ends
     colours = colors.LinearSegmentedColormap.from_list("pecli", palette(heat))
-    colours.set_bad(EQUAL if heat.log else MASKED)
-    colours.set_over(MASKED)
+    colours = colours.with_extremes(bad=EQUAL if heat.log else MASKED, over=MASKED)
     norm = (colors.LogNorm if heat.log else colors.Normalize)(low, high)
     rows, total = heat.values.shape
     values = np.ma.masked_invalid(heat.values)

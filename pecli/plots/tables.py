@@ -16,9 +16,9 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.plots.charts import (
     Arrow,
+    ArrowCircle,
     Axis,
     Chart,
-    Circle,
     Circles,
     Floats,
     Heat,
@@ -98,12 +98,27 @@ def columns_of(sample: Sample) -> tuple[list[Label], Floats]:
     if len(arrays) > 1:
         labels = [(name, c) for name, values in arrays for c in range(values.shape[1])]
         return labels, np.concatenate([values for _, values in arrays], axis=1)
-    values, reading = arrays[0][1], reading_of(sample)
-    order = [] if reading is None or reading.family != "absolute" else np.concatenate(reading.columns).tolist()
-    if reading is None or sorted(order) != list(range(values.shape[1])):
-        return [("", c) for c in range(values.shape[1])], values
-    heads, half = ("sin", "cos") if reading.sine_first else ("cos", "sin"), len(order) // 2
-    return [(heads[place >= half], c) for place, c in enumerate(order)], values[:, order]
+    values = arrays[0][1]
+    width, parts = values.shape[1], _sines_and_cosines(sample)
+    if sorted(parts["sin"] + parts["cos"]) != list(range(width)):
+        return [("", c) for c in range(width)], values
+    first = sorted(parts, key=lambda head: min(parts[head], default=width))  # the part with column 0
+    labels = [(head, c) for head in first for c in parts[head]]
+    return labels, values[:, [c for _, c in labels]]
+
+
+def _sines_and_cosines(sample: Sample) -> dict[str, list[int]]:
+    """Return the columns of an absolute table's sines and of its cosines: from its plan, or as its values show."""
+    plan = sample.table.plan if isinstance(sample.table, Table) else None
+    if isinstance(plan, Waves) and plan.form == "real" and [a.name for a in sample.table.arrays] == ["pe"]:
+        columns = range(plan.width)
+        found = {"sin": [band.sin for band in plan.bands], "cos": [band.cos for band in plan.bands]}
+        return {head: [c for part in cuts if part for c in columns[part]] for head, cuts in found.items()}
+    reading = reading_of(sample)
+    if reading is None or reading.family != "absolute":
+        return {"sin": [], "cos": []}
+    pair = [part.tolist() for part in reading.columns]
+    return dict(zip(("sin", "cos") if reading.sine_first else ("cos", "sin"), pair, strict=True))
 
 
 def spans_of(labels: Sequence[Label]) -> list[Span]:
@@ -250,7 +265,7 @@ def rotation(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Ch
         x, y = cos[k, pair], sin[k, pair]
         return Arrow(f"{at[k]:g}", math.atan2(y, x), math.hypot(y, x) / size)
 
-    circles = [Circle(f"pair {i}", [arrow(k, i) for k in rows], _speed(sample, i, cos.shape[1])) for i in shown]
+    circles = [ArrowCircle(f"pair {i}", [arrow(k, i) for k in rows], _speed(sample, i, cos.shape[1])) for i in shown]
     return [Circles(f"Rotation of pairs in {name}", circles, "direction (cos, sin) at position")]
 
 
@@ -305,7 +320,9 @@ def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
             Arrow("k rotated by n w", k, length),
         ]
         arc = (f"{math.degrees(abs(gap)):.1f}°", q, q + gap)
-        circles.append(Circle(f"m = {at[m]:g}, n = {at[n]:g}", arrows, [f"q · k = {length * math.cos(gap):.3f}"], arc))
+        circles.append(
+            ArrowCircle(f"m = {at[m]:g}, n = {at[n]:g}", arrows, [f"q · k = {length * math.cos(gap):.3f}"], arc)
+        )
     return [Circles(f"One query and one key rotated by {name}, pair 0", circles, "n - m is the same")]
 
 
@@ -443,7 +460,9 @@ def buckets(sample: Sample, name: str) -> list[Chart]:
     """Return which trained number or vector each distance has, as T5 and DeBERTa share them out."""
     found = [array for array in sample.table.arrays if array.name == "index" and len(array.shape) == 2]
     values = by_distance(take(sample.table, names=["index"])) if found else None
-    return [] if values is None else [_over_distance(f"Buckets of {name}", "bucket", values, sample, values.shape[1])]
+    if values is None or values.shape[1] < 3:
+        return []
+    return [_over_distance(f"Buckets of {name}", "bucket", values, sample, values.shape[1])]
 
 
 def _over_distance(title: str, label: str, values: Floats, sample: Sample, most: int = CELLS) -> LineChart:

@@ -12,9 +12,9 @@ from pecli.plots.charts import (
     EQUAL,
     LINES,
     MASKED,
+    ArrowCircle,
     Axis,
     Chart,
-    Circle,
     Circles,
     Floats,
     Heat,
@@ -129,7 +129,7 @@ def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
     shares = _shares(rows, heat)
     if screen.colour == "none":
         letters = RAMP[heat.log :]
-        places = np.clip(np.nan_to_num(shares[0]) * len(letters), 0, len(letters) - 1).astype(int)
+        places = np.clip(np.nan_to_num(shares[0], neginf=0) * len(letters), 0, len(letters) - 1).astype(int)
         marks = (letters[place] for place in places)
         return "".join("x" if s != s else " " if s == -math.inf else m for s, m in zip(shares[0], marks, strict=True))
     colours = palette(heat)
@@ -187,7 +187,7 @@ def circle_lines(chart: Circles, screen: Screen) -> list[str]:
     return ["", *map(printable, lines), "", *within(f"{chart.legend}:", screen.width), *map(printable, rows)]
 
 
-def _circle(circle: Circle) -> list[str]:
+def _circle(circle: ArrowCircle) -> list[str]:
     """Return a circle of dots with the number of each arrow at its tip; of several arrows at one place, the first."""
     cells = [[" "] * ROUND for _ in range(ROUND // 2)]
     marks = [(2 * math.pi * k / 64, 1.0, ".") for k in range(64)]

@@ -1,20 +1,29 @@
 """The page to play with: one file, no network, what it holds is the table, and it runs in a browser."""
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Table, open_table, write_table
 from pecli.plots.page import page_of
+from pecli.spec.tabular import InMemory
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def data_of(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
+
+
+def matrix(variant, number=0):
+    """The values of a variant, (rows, columns)."""
+    packed = np.frombuffer(base64.b64decode(variant["values"][number]), "<f4")
+    return packed.reshape(variant["width"], variant["rows"]).T
 
 
 def test_a_page_is_one_file_that_asks_nobody():
@@ -24,19 +33,35 @@ def test_a_page_is_one_file_that_asks_nobody():
     assert "<title>pecli: rope:dim=8</title>" in page
 
 
-def test_what_a_page_holds_is_the_table():
-    table = Table.parse("rope:dim=8,len=16,start=3,dtype=float64")
+def test_a_page_holds_every_row_of_the_table():
+    table = Table.parse("rope:dim=8,len=3000,start=3,dtype=float64")
     own = data_of(page_of(table, "r"))["variants"][0]
-    assert own["at"] == list(range(3, 19))
+    assert own["at"] == list(range(3, 3003))
     assert own["columns"][:5] == ["cos 0", "cos 1", "cos 2", "cos 3", "sin 0"]
-    assert own["values"][1] == pytest.approx(table.read("cos")[:, 1].tolist(), rel=1e-5)
-    hand = own["hands"][3]
-    assert hand["pair"] == 3
-    assert hand["sin"] == pytest.approx(table.read("sin")[:, 3].tolist(), rel=1e-5)
+    assert own["spans"] == [["cos", 4], ["sin", 4]]
+    np.testing.assert_allclose(matrix(own), np.hstack([table.read("cos"), table.read("sin")]), atol=1e-7)
+    angles = np.frombuffer(base64.b64decode(own["hands"]), "<f4").reshape(4, 3000)
+    np.testing.assert_allclose(np.cos(angles.T), table.read("cos"), atol=1e-6)
+    np.testing.assert_allclose(np.sin(angles.T), table.read("sin"), atol=1e-6)
+
+
+def test_hands_of_a_sinusoid_start_at_cosine_1():
+    own = data_of(page_of(Table.parse("sinusoidal:dim=6,len=8"), "s"))["variants"][0]
+    angles = np.frombuffer(base64.b64decode(own["hands"]), "<f4").reshape(3, 8)
+    np.testing.assert_allclose(angles[0, :4], [0, 1, 2, 3], atol=1e-6)
+
+
+def test_more_rows_than_a_page_holds_are_refused(refuses):
+    refuses("plot", "rope:dim=8", "--len", 20000, "-o", "a.html", says=["at most 16384"])
+    refuses("plot", "alibi:heads=2", "--len", 600, "-o", "a.html", says=["512"])
 
 
 def test_scalings_are_beside_each_other_where_there_are_any():
-    words = [v["word"] for v in data_of(page_of(Table.parse("rope:dim=8,len=64"), "r"))["variants"]]
+    variants = data_of(page_of(Table.parse("rope:dim=8,len=64"), "r"))["variants"]
+    words = [v["word"] for v in variants]
+    assert {v["said"] for v in variants[1:]} == {"trained on 16 positions, scaled by 4 for 64"}
+    linear = variants[words.index("linear")]
+    np.testing.assert_allclose(matrix(linear)[:, 0], np.cos(np.arange(64) / 4), atol=1e-6)
     assert words[0] == "as it is"
     assert {"linear", "ntk", "yarn", "llama3"} <= set(words)
     assert "none" not in words  # that is as it is
@@ -45,22 +70,30 @@ def test_scalings_are_beside_each_other_where_there_are_any():
 
 def test_columns_in_turn_have_their_true_names():
     own = data_of(page_of(Table.parse("sinusoidal:dim=6,len=8"), "s"))["variants"][0]
-    assert own["columns"] == [f"column {c}" for c in (0, 2, 4, 1, 3, 5)]
+    assert own["columns"] == ["sin 0", "sin 2", "sin 4", "cos 1", "cos 3", "cos 5"]
 
 
 def test_a_bias_has_its_heads_and_what_is_masked_is_no_number(tmp_path):
     write_table(Table.parse("alibi:heads=3,mask=causal,len=6"), tmp_path / "a.h5")
     own = data_of(page_of(open_table(tmp_path / "a.h5"), "a"))["variants"][0]
-    assert len(own["heads"]) == 3
+    assert own["heads"] == [0, 1, 2]
     key, query = 4, 1
-    assert own["heads"][0][key][query] is None
+    assert np.isnan(matrix(own)[query, key])
     slopes = [2**-4, 2**-8, 2**-2]  # of three heads: those of two, and the first of four
-    assert [head[1][4] for head in own["heads"]] == pytest.approx([-3 * slope for slope in slopes], rel=1e-5)
+    assert [matrix(own, head)[4, 1] for head in range(3)] == pytest.approx([-3 * slope for slope in slopes], rel=1e-5)
 
 
-def test_a_name_cannot_break_out_of_its_place():
-    page = page_of(Table.parse("sinusoidal:dim=4,len=4"), "</script><b>x")
-    assert "</script><b>x" not in page
+NAMES = ("data", "</script><b>x", "\"'`\\", "{{data}}", "\u2028\u7a7a", "__proto__", "<!--")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_arrays_cannot_break_a_page(name):
+    values = np.cos(np.arange(8.0)[:, None] * np.ones(3))
+    page = page_of(InMemory({name: values, f"{name}2": values}), name)
+    assert page.count("</script>") == 2
+    assert "<b>x" not in page.partition("</head>")[2]
+    (own,) = data_of(page)["variants"]
+    assert own["columns"][0] == f"{name} 0"
 
 
 def test_the_command_writes_it(pecli, refuses, tmp_path):
@@ -77,20 +110,23 @@ def test_it_runs_in_a_browser(tmp_path):
         "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
         "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
     ]  # fmt: skip
-    for recipe in ("rope:dim=8,len=32", "alibi:heads=2,len=8"):
-        path.write_text(page_of(Table.parse(recipe), recipe))
+    file = InMemory({"data": np.cos(np.arange(8.0)[:, None] * np.ones(3)), "</script>": np.ones((8, 2))})
+    tables = {recipe: Table.parse(recipe) for recipe in ("rope:dim=8,len=32", "alibi:heads=2,len=8")}
+    for name, table in {**tables, "file": file}.items():
+        path.write_text(page_of(table, name))
         words = [CHROMIUM, *options, path.as_uri()]
         done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
         shown = done.stdout
         assert 'aria-label="' in shown.split('id="map"')[1][:400], done.stderr[-2000:]
         assert re.search(r'id="shown">(position|query) 1<', shown)
-        assert ("pair 1" in shown) == recipe.startswith("rope")
+        assert ("pair 1" in shown) == name.startswith("rope")
+        assert ">Play</button>" in shown
+        assert re.search(r'id="upname">(position|query)<', shown)
+        assert re.search(r'id="acrossname">(column|key)<', shown)
 
 
 def test_a_file_has_the_formula_of_its_recipe_and_the_size_of_the_whole(tmp_path):
     write_table(Table.parse("rope:dim=128,len=300,layout=half"), tmp_path / "a.npz")
     own = data_of(page_of(open_table(tmp_path / "a.npz"), "a"))["variants"][0]
     assert own["formula"] == list(CATALOGUE["rope"].formula)
-    assert own["of"] == [300, 256]
-    assert len(own["values"]) == 64
-    assert len(own["values"][0]) == 128
+    assert (own["rows"], own["width"], own["of"]) == (300, 128, 256)

@@ -12,9 +12,8 @@ import pytest
 from pecli import CATALOGUE, Table, write_table
 from pecli.cli.run import run
 from pecli.plots.charts import Heat, Span
-from pecli.plots.images import draw
 from pecli.plots.tables import charts_of_table
-from pecli.plots.terminal import Screen, heat_text
+from pecli.plots.terminal import draw
 
 WIDTHS = (40, 60, 80)
 OF_EACH = (
@@ -146,9 +145,9 @@ def test_a_picture_in_the_terminal_fits(words, colour):
 
 
 def test_colours_of_256_that_go_from_blue_to_red_pass_no_magenta():
-    values = [[x / 200 - 0.5 for x in range(201)]]
+    values = np.array([[x / 200 - 0.5 for x in range(201)]])
     heat = Heat("t", "x", "y", values, "v", [Span(0, 200, 201)], (0, 0))
-    text = heat_text(heat, Screen(230, "256"))
+    text = draw([heat], 230, colour="256")
     codes = [int(code) for code in re.findall(r"38;5;(\d+)", text)]
     colours = [[(0, 95, 135, 175, 215, 255)[(code - 16) // place % 6] for place in (36, 6, 1)] for code in codes]
     assert len({tuple(colour) for colour in colours}) == 17

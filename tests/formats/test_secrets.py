@@ -6,9 +6,7 @@ import pytest
 
 from pecli.cli.run import run
 from pecli.numbers.reader import shown, url_name
-from pecli.plots.images import svg_of
 from pecli.plots.page import page_of
-from pecli.plots.tables import charts_of_table
 from pecli.tables.table import Table
 
 PLAIN = [
@@ -121,8 +119,3 @@ def test_a_name_is_no_part_of_a_page(name):
     assert page.count("<!--") == plain.count("<!--")
     found, expected = (json.loads(made.partition('id="data">')[2].partition("</script>")[0]) for made in (page, plain))
     assert found == {**expected, "name": name}
-
-
-def test_a_name_is_no_part_of_a_picture():
-    svg = svg_of(charts_of_table(Table.parse("sinusoidal:dim=4,len=4"), "</text><script>", (), ()))
-    assert "<script" not in svg
