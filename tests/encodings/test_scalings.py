@@ -69,7 +69,7 @@ def test_it_is_recognised_from_values_alone_or_says_why_not(name):
     table = Table.make(recipe_of(name, base=500000), length=1000, dtype="float64")
     found = identify(table)
     if SCALINGS[name].unrecognised:
-        assert found.recipe is None
+        assert f"scaling={name}," not in (found.recipe or "")  # another scaling may have the same values
         return
     assert found.recipe is not None, "write a rule in rope/identify.py, or declare why it is unrecognised="
     again = Table.parse(found.recipe)
