@@ -122,6 +122,14 @@ MINUTES ?= 30
 fuzz: .venv/.dev ## Try hostile command lines, damaged files, configs, stores and plug-ins (MINUTES=30 SEED=1)
 	$(VENV_PYTHON) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
+COUNT ?= 2000
+
+configs: ## Compare random configs with the rotary modules of the newest transformers (COUNT=2000 SEED=1)
+	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
+	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@build/frameworks/bin/python -m pip install --quiet --editable . $(TORCH) transformers
+	HF_HUB_OFFLINE=1 build/frameworks/bin/python -m tests.support.random_configs --count $(COUNT) --seed $(SEED)
+
 soak: ## Write, read, verify and kill on one folder and one store at the same time (MINUTES=10)
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'

@@ -422,10 +422,10 @@ def _taken_as_it_stands(keys: Keys, family: ModelFamily, notes: Notes, new: Para
         notes.warn(f"rope_scaling has no effect: {family.name} does not read it")
         notes.fault(f"transformers ignores rope_scaling of {family.name}: the table is unscaled")
     kind = (new or {}).get("rope_type", (new or {}).get("type"))
-    needed = ["rope_theta"] + (["original_max_position_embeddings"] if kind in WITH_ORIGINAL else [])
-    for name in needed if new else ():
-        if name not in (new or {}):
-            raise keys.bad(f"has no rope_parameters.{name}, and {family.name} takes it from nowhere else")
+    needed = [] if kind in ("linear", "dynamic") else ["rope_theta"]
+    needed += ["original_max_position_embeddings"] if kind in WITH_ORIGINAL else []
+    if new and (name := next((one for one in needed if one not in new), "")):
+        raise keys.bad(f"has no rope_parameters.{name}, and {family.name} takes it from nowhere else")
 
 
 def _split_share(keys: Keys) -> float:
