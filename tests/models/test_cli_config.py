@@ -208,3 +208,13 @@ def test_a_misspelled_key_stands_in_the_report(pecli, config):
     text = "rope_thetta is not read; did you mean rope_theta? base 10000 is the default"
     assert json.loads(done.stdout)["warnings"] == [text]
     assert not done.stderr
+
+
+def test_a_config_of_more_bytes_than_any_model_has_is_refused(tmp_path, capfd):
+    from pecli.cli.run import run
+    from pecli.models.config import LARGEST_CONFIG
+
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "llama", "note": "' + "x" * LARGEST_CONFIG + '"}')
+    assert run(["generate", "rope", "--config", str(path), "--len", "4"]) == 2
+    assert "16" in capfd.readouterr().err
