@@ -45,12 +45,16 @@ def bands(
         tuple[Decimal, ...] | None,
         Param("Sampling rate R: one number, or one for each coordinate (default: the grid's sides).", gt=0, le=1e9),
     ] = None,
-    spacing: Annotated[Literal["linear", "log"], Param("Frequencies evenly spaced, or their logarithms.")] = "linear",
+    spacing: Annotated[
+        Literal["linear", "log"], Param("Space the frequencies evenly (linear) or geometrically (log).")
+    ] = "linear",
     order: Annotated[
         Literal["sin-cos", "by-axis"],
         Param("All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input."),
     ] = "sin-cos",
-    include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "first",
+    include_input: Annotated[
+        grids.Include, Param("Include the coordinates themselves, before or after the other columns.")
+    ] = "first",
     sine_only: Annotated[bool, Param("Omit the cosines.")] = False,
 ) -> Waves:
     """Sines and cosines of evenly spaced frequencies; small k is the slow end."""

@@ -33,7 +33,9 @@ from pecli.spec.plans import Band, Waves
 )
 def complex_numbers(
     *,
-    dim: Annotated[int, Param("Width; half as many complex columns.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[
+        int, Param("Width in real numbers: dim/2 complex columns.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)
+    ],
     base: Base = Decimal(10000),
 ) -> Waves:
     """Complex numbers of size 1 that rotate at geometrically spaced frequencies."""

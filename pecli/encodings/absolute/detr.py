@@ -48,7 +48,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="if patch indices matter and not places in the image",
     place=7,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr", "extend": reaches.phases},
-    presets=(Preset("Normalisation, centre and temperature, as in this model.", CONVENTIONS),),
+    presets=(Preset("Use this model's normalisation, centre and temperature.", CONVENTIONS),),
 )
 def detr(
     *,
@@ -64,13 +64,13 @@ def detr(
             names=("base", *THETA),
         ),
     ] = (Decimal(10000),),
-    normalize: Annotated[bool, Param("Divide coordinates by the last one, so that they end at the scale.")] = False,
+    normalize: Annotated[bool, Param("Divide coordinates by the last one and multiply by coordinate-scale.")] = False,
     coordinate_scale: Annotated[
         Decimal | None,
-        Param("Where normalised coordinates end (default 2 pi).", ge=1e-9, le=1e9, when=("normalize", (True,))),
+        Param("Largest normalised coordinate (default: 2 pi).", ge=1e-9, le=1e9, when=("normalize", (True,))),
     ] = None,
     center: Annotated[
-        bool, Param("Use the centres of cells: subtract 0.5 first.", when=("normalize", (True,)))
+        bool, Param("Take cell centres: subtract 0.5 before normalising.", when=("normalize", (True,)))
     ] = False,
     valid: Annotated[
         tuple[int, ...] | None,

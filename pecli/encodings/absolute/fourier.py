@@ -49,12 +49,12 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
 )
 def fourier(
     *,
-    dim: Annotated[int, Param("Width: twice the rows of B.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[int, Param("Width: twice the number of rows of B.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
     generator: Annotated[
         Philox,
-        Param("Random generator of B: one Philox word each, normal values by inverse CDF.", when=("matrix", (None,))),
+        Param("Random generator of B: one Philox word per value, normal by inverse CDF.", when=("matrix", (None,))),
     ] = GENERATOR,
     matrix: Annotated[
         tuple[Decimal, ...] | None,

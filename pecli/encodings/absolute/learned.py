@@ -76,17 +76,21 @@ def learned(
         ),
     ] = None,
     bound: Annotated[
-        Decimal, Param("Largest size of a uniform value.", ge=1e-30, le=1e30, when=("init", ("uniform",)))
+        Decimal,
+        Param(
+            "Bound of the uniform distribution: values lie in -bound .. bound.",
+            ge=1e-30,
+            le=1e30,
+            when=("init", ("uniform",)),
+        ),
     ] = Decimal("0.1"),
     seed: Annotated[Seed, Param("Seed of the random values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
     generator: Annotated[
         Philox,
-        Param(
-            "Random generator: one Philox word per row and column; normal values by inverse CDF.", when=("init", DRAWN)
-        ),
+        Param("Random generator: one Philox word per value, normal by inverse CDF.", when=("init", DRAWN)),
     ] = GENERATOR,
     rows_offset: Annotated[
-        int, Param("Rows before position 0 (OPT, BART 2; RoBERTa padding + 1).", ge=0, le=1 << 20)
+        int, Param("Rows before position 0 (OPT, BART: 2; RoBERTa: padding index + 1).", ge=0, le=1 << 20)
     ] = 0,
 ) -> Values:
     """Randomly initialised table, to be trained.

@@ -38,7 +38,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf", "extend": reaches.phases},
-    presets=(Preset("Columns, input and factor, as in this code.", CONVENTIONS),),
+    presets=(Preset("Use this implementation's columns, input and factor.", CONVENTIONS),),
 )
 def nerf(
     *,
@@ -49,13 +49,13 @@ def nerf(
     points: grids.PointList = None,
     point_axes: grids.PointAxes = 1,
     extent: grids.Extent = None,
-    pi: Annotated[bool, Param("Whether pi multiplies the coordinate, as in the paper.")] = True,
+    pi: Annotated[bool, Param("Multiply the coordinate by pi, as in the paper.")] = True,
     scale: Annotated[Decimal, Param("Multiplies the coordinate (nerfstudio: 2, for 2 pi).", gt=0, le=1e9)] = Decimal(1),
     max_exponent: Annotated[
         Decimal | None, Param("Exponent of the fastest frequency (default: bands - 1).", ge=0, le=LARGEST_EXPONENT)
     ] = None,
     spacing: Annotated[
-        Literal["log", "linear"], Param("Exponents evenly spaced, or the frequencies themselves.")
+        Literal["log", "linear"], Param("Space the frequencies geometrically (log) or evenly (linear).")
     ] = "log",
     order: Annotated[
         Literal["in-turn", "by-frequency", "sin-cos", "by-axis"],
@@ -64,7 +64,9 @@ def nerf(
             "all sines before all cosines (nerfstudio); or so within each coordinate."
         ),
     ] = "in-turn",
-    include_input: Annotated[grids.Include, Param("Put the coordinates themselves before or after.")] = "none",
+    include_input: Annotated[
+        grids.Include, Param("Include the coordinates themselves, before or after the other columns.")
+    ] = "none",
 ) -> Waves:
     """Sines and cosines of frequencies that double; small k is the slow end."""
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)

@@ -44,7 +44,7 @@ CONVENTIONS = {
     not_when="if attention should depend on offsets alone",
     place=5,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos2d", "extend": reaches.phases},
-    presets=(Preset("Order of axes and columns, and spacing, as in this framework.", CONVENTIONS), SPACING),
+    presets=(Preset("Use this framework's order of axes and columns, and its spacing.", CONVENTIONS), SPACING),
 )
 def sincos2d(
     *,
@@ -52,7 +52,7 @@ def sincos2d(
     grid: Grid2,
     base: Base = Decimal(10000),
     axis_order: Annotated[
-        Literal["xy", "yx"], Param("Axis of the first half: the column (MAE, diffusers), or the row.")
+        Literal["xy", "yx"], Param("Axis in the first half of the columns: x (MAE, diffusers) or y.")
     ] = "xy",
     order: Annotated[
         Literal["sin-cos", "sin-sin"], Param("Sines and cosines by axis, or the sines of both axes first (timm).")
@@ -63,7 +63,8 @@ def sincos2d(
         Param("Divides the coordinates: one number, or one for rows and one for columns.", gt=0, le=1e9, items=(1, 2)),
     ] = (ONE,),
     base_size: Annotated[
-        int | None, Param("Coordinates run up to this on any grid: i base-size / side (diffusers).", ge=1, le=1 << 24)
+        int | None,
+        Param("Rescale coordinates to a grid of this size: i base-size / side (diffusers).", ge=1, le=1 << 24),
     ] = None,
     prefix: Prefix = 0,
 ) -> Waves:

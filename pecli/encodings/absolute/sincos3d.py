@@ -41,7 +41,7 @@ CONVENTIONS = {
     not_when="if attention should depend on offsets alone",
     place=6,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos3d", "extend": reaches.phases},
-    presets=(Preset("Widths and order of the axes, as in this framework.", CONVENTIONS), SPACING),
+    presets=(Preset("Use this framework's widths and order of the axes.", CONVENTIONS), SPACING),
 )
 def sincos3d(
     *,

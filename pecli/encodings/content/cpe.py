@@ -52,7 +52,7 @@ def cpe(
     grid: Annotated[
         tuple[int, ...] | None, sides("Height and width of the rows after cls (default: one line).", le=1 << 16)
     ] = None,
-    cls: Annotated[int, Param("Leading rows that are left as they are.", ge=0, le=1 << 16)] = 0,
+    cls: Annotated[int, Param("Number of leading rows that are not convolved.", ge=0, le=1 << 16)] = 0,
     residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
     channels: Channels = None,
     weights: Annotated[

@@ -75,7 +75,7 @@ def decomposed(
     trained_grid: Annotated[
         tuple[int, ...] | None,
         sides(
-            "Grid of the random tables, which are resized to the others (default: the larger of the two).",
+            "Grid of the random tables before resizing (default: the larger of grid and key-grid).",
             le=1 << 12,
             when=("weights", (None,)),
         ),

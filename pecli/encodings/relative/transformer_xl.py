@@ -84,7 +84,7 @@ def transformer_xl(
     local: Annotated[
         tuple[int, ...] | None,
         Param(
-            "Distances before and after the query with span local.",
+            "Distances before and after the query, for span=local.",
             ge=0,
             lt=1 << 53,
             items=(2,),
@@ -92,7 +92,7 @@ def transformer_xl(
         ),
     ] = None,
     order: Annotated[Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or alternating.")] = "sin-cos",
-    clamp: Annotated[int | None, Param("Cut distances to at most this size.", ge=1, lt=1 << 53)] = None,
+    clamp: Annotated[int | None, Param("Clip distances to this size.", ge=1, lt=1 << 53)] = None,
     backward: Annotated[bool, Param("Negate every distance, as in the second half of XLNet's bi_data.")] = False,
     heads: Annotated[
         int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
@@ -129,7 +129,7 @@ def transformer_xl(
     std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
     seed: Annotated[Seed, Param("Seed of random values.", ge=0, lt=1 << 64)] = 0,
     generator: Annotated[
-        Philox, Param("Random generator: one Philox word per row and column; normal values by inverse CDF.")
+        Philox, Param("Random generator: one Philox word per value, normal by inverse CDF.")
     ] = GENERATOR,
 ) -> Relative:
     """Sinusoid of the distance between query and key.

@@ -44,9 +44,7 @@ def xpos(
     *,
     dim: HeadDim,
     base: Base = Decimal(10000),
-    scale_base: Annotated[
-        Decimal, Param("Positions over which the scale is taken to its first power.", ge=1, le=1e12)
-    ] = Decimal(512),
+    scale_base: Annotated[Decimal, Param("Positions per power of the scale.", ge=1, le=1e12)] = Decimal(512),
     centre: Annotated[
         Literal["floor", "ceil"] | Decimal,
         Param(
@@ -59,7 +57,7 @@ def xpos(
     max_len: Annotated[
         int | None,
         Param(
-            "Length of the whole table, whose middle is the centre (default: the table's own).",
+            "Length of the whole table, whose middle is the centre (default: this table's length).",
             ge=1,
             lt=1 << 53,
             of_table="length",

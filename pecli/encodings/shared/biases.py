@@ -41,7 +41,7 @@ def listed(values: Sequence[Decimal]) -> str:
 
 
 Arithmetic = Annotated[
-    Literal["exact", "float32"], Param("Exact buckets, or those that logarithms in float32 give in the frameworks.")
+    Literal["exact", "float32"], Param("Exact buckets, or those of the frameworks' float32 logarithms.")
 ]
 
 

@@ -29,13 +29,11 @@ Prefix = Annotated[
     int, Param("Rows before the grid that have no coordinate, such as a class token.", ge=0, le=LARGEST_SIDE)
 ]
 Suffix = Annotated[int, Param("Rows without a coordinate after the grid.", ge=0, le=LARGEST_SIDE)]
-Merge = Annotated[
-    int, Param("Order of the rows: block by block of this many rows and columns, as patch mergers take them.", ge=1)
-]
+Merge = Annotated[int, Param("Order rows in blocks of N x N patches, as patch mergers do.", ge=1)]
 
 Halves = Annotated[
     Literal["whole", "axis"],
-    Param("In the layout half: two halves for the whole head, or for each side's block (Gemma 4, V-JEPA 2)."),
+    Param("In the layout half: split the whole head, or the block of each axis (Gemma 4, V-JEPA 2)."),
 ]
 
 
@@ -155,22 +153,25 @@ AxisOrder = Annotated[
 PointList = Annotated[
     tuple[Decimal, ...] | None,
     Param(
-        "Coordinates of the points, row by row: a list, or a file of them, in any format (default: the positions).",
+        "Coordinates of the points, row by row: a list, or a file of any format (default: the positions).",
         file=True,
         matrix=True,
         when=("coordinates", ("given",)),
     ),
 ]
-PointAxes = Annotated[int, Param("Coordinates of each point.", ge=1, le=16, when=("points", GIVEN))]
+PointAxes = Annotated[int, Param("Number of coordinates of each point.", ge=1, le=16, when=("points", GIVEN))]
 Extent = Annotated[
     tuple[Decimal, ...] | None,
     Param(
-        "Size of the space that points lie in: coordinates x become 2 x / extent - 1 (SAM).",
+        "Size of the space: coordinates x become 2 x / extent - 1 (SAM).",
         gt=0,
         when=("points", GIVEN),
     ),
 ]
-WORD_HELP = "From -1 to 1 over the grid, its corners at the ends or centres of cells; or given, as points or positions."
+WORD_HELP = (
+    "Grid from -1 to 1, which are its outer points (corners) or its outer edges (centres); "
+    "or given points or positions."
+)
 
 
 @dataclass(frozen=True)

@@ -30,20 +30,20 @@ Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, nam
 Seed = Annotated[int, Param("Seed of the random values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")
 VectorDim = Annotated[
-    int, Param("Width of each vector, that of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)
+    int, Param("Width of each vector: that of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)
 ]
 MaxLen = Annotated[
-    int | None, Param("Rows of the whole table (default: the table's own length).", ge=1, lt=1 << 53, of_table="length")
+    int | None, Param("Rows of the whole table (default: this table's length).", ge=1, lt=1 << 53, of_table="length")
 ]
 
 
-Channels = Annotated[int | None, Param("Channels that the content must have (default: as it has).", ge=1, le=WIDEST)]
+Channels = Annotated[int | None, Param("Required number of channels of the content (default: any).", ge=1, le=WIDEST)]
 Content = Annotated[
     str, Param("Content, a row of numbers for each position: a file (npy, text ..), or a recipe.", metavar="SOURCE")
 ]
 
 
-Shift = Annotated[Decimal, Param("Exponent of frequency k of m is k / (m - shift).", ge=0)]
+Shift = Annotated[Decimal, Param("Frequency k of m is base^(-k / (m - shift)).", ge=0)]
 SPACING = Preset(
     "Frequencies from 1 down to, but not including, 1/base (paper), or to 1/base itself (endpoint).",
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},

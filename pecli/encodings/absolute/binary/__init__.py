@@ -38,7 +38,7 @@ def binary(
     code: Annotated[
         Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
     ] = "binary",
-    signed: Annotated[bool, Param("Write -1 and 1 instead of 0 and 1.")] = False,
+    signed: Annotated[bool, Param("Use -1 and 1 instead of 0 and 1.")] = False,
 ) -> Values:
     """Bits of the position, one column each."""
 

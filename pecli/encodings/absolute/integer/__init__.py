@@ -40,10 +40,11 @@ def integer(
     *,
     dim: Dim,
     max_len: Annotated[
-        MaxLen, Param("Length L that maps to 1.", ge=2, lt=1 << 53, of_table="length", when=("raw", (False,)))
+        MaxLen,
+        Param("Length L: position L - 1 maps to 1.", ge=2, lt=1 << 53, of_table="length", when=("raw", (False,))),
     ] = None,
     scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
-    raw: Annotated[bool, Param("Leave the position as it is.")] = False,
+    raw: Annotated[bool, Param("Do not normalise the position.")] = False,
 ) -> Values:
     """Position divided by the last position, in every column."""
     if scales is not None and dim == 1:

@@ -72,7 +72,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "scale": ":scale",
         "extend": reaches.phases,
     },
-    presets=(Preset("Spacing, column order and treatment of an odd dim, as in this framework.", CONVENTIONS), SPACING),
+    presets=(Preset("Use this framework's spacing, column order and treatment of an odd dim.", CONVENTIONS), SPACING),
 )
 def sinusoidal(
     *,
@@ -87,19 +87,27 @@ def sinusoidal(
         Decimal, Param("Exponent of frequency i is i / (dim/2 - shift).", ge=0, when=("max_timescale", (None,)))
     ] = Decimal(0),
     max_timescale: Annotated[
-        Decimal | None, Param("Slowest time scale; the last frequency is min/max of the first.", gt=0, le=1e30)
+        Decimal | None,
+        Param("Longest time scale; the last frequency is min-timescale/max-timescale of the first.", gt=0, le=1e30),
     ] = None,
     min_timescale: Annotated[
         Decimal,
-        Param("Multiplies every frequency, as tensor2tensor does.", gt=0, le=1e30, when=("max_timescale", GIVEN)),
+        Param(
+            "Shortest time scale: multiplies every frequency (tensor2tensor).",
+            gt=0,
+            le=1e30,
+            when=("max_timescale", GIVEN),
+        ),
     ] = Decimal(1),
     scale: Annotated[Decimal, Param("Multiplies the position.", ge=1e-12, le=1e12)] = Decimal(1),
-    turns: Annotated[bool, Param("Frequencies count turns, as MLX's full_turns: angles are 2 pi p w_i.")] = False,
+    turns: Annotated[
+        bool, Param("Frequencies are in turns per position: angles are 2 pi p w_i (MLX's full_turns).")
+    ] = False,
     amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
     odd: Annotated[
-        Odd, Param("For an odd dim: fail, drop the last cosine, append a zero column, or cut the table of dim + 1.")
+        Odd, Param("Odd dim: refuse it, drop the last cosine, append a zero column, or cut a table of dim + 1 columns.")
     ] = "error",
-    pad_row: Annotated[int | None, Param("Position whose row is zero (fairseq: 1).")] = None,
+    pad_row: Annotated[int | None, Param("Position of an all-zero row (fairseq's padding: 1).")] = None,
 ) -> Waves:
     """Sines and cosines of geometrically spaced frequencies.
 

@@ -61,7 +61,7 @@ CONVENTIONS = {
     },
     presets=(
         Preset(
-            "Bias of a model: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
+            "This model's bias: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
             CONVENTIONS,
         ),
     ),
@@ -71,7 +71,7 @@ def alibi(
     heads: Heads,
     slopes: Annotated[
         Literal["frameworks", "paper"],
-        Param("Rule for a number of heads that is no power of two: the code's, or as the paper prints."),
+        Param("Slopes if the number of heads is no power of two: the code's, or the paper's."),
     ] = "frameworks",
     bias_max: Annotated[
         Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000, names=("alibi-bias-max",))
@@ -83,10 +83,10 @@ def alibi(
     mask: Mask = "none",
     slope_dtype: Annotated[SlopeType, Param("Round the slopes to a type before multiplying.")] = "exact",
     slope_values: Annotated[
-        tuple[Decimal, ...] | None, Param("Slopes to use instead of the rule's, one for each head.", ge=0, le=1e30)
+        tuple[Decimal, ...] | None, Param("Slopes to use instead, one for each head.", ge=0, le=1e30)
     ] = None,
     alibi_heads: Annotated[
-        int | None, Param("Only the first N heads have a slope, the others 0 (default: all).", ge=1, le=1 << 16)
+        int | None, Param("Number of heads with a slope; the others have slope 0 (default: all).", ge=1, le=1 << 16)
     ] = None,
     arithmetic: Annotated[
         Arithmetic,

@@ -49,14 +49,16 @@ def fire(
     heads: Annotated[
         int | None,
         Param(
-            "Number of heads (default: those of the weights; without either, x alone).",
+            "Number of heads (default: that of the weights; without either, only x).",
             ge=1,
             le=1 << 16,
             names=HEAD_COUNT,
         ),
     ] = None,
     c: Annotated[Decimal, Param("Scale of the distance in the logarithm.", ge=1e-12, le=1e12)] = Decimal("0.1"),
-    threshold: Annotated[Decimal, Param("Position L up to which queries are alike.", ge=0, le=1e12)] = Decimal(512),
+    threshold: Annotated[
+        Decimal, Param("Threshold L: queries before position L are treated as at L.", ge=0, le=1e12)
+    ] = Decimal(512),
     epsilon: Annotated[Decimal, Param("Added to the divisor.", ge=1e-12, le=1)] = Decimal("1e-6"),
     hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 12)] = 32,
     mask: Mask = "none",

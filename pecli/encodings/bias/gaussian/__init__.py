@@ -55,9 +55,9 @@ def gaussian(
         Decimal(1),
     ),
     apply: Annotated[
-        Literal["multiply", "log"], Param("A weight that multiplies the logits, or its logarithm, a bias to add.")
+        Literal["multiply", "log"], Param("Give a weight that multiplies the logits, or its logarithm, which is added.")
     ] = "multiply",
-    mask: Annotated[Mask, Param("Minus infinity for keys after the query; with apply log.")] = "none",
+    mask: Annotated[Mask, Param("Minus infinity for keys after the query; only with apply=log.")] = "none",
 ) -> Bias:
     """Weight that falls with the square of the distance."""
     if apply == "multiply" and mask == "causal":

@@ -43,7 +43,7 @@ def kerple(
     kind: Annotated[Literal["log", "power"], Param("Logarithmic or power kernel.")] = "log",
     r1: Annotated[
         tuple[Decimal, ...] | None,
-        Param("Size of the penalty, one for each head or one for all (default: random).", gt=0, le=1e30),
+        Param("Strength of the penalty, one for each head or one for all (default: random).", gt=0, le=1e30),
     ] = None,
     r2: Annotated[
         tuple[Decimal, ...] | None,

@@ -39,7 +39,7 @@ def sandwich(
     *,
     heads: Heads,
     width: Annotated[
-        int, Param("Width m of the sinusoid whose products it sums (of a head in NeMo).", ge=2, le=1 << 16, even=True)
+        int, Param("Width m of the sinusoid (NeMo: the width of a head).", ge=2, le=1 << 16, even=True)
     ] = 128,
     base: Base = Decimal(10000),
     mask: Mask = "none",

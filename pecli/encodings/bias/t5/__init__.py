@@ -53,7 +53,7 @@ def t5(
     heads: Annotated[
         int | None,
         Param(
-            "Number of heads (default: those of the weights; without either, the index alone).",
+            "Number of heads (default: that of the weights; without either, only the index).",
             ge=1,
             le=1 << 16,
             names=HEAD_COUNT,
@@ -62,13 +62,13 @@ def t5(
     buckets: Annotated[
         int,
         Param(
-            "Number of buckets, both sides together.",
+            "Number of buckets, for both directions together.",
             ge=1,
             le=MAX_BUCKETS,
             names=("num-buckets", "relative-attention-num-buckets"),
         ),
     ] = 32,
-    max_distance: Annotated[int, Param("Distance from which on all share the last bucket.", ge=1, lt=1 << 53)] = 128,
+    max_distance: Annotated[int, Param("Distance from which all keys share the last bucket.", ge=1, lt=1 << 53)] = 128,
     bidirectional: Annotated[bool, Param("Add buckets for keys after the query, as in encoders.", off="causal")] = True,
     mask: Mask = "none",
     scale: Annotated[

@@ -36,7 +36,10 @@ Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 
 Heads = Annotated[
     int | None,
     Param(
-        "Number of heads (default: those of the weights; without either, no bias).", ge=1, le=1 << 16, names=HEAD_COUNT
+        "Number of heads (default: that of the weights; without either, only the index).",
+        ge=1,
+        le=1 << 16,
+        names=HEAD_COUNT,
     ),
 ]
 
@@ -83,17 +86,19 @@ def effect(recipe: Recipe) -> Effect:
         "extend": reaches.grid,
         "mistakes": ":mistakes", "apply": effect,
     },
-    presets=(Preset("Whose window: Swin's, Swin v2's, or BEiT's with a class token.", CONVENTIONS),),
+    presets=(Preset("Use this model's window: Swin, Swin v2, or BEiT with a class token.", CONVENTIONS),),
 )  # fmt: skip
 def window(
     *,
     grid: Grid,
-    version: Annotated[Literal["1", "2"], Param("A trained table (1), or a network of the coordinates (2).")] = "1",
+    version: Annotated[
+        Literal["1", "2"], Param("Trained table (1), or a network of log-spaced coordinates (2).")
+    ] = "1",
     cls: Annotated[bool, Param("A class token comes before the patches.", when=("version", ("1",)))] = False,
     pretrained: Annotated[
         tuple[int, ...] | None,
         sides(
-            "Window of the training, which scales the coordinates (default: grid).",
+            "Window in pretraining, which scales the coordinates (default: grid).",
             ge=2,
             le=1 << 12,
             when=("version", ("2",)),

@@ -44,14 +44,16 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are
 )
 def query_scale(
     *,
-    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Which model's rule.")] = "llama4",
+    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Rule of this model.")] = "llama4",
     length: Annotated[
         int,
-        Param("Positions of one step (Llama 4 8192, Ministral 3 16384), or of the training (log-n).", ge=2, lt=1 << 53),
+        Param(
+            "Positions per step (Llama 4: 8192, Ministral 3: 16384), or the training length (log-n).", ge=2, lt=1 << 53
+        ),
     ] = 8192,
-    beta: Annotated[Decimal, Param("Size of a step.", ge=0, le=1e6, when=("kind", ("llama4", "ministral")))] = Decimal(
-        "0.1"
-    ),
+    beta: Annotated[
+        Decimal, Param("Coefficient of the logarithm.", ge=0, le=1e6, when=("kind", ("llama4", "ministral")))
+    ] = Decimal("0.1"),
 ) -> Values:
     """Factor on the queries that grows with the logarithm of the position.
 

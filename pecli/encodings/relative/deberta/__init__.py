@@ -118,17 +118,19 @@ def deberta(
     max_distance: Annotated[
         int,
         Param(
-            "Distance at which the last bucket begins; in the first version the clip.",
+            "Distance at which the last bucket begins; in the first version, where distances are clipped.",
             ge=1,
             lt=1 << 53,
             count=True,
             names=("max-relative-positions",),
         ),
     ] = 512,
-    shifted: Annotated[bool | None, Param("Make every index a row of the vectors (default: with buckets 0).")] = None,
-    clamp: Annotated[bool, Param("Cut the distance below max-distance first, as the authors do.")] = False,
+    shifted: Annotated[
+        bool | None, Param("Shift indices so that they are rows of the vectors (default: only with buckets=0).")
+    ] = None,
+    clamp: Annotated[bool, Param("Clip the distance below max-distance first, as the authors do.")] = False,
     dim: Annotated[
-        int | None, Param("Width of the vectors (default: none, the index alone).", ge=1, le=WIDEST, names=MODEL_WIDTH)
+        int | None, Param("Width of the vectors (default: only the index).", ge=1, le=WIDEST, names=MODEL_WIDTH)
     ] = None,
     arithmetic: Arithmetic = "exact",
     weights: Annotated[
@@ -137,7 +139,7 @@ def deberta(
     pos_key_proj: Annotated[
         str | None,
         Param(
-            "File of what projects the vectors that queries meet: weight (dim, dim), and bias (default: nothing).",
+            "File of the projection of the vectors in query terms: weight (dim, dim), and bias (default: none).",
             file=True,
             when=("dim", GIVEN),
             names=("pos-proj",),
@@ -145,7 +147,7 @@ def deberta(
     ] = None,
     pos_query_proj: Annotated[
         str | None,
-        Param("The same for the vectors that keys meet.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
+        Param("The same for the vectors in key terms.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
     ] = None,
     pos_att_type: Annotated[
         Literal["c2p+p2c", "c2p", "p2c", "none"] | None,

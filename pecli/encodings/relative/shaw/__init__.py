@@ -92,12 +92,12 @@ def shaw(
     ] = Decimal("0.02"),
     weights: VectorWeights = None,
     value_weights: Annotated[
-        str | None, Param("File of the vectors that values take, one row each (default: none).", file=True)
+        str | None, Param("File of the vectors that are added to values, one row each (default: none).", file=True)
     ] = None,
     backward: Annotated[bool, Param("Count distances from key to query, as BERT's relative_key does.")] = False,
     kind: Annotated[
         Literal["key", "key-query"] | None,
-        Param("Terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),
+        Param("Position terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),
     ] = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,

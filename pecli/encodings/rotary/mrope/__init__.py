@@ -52,12 +52,12 @@ def mrope(
     ] = None,
     time_step: Annotated[
         Decimal,
-        Param("Positions between the frames of a grid, cut to whole ones.", ge=0, le=1e6, when=("streams", (None,))),
+        Param("Positions between frames of a grid, truncated to integers.", ge=0, le=1e6, when=("streams", (None,))),
     ] = Decimal(1),
     streams: Annotated[
         tuple[Decimal, ...] | None,
         Param(
-            "Positions of all streams, a row for each token: a list, or a file of them, in any format.",
+            "Positions in all streams, a row for each token: a list, or a file of any format.",
             file=True,
             matrix=True,
         ),

@@ -61,12 +61,12 @@ def retnet(
     base: Base = Decimal(10000),
     decay: Annotated[
         Literal["distance", "dense", "none"],
-        Param("The decay by distance 0 .. length - 1, for each query and key, or left out."),
+        Param("Decay by distance, for each query and key (dense), or none."),
     ] = "distance",
     max_len: Annotated[
         int | None,
         Param(
-            "Length of the decay (default: the table's own).",
+            "Number of distances of the decay (default: the table's length).",
             ge=1,
             lt=MAX_LENGTH,
             of_table="length",
@@ -75,7 +75,10 @@ def retnet(
     ] = None,
     apply: Annotated[
         Literal["multiply", "log"],
-        Param("The decay that multiplies, or its logarithm, which is added.", when=("decay", ("distance", "dense"))),
+        Param(
+            "Store the decay, which multiplies scores, or its logarithm, which is added.",
+            when=("decay", ("distance", "dense")),
+        ),
     ] = "multiply",
     normalize: Annotated[
         bool, Param("Divide each query's row by the square root of its sum.", when=("apply", ("multiply",)))

@@ -79,7 +79,7 @@ def rope(
     rotary_dim: Annotated[
         int | None,
         Param(
-            "Width that rotates; an odd one is rounded up to whole pairs.",
+            "Number of columns that rotate; an odd number is rounded up to whole pairs.",
             ge=1,
             le=WIDEST,
             when=_COMPUTED,
@@ -103,7 +103,7 @@ def rope(
     scaling: Annotated[
         str,
         Param(
-            "How frequencies are stretched for longer contexts.",
+            "Scaling of the frequencies for longer contexts.",
             when=_COMPUTED,
             names=("rope-type", "rope-scaling"),
             synonyms=OTHER_NAMES,
@@ -111,7 +111,7 @@ def rope(
     ] = "none",
     frequencies: Annotated[
         tuple[Decimal, ...] | None,
-        Param("Frequencies in radians per position: a list, or a file of them, in any format.", file=True),
+        Param("Frequencies in radians per position: a list, or a file of any format.", file=True),
     ] = None,
     **of_scaling: Any,
 ) -> Waves:

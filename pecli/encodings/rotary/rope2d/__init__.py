@@ -59,7 +59,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=2,
     hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
-    presets=(Preset("Frequencies, order and coordinates, as in this model (without its layout).", CONVENTIONS),),
+    presets=(Preset("Use this model's frequencies, order and coordinates (not its layout).", CONVENTIONS),),
 )
 def rope2d(
     *,
@@ -69,9 +69,9 @@ def rope2d(
         sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),
     ],
     base: Base = Decimal(10000),
-    axis_order: Annotated[Literal["yx", "xy"], Param("Which side has the first pairs: the row, or the column.")] = "yx",
+    axis_order: Annotated[Literal["yx", "xy"], Param("Axis of the first pairs: y (row) or x (column).")] = "yx",
     pairs: Annotated[
-        Literal["blocks", "alternate"], Param("All pairs of one side first, or sides alternating.")
+        Literal["blocks", "alternate"], Param("All pairs of one axis first (blocks), or axes alternating.")
     ] = "blocks",
     series: Annotated[
         Literal["half", "even-odd", "pixel"],
@@ -96,7 +96,7 @@ def rope2d(
     reference: Annotated[
         tuple[int, ...] | None,
         sides(
-            "Rows and columns that coordinates are rescaled to, as in pretraining (EVA).",
+            "Rescale coordinates to this grid, as in pretraining (EVA).",
             metavar="HxW",
             when=("coordinates", ("index",)),
         ),

@@ -47,7 +47,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     not_when="for plain text",
     place=3,
     hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
-    presets=(Preset("Widths, base and coordinates, as in this model (without its layout).", AXES_CONVENTIONS),),
+    presets=(Preset("Use this model's widths, base and coordinates (not its layout).", AXES_CONVENTIONS),),
 )
 def rope_axes(
     *,
@@ -63,7 +63,7 @@ def rope_axes(
     ] = (Decimal(10000),),
     ntk: Annotated[
         tuple[Decimal, ...],
-        Param("Stretches the base by ntk^(d_a / (d_a - 2)), for longer sides (Cosmos).", gt=0, le=1e9),
+        Param("Multiply the base by ntk^(d_a / (d_a - 2)), for larger grids (Cosmos).", gt=0, le=1e9),
     ] = (ONE,),
     first: Annotated[
         tuple[Decimal, ...], Param("First coordinate: one number, or one for each axis.", gt=-1e9, lt=1e9)
@@ -73,7 +73,7 @@ def rope_axes(
     ] = (ONE,),
     centred: Annotated[
         tuple[Decimal, ...],
-        Param("1 where an axis counts from minus half its side, rounded up (Qwen-Image), else 0.", ge=0, le=1),
+        Param("1 for an axis that starts at minus half its side, rounded up (Qwen-Image), else 0.", ge=0, le=1),
     ] = (Decimal(0),),
     merge: Merge = 1,
     prefix: Prefix = 0,

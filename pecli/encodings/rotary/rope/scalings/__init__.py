@@ -85,7 +85,7 @@ Factor = Annotated[
 MaxPosition = Annotated[
     int,
     Param(
-        "Maximum length of the unscaled model (dynamic) or of the scaled one (longrope).",
+        "Maximum length of the unscaled model (dynamic) or of the extended model (longrope).",
         ge=1,
         count=True,
         names=("max-position-embeddings",),
@@ -101,7 +101,9 @@ OriginalMax = Annotated[
         names=("original-max-position-embeddings", "original-max-position"),
     ),
 ]
-AttentionFactor = Annotated[Decimal, Param("Magnitude of cos and sin, instead of the computed one.", ge=0, le=1e9)]
+AttentionFactor = Annotated[
+    Decimal, Param("Attention factor: multiplies cos and sin, instead of the computed value.", ge=0, le=1e9)
+]
 
 
 @dataclass(frozen=True)

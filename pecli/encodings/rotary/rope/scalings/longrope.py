@@ -67,9 +67,9 @@ def _magnitude(
     seq_len: SeqLen,
     attention_factor: AttentionFactor | None = None,
     short_mscale: Annotated[
-        Decimal | None, Param("Magnitude for sequences up to original-max (Phi-3.5-MoE).", ge=0, le=1e9)
+        Decimal | None, Param("Attention factor for sequences up to original-max (Phi-3.5-MoE).", ge=0, le=1e9)
     ] = None,
-    long_mscale: Annotated[Decimal | None, Param("Magnitude for longer sequences.", ge=0, le=1e9)] = None,
+    long_mscale: Annotated[Decimal | None, Param("Attention factor for longer sequences.", ge=0, le=1e9)] = None,
 ) -> Decimal:
     """Return the given magnitude, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
 

@@ -142,7 +142,7 @@ def _ntk_frequencies(
     series: PlainSeries,
     *,
     factor: Factor | None = None,
-    alpha: Annotated[Decimal | None, Param("The factor of ntk by Hunyuan's name.", gt=0, le=1e9)] = None,
+    alpha: Annotated[Decimal | None, Param("Hunyuan's name for the factor of ntk.", gt=0, le=1e9)] = None,
 ) -> Frequencies:
     if factor is not None and alpha is not None:
         raise BadParameter("alpha", alpha, f"is another name for factor={factor}: give one of them")

@@ -54,10 +54,10 @@ def _parts_frequencies(
     ] = ONE,
     ramp: Annotated[
         Ramp,
-        Param("Interpolation between the two: linear in the pair's index (the code) or in its rotations (the paper)."),
+        Param("Ramp between the two: linear in the pair's index (code) or in its number of turns (paper)."),
     ] = "index",
     truncate: Annotated[
-        bool, Param("Round the ramp's ends outwards to whole indices.", when=("ramp", ("index",)))
+        bool, Param("Round the ends of the ramp outwards to whole indices.", when=("ramp", ("index",)))
     ] = True,
 ) -> Frequencies:
     """Return w_i (1 - r_i) + w_i / factor r_i, where r_i is the share of interpolation."""
@@ -239,13 +239,13 @@ NTK_BY_PARTS = Scaling(
 def _yarn_magnitude(
     *,
     factor: Factor,
-    mscale: Annotated[Decimal | None, Param("Weight of ln(factor) in the magnitude.", ge=0)] = None,
+    mscale: Annotated[Decimal | None, Param("Weight of ln(factor) in the attention factor.", ge=0)] = None,
     mscale_all_dim: Annotated[
-        Decimal | None, Param("Weight of ln(factor) in the magnitude's denominator.", ge=0)
+        Decimal | None, Param("Weight of ln(factor) in the denominator of the attention factor.", ge=0)
     ] = None,
-    coefficient: Annotated[Decimal, Param("Coefficient of ln(factor) in the magnitude.", ge=0, le=1e9)] = Decimal(
-        "0.1"
-    ),
+    coefficient: Annotated[
+        Decimal, Param("Coefficient of ln(factor) in the attention factor.", ge=0, le=1e9)
+    ] = Decimal("0.1"),
     attention_factor: AttentionFactor | None = None,
 ) -> Decimal:
     """Return mscale(weight) over mscale(all_dim); absent weights are 1 and 0.
