@@ -574,7 +574,7 @@ def tally(name: WaveName) -> Tally:
 def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
     """Return the first values that do not fit, each with the expected value, as text."""
     return [
-        f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}"
+        f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}".replace(" nan", " NaN")
         for number, row, column, have, want in found.singles
     ]
 

@@ -16,6 +16,7 @@ from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, 
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
+from pecli.spec import hooks
 from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate, units
 from pecli.spec.recipe import Recipe
@@ -32,6 +33,10 @@ MAX_ULP_NAMED = 1000
 """Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 ABSENT = "none"
 """The choice of a parameter, such as a mask, that leaves it out."""
+SAMPLED_ROWS = 64
+"""Rows by which a mistake is looked at before all values are compared; raised, mistakes that do not fit cost more."""
+MIN_SHARE_RESEMBLES = 0.95
+"""Share of their values that it must give; a row in 64 and some others may be corrupted."""
 MAX_MASK_VALUES = 1 << 22
 """Queries times keys of a mask that is described; the matrix takes 32 MB."""
 
@@ -113,6 +118,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
             for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
+                if not all(_resembles(lines, table.as_type(kind), None) for lines in some):
+                    continue
                 found = fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]
@@ -240,13 +247,29 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
                 table = Table(recipe, expected.extent, expected.request)
             except PecliError:
                 continue
-        found = fit_table(exact, table.as_type(kind), held, effective_dtype, change.values)
+        table = table.as_type(kind)
+        if not all(_resembles(lines, table, change.values) for lines in held):
+            continue
+        found = fit_table(exact, table, held, effective_dtype, change.values)
         if found is None or found.explained < MIN_SHARE_LIKELY:
             continue
         plain = fit_table(exact, expected.as_type(kind), held, effective_dtype)
         if plain is None or found.unexplained < plain.unexplained:
             return [Finding(change.kind, change.text), *(Finding("place", place) for place in found.places)]
     return []
+
+
+def _resembles(lines: Lines, table: Table, change: hooks.Values | None) -> bool:
+    """Whether some rows, spread over an array, are nearly those of a changed table; others are compared in full."""
+    other = next((own for a in table.arrays if (own := Lines(table, a.name)).shape == lines.shape), None)
+    if other is None:
+        return True
+    near = 0
+    for at in np.unique(np.linspace(0, lines.count - 1, SAMPLED_ROWS).astype(int)).tolist():
+        actual, made = lines.read(at, at + 1), other.read(at, at + 1)
+        made = made if change is None else change(other.name, made, at)
+        near += int((np.abs(actual - made) <= 2.0**-7 * np.abs(made)).sum() + (np.isinf(made) & (actual == made)).sum())
+    return near >= MIN_SHARE_RESEMBLES * min(SAMPLED_ROWS, lines.count) * lines.width
 
 
 def _mask(lines: Lines, other: Lines) -> list[Finding]:

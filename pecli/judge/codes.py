@@ -48,7 +48,8 @@ def measured_of(table: Tabular) -> str | None:
         return ramp
     distinct = np.empty(0)
     for values in chain([lines.sample[:8, :FIRST_VALUES]], (values for _, values in lines.blocks())):
-        distinct = np.unique(np.append(distinct, values)) + 0.0
+        others = values[(values != distinct[0]) & (values != distinct[-1])] if len(distinct) else values
+        distinct = np.unique(np.append(distinct, others)) + 0.0
         if len(distinct) > 2:
             return None
     low, high = (f"{value:g}".replace("nan", "NaN") for value in distinct[[0, -1]])
@@ -119,4 +120,10 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     ):
         if np.array_equal(on, pattern):
             return name
+    block = np.cumsum(np.any(on[1:] != on[:-1], axis=1, keepdims=True)) if len(on) == on.shape[1] else np.zeros(0)
+    block = np.append(0, block)
+    if block[-1] and np.array_equal(on, block[:, None] == block):
+        sides = np.bincount(block)
+        each = f"of {sides[0]}" if np.ptp(sides) == 0 else "of several sizes"
+        return f"in {len(sides)} blocks {each} on the diagonal"
     return ""

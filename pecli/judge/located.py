@@ -26,6 +26,7 @@ from pecli.judge.orders import (
     match,
     ordinal,
     plural,
+    repeated,
     units_from,
 )
 from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
@@ -40,6 +41,7 @@ Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
 BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64
+SAMPLE_VALUES = 1 << 18  # values that every change is tried on; raised, a difference that nothing explains costs more
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are distinguished
@@ -62,6 +64,7 @@ MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the 
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
+MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 and 1/4 are plain factors
 MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
 ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 FLOATS = (*GRIDS, *REAL)
@@ -69,7 +72,7 @@ FLOATS = (*GRIDS, *REAL)
 
 @dataclass(frozen=True)
 class ComputedRows:
-    """An array whose rows a function gives; views of files are used in the same way."""
+    """An array whose rows a function gives, or that are in memory; views of files are used in the same way."""
 
     name: str
     shape: tuple[int, ...]
@@ -77,25 +80,10 @@ class ComputedRows:
     read: Callable[[int, int], NDArray[Any]]
     lead: int = 1
     axes: tuple[str, ...] = ()
+    values: NDArray[Any] | None = None
 
 
-@dataclass(frozen=True)
-class HeldRows:
-    """An array in memory, `rows` (count, ..) as they are stored."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    rows: NDArray[Any]
-    lead: int = 1
-    axes: tuple[str, ...] = ()
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows `start` to `stop`."""
-        return self.rows[start:stop]
-
-
-Rows = ArrayView | ComputedRows | HeldRows
+Rows = ArrayView | ComputedRows
 
 
 def count_of(array: Rows) -> int:
@@ -110,7 +98,10 @@ def width_of(array: Rows) -> int:
 
 def floats(array: Rows, start: int, stop: int) -> Floats:
     """Return rows as float64, (stop - start, width)."""
-    values = np.asarray(array.read(start, stop))
+    return _numbers(array, np.asarray(array.read(start, stop)))
+
+
+def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
     if values.dtype.kind == "c":
         values = np.ascontiguousarray(values).view(values.real.dtype)
     stored = "bfloat16" if values.dtype == np.uint16 and array.dtype == "bfloat16" else ""
@@ -121,8 +112,8 @@ def rows_at(array: Rows, rows: Integers) -> Floats:
     """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
     found = np.where(rows == ZERO, 0.0, np.nan)[:, None].repeat(width_of(array), 1)
     known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
-    if isinstance(array, HeldRows):
-        found[known] = floats(replace(array, rows=array.rows[rows[known]]), 0, len(known))
+    if isinstance(array, ComputedRows) and array.values is not None:
+        found[known] = _numbers(array, array.values[rows[known]])
         return found
     for run in np.split(known, np.flatnonzero(np.diff(rows[known]) != 1) + 1) if len(known) else ():
         found[run] = floats(array, int(rows[run[0]]), int(rows[run[-1]]) + 1)
@@ -134,7 +125,7 @@ def held(array: Rows) -> Rows:
     if count_of(array) * width_of(array) > MAX_HELD:
         return array
     rows = np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1)
-    return HeldRows(array.name, array.shape, array.dtype, rows, array.lead, array.axes)
+    return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
 
 
 @dataclass(eq=False)
@@ -168,7 +159,8 @@ class ArrayPair:
     @cached_property
     def places(self) -> Integers:
         """Rows of the sample, which both have."""
-        return sample_rows(min(count_of(self.actual), count_of(self.expected)), self.width)
+        rows = sample_rows(min(count_of(self.actual), count_of(self.expected)), self.width)
+        return rows[:: max(1, len(rows) * self.width // SAMPLE_VALUES)]
 
     @cached_property
     def sample(self) -> tuple[Floats, Floats]:
@@ -483,7 +475,7 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
     """Whether a change explains most of the sample."""
     places, actual = pair.places, pair.sample[0]
     if change.order is not None:
-        places = places[places < len(change.order)][::8]
+        places = places[places < len(change.order)]
         places = places[change.order[places] != UNKNOWN]
         actual = rows_at(pair.actual, places)
     made = change.made(pair, places)
@@ -579,13 +571,8 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
             yield from _functions(differing, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
-    sides = differing[0].sides
-    if (
-        len(differing) == 1
-        and len(sides) > 1
-        and sides[-2] == sides[-1] > 2
-        and differing[0].expected.axes[-1:] == ("key",)
-    ):
+    axes, sides = differing[0].expected.axes, differing[0].sides
+    if len(differing) == 1 and axes[-1:] == ("key",) and sides[-2] == sides[-1]:
         for word in ("after", "before"):
             mask = partial(_triangle, sides[-1], after=word == "after")
             yield from _functions(differing, [mask], f"the values of keys {word} the query")
@@ -676,8 +663,10 @@ def factor_text(value: float) -> str:
     """Return a factor as a number, and as a root or a logarithm where it is one."""
     square = max(value * value, 1 / value / value)
     words = [word for word, number in ROOTS.items() if abs(value / number - 1) < MAX_ROOT_ERROR]
-    if not words and 0 < value != round(value) and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
-        words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
+    if not words and value > 0 and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
+        is_whole = math.isqrt(round(square)) ** 2 == round(square)
+        if not is_whole or (value < 1 and square >= MIN_WHOLE_ROOT):
+            words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
     return f"{figure(value)}{f' ({words[0]})' if words else ''}"
 
 
@@ -741,6 +730,8 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = match(actual, expected, near)
+    if word == "row" and len(actual) == len(expected) and (found == UNKNOWN).any():
+        yield from repeated(match(expected, actual, near), word)
     if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from descriptions(found, len(expected), word)
 

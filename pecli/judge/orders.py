@@ -19,6 +19,7 @@ UNKNOWN, ZERO, NAN = -1, -2, -3
 """Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
 MAX_SHIFTS = 16  # distances between places and rows that are tried for every row; more cost 20 ms each
+MAX_BREAKS = 64  # places where a map stops to follow the last rows, beyond which it is no list of parts
 MAX_PARTS = 4  # parts of a sentence: more is no description any more, and is reported as "another order"
 MAX_LISTED = 3  # places of a permutation that are named as examples
 MAX_RUNS = 3  # runs of numbers that are named; the others are counted
@@ -60,7 +61,8 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
     good = like(left, rows)
     found[left[good]] = rows[good]
     shifts, counts = np.unique((rows - left)[good], return_counts=True)
-    for shift in shifts[np.argsort(counts, kind="stable")[-MAX_SHIFTS:]].tolist():  # the commonest is the last
+    shifts, counts = (both[counts * MAX_SHIFTS >= len(left)] for both in (shifts, counts))
+    for shift in shifts[np.argsort(counts, kind="stable")].tolist():  # the commonest is the last
         good = like(left, left + shift)
         found[left[good]] = left[good] + shift
     return found
@@ -113,7 +115,8 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     if n == count > 1:
         yield f"the {units} are reversed", places[::-1]
     yield from _rules(found, count, unit)
-    description = _edited(found, count, unit) or _listed(found, unit)
+    few = np.count_nonzero(np.diff(found, 2)) <= MAX_BREAKS
+    description = (_edited(found, count, unit) or _listed(found, unit)) if few else None
     if description:
         yield description
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
@@ -123,6 +126,24 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
+
+
+def repeated(source: Integers, unit: str) -> Iterator[tuple[str, Integers]]:
+    """Yield the text for a table that has every expected row once, though some were expected again, and the map.
+
+    `source` is the place at which each expected row stands.
+    """
+    off = [run for run in runs_of(source) if run.target != run.first or (run.step != 1 and run.places > 1)]
+    if (source < 0).any() or not 0 < len(off) <= MAX_PARTS:
+        return
+    texts = []
+    for run in off:
+        low, high = sorted((run.target, run.target + run.step * (run.places - 1)))
+        verb = "holds" if low == high else "hold"
+        texts.append(f"{span(run.first, run.last, unit)} should hold what {span(low, high, unit)} {verb}")
+    order = np.full(len(source), UNKNOWN)
+    order[source[::-1]] = np.arange(len(source))[::-1]
+    yield ", ".join(texts), order
 
 
 def _rules(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:

@@ -905,7 +905,7 @@ mistake(
     "sincos2d:dim=64,grid=7x7,prefix=1",
     lambda: grid_waves(7, 7, 64),
     "class token",
-    "missing",
+    "missing grid",
 )
 mistake(
     "flux axes in another order",
