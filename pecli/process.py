@@ -1,6 +1,6 @@
 """The process as its caller's shell sees it: which signals kill it at once, and which first let it clean up.
 
-A signal that ends a program kills this one at once, without a word, for as long as there is nothing to clean up:
+A signal that ends a program kills this one immediately, for as long as there is nothing to clean up:
 no handler runs, so nothing can be caught in the middle of an import.  Only within :func:`unwinding` it raises
 :class:`Interrupted`, and the process dies of the signal afterwards, so that a shell's loop stops too.
 This module loads nothing but what the interpreter has anyway.
@@ -68,7 +68,7 @@ def unwinding(farewell: str = "") -> Iterator[None]:
 
 
 def keep_connections() -> None:
-    """Let a connection that its server has closed be an error from now on, and no reason to die of."""
+    """Let a connection that its server has closed raise an error from now on instead of killing the process."""
     for number in _existing("PIPE") if _is_command else ():
         with contextlib.suppress(
             ValueError
@@ -90,7 +90,7 @@ def die(number: int | None = None) -> NoReturn:
 
 
 def leave(status: int) -> NoReturn:
-    """End the process at once: taking the interpreter apart, module by module, is a seventh of the main job's CPU time.
+    """End the process at once: taking the interpreter apart, module by module, adds 22 % to the main job's CPU time.
 
     What others rely on at the end still happens: handlers registered with :mod:`atexit` run (coverage, temporary
     files), streams are flushed.  Where a tracer, a profiler, ``python -i`` or a thread that is to be waited for is
@@ -112,7 +112,7 @@ def leave(status: int) -> NoReturn:
 
 
 def _is_watched() -> bool:
-    """Whether a tracer or a profiler looks on, who reports once the program has ended."""
+    """Whether a tracer or a profiler is active, which reports once the program has ended."""
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12
     tools = map(monitoring.get_tool, range(6)) if monitoring else ()
     return sys.gettrace() is not None or sys.getprofile() is not None or any(tools)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
-from pecli.engine.threads import POOL
+from pecli.engine.threads import mapped
 from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum, two_sum
 
 Complex = NDArray[np.complex128]
@@ -250,24 +250,24 @@ class RotationTable:
 
     def _offsets(self, conjugate: bool, parts: Parts) -> list[Complex]:
         products = _products(self._high.rows.split(), self._low.rows.split())
-        return _gather(products, parts, (conjugate, False), self.block, self)
+        return _gather(products, parts, (conjugate, False), self.block)
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""
         with self.freqs.lock:
             return remember(self._made, "quarters", lambda: _sums(self._high.quarters, self._low.quarters))
 
-    def anchors(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Complex:
+    def anchors(self, first: int, last: int, mirrored: Symmetry) -> Complex:
         """Return A of n = block k for first <= k < last, with magnitude and bias, rounded.
 
-        Both are multiples of STRIDES, in the same group of C rows.  The memory is the owner's.
+        Both are multiples of STRIDES, in the same group of C rows.
         """
-        return _gather(self._anchor_products(first, last), rounded, mirrored, last - first, owner)[0]
+        return _gather(self._anchor_products(first, last), rounded, mirrored, last - first)[0]
 
-    def anchor_split(self, first: int, last: int, mirrored: Symmetry, owner: object) -> Split:
+    def anchor_split(self, first: int, last: int, mirrored: Symmetry) -> Split:
         """Return A as `anchors` does, split."""
         parts = halves(self.exponent)
-        return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first, owner))
+        return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first))
 
     def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
         return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
@@ -311,15 +311,13 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
             yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
 
 
-def _gather(
-    pieces: Iterator[tuple[Complex, Complex]], parts: Parts, mirrored: Symmetry, rows: int, owner: object
-) -> list[Complex]:
+def _gather(pieces: Iterator[tuple[Complex, Complex]], parts: Parts, mirrored: Symmetry, rows: int) -> list[Complex]:
     """Put products together: what `parts` makes of each, conjugated and multiplied by i as `mirrored` says."""
     whole: list[Complex] = []
     at = 0
     for main, rest in pieces:
         made = parts(main, rest)
-        whole = whole or [POOL.lend(owner, (rows, main.shape[1]), np.complex128) for _ in made]
+        whole = whole or [mapped(rows * main.shape[1], np.complex128).reshape(rows, -1) for _ in made]
         for z, out in zip(made, whole, strict=True):
             turn(z, *mirrored, out[at : at + len(z)])
         at += len(main)
@@ -361,13 +359,13 @@ class StepRotations:
         """Return the anchors, rounded: as they are, as conjugates, either times i."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key, self))
+            return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key))
 
     def split(self, conjugate: bool, swapped: bool) -> Split:
         """Return the anchors, split."""
         key, first, last = (conjugate, swapped), self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key, self))
+            return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
         """Return four times the phases of anchors, moved up by ``margin``, and of offsets.

@@ -9,22 +9,20 @@ from __future__ import annotations
 import mmap
 import os
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
-from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 MIN_MAPPED_BYTES = 1 << 17
 """Bytes from which on memory is mapped."""
-
-MAX_SPARE_BYTES = 16 << 20
-"""Largest number of bytes of returned arrays that are kept for reuse."""
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -33,49 +31,6 @@ def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:
     if size * kind.itemsize < MIN_MAPPED_BYTES:
         return np.zeros(size, kind)
     return np.frombuffer(mmap.mmap(-1, size * kind.itemsize), kind)
-
-
-class Pool:
-    """Large arrays that are lent for the life of their owner, and lent again.
-
-    Fresh memory costs as much as the work on it: the first touch of each of its pages.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._spare: list[NDArray[np.uint8]] = []
-
-    def lend(self, owner: object, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-        """Return an array with undefined contents."""
-        kind = np.dtype(dtype)
-        size = shape[0] * shape[1] * kind.itemsize
-        if size < MIN_MAPPED_BYTES:
-            return np.empty(shape, kind)
-        memory = self._taken(size)
-        if memory is None:
-            memory = mapped(size, np.uint8)
-        weakref.finalize(owner, self._give_back, memory).atexit = False
-        return memory.view(kind).reshape(shape)
-
-    def _taken(self, size: int) -> NDArray[np.uint8] | None:
-        with self._lock:
-            for i, memory in enumerate(self._spare):
-                if memory.size == size:
-                    return self._spare.pop(i)
-        return None
-
-    def _give_back(self, memory: NDArray[np.uint8]) -> None:
-        # may run wherever the last reference goes, in a thread that holds the lock too: never wait
-        if self._lock.acquire(blocking=False):
-            try:
-                self._spare.append(memory)
-                while sum(kept.size for kept in self._spare) > MAX_SPARE_BYTES:
-                    self._spare.pop(0)
-            finally:
-                self._lock.release()
-
-
-POOL = Pool()
 
 
 class Scratch:
@@ -127,39 +82,6 @@ def scratch() -> Iterator[Scratch]:
         _idle.append(own)
 
 
-class Helper:
-    """A thread with the settings of whoever starts it, whose end can be waited for after an interrupt.
-
-    ``Thread.join`` of Python 3.11 and 3.12, once a signal's handler has raised
-    within it, takes the thread for ended while it still runs; then its file
-    would be closed under it.  An executor joins its threads, and importing it
-    would add 3 to 5 ms to the main job's 240.
-
-    Parameters
-    ----------
-    run : callable
-        What the thread does; it must not raise.
-    """
-
-    def __init__(self, run: Callable[[], object]) -> None:
-        self._run, self._ended = run, threading.Event()
-        self._thread = threading.Thread(target=partial(copy_context().run, self._work), daemon=True)
-
-    def _work(self) -> None:
-        try:
-            self._run()
-        finally:
-            self._ended.set()
-
-    def start(self) -> None:
-        """Start it."""
-        self._thread.start()
-
-    def wait(self) -> None:
-        """Wait until it has ended; at once if it was never started."""
-        self._ended.wait(None if self._thread.ident is not None else 0.1)
-
-
 def run_threads(
     work: Callable[[Sequence[BaseException]], None],
     threads: int,
@@ -178,22 +100,44 @@ def run_threads(
         except BaseException as error:
             errors.append(error)
 
-    helpers = [Helper(run) for _ in range(threads - 1)]
-    try:
-        for helper in helpers:
-            helper.start()
-        first(errors)
-        run()
-    except BaseException as error:
-        errors.append(error)
-    for helper in helpers:
+    with _started(run, threads - 1, errors.append):
         try:
-            helper.wait()
+            first(errors)
+            run()
         except BaseException as error:
             errors.append(error)
-            helper.wait()
     if errors:
         raise errors[0]
+
+
+@contextmanager
+def _started(
+    run: Callable[[], Result], count: int, fault: Callable[[BaseException], object]
+) -> Iterator[list[Future[Result]]]:
+    """Run a function in further threads; all have ended when the body has.
+
+    They have the settings of whoever starts them, and are awaited as futures: ``Thread.join`` of Python 3.11 and 3.12,
+    once a signal's handler has raised within it, takes the thread for ended while it still runs; then its file would
+    be closed under it.  `fault` is given an interrupt of the wait.
+    """
+    if count < 1:
+        yield []
+        return
+    from concurrent.futures import ThreadPoolExecutor, wait
+
+    pool = ThreadPoolExecutor(count)
+    futures: list[Future[Result]] = []
+    try:
+        futures += [pool.submit(copy_context().run, run) for _ in range(count)]
+        yield futures
+    except BaseException as error:
+        fault(error)
+    try:
+        wait(futures)
+    except BaseException as error:
+        fault(error)
+        wait(futures)
+    pool.shutdown(wait=False)
 
 
 def run_tasks(tasks: Sequence[Task], threads: int) -> None:
@@ -219,26 +163,17 @@ def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result
     A signal's handler raises in the main thread only: not within a library
     that calls back and cannot bear it.  Then `stop` makes `run` end soon.
     """
-    results: list[Result] = []
-    failures: list[BaseException] = []
+    errors: list[BaseException] = []
 
-    def target() -> None:
-        try:
-            results.append(run())
-        except BaseException as error:
-            failures.append(error)
-
-    helper = Helper(target)
-    try:
-        helper.start()
-        helper.wait()
-    except BaseException:
+    def stopped(error: BaseException) -> None:
+        errors.append(error)
         stop()
-        helper.wait()
-        raise
-    if failures:
-        raise failures[0]
-    return results[0]
+
+    with _started(run, 1, stopped) as futures:
+        pass
+    if errors:
+        raise errors[0]
+    return futures[0].result()
 
 
 Item = TypeVar("Item")
@@ -272,9 +207,10 @@ def ordered(
         for item in items:
             yield make(item, slots[0])
         return
-    from concurrent.futures import Future, ThreadPoolExecutor, wait  # 3 to 5 ms, which the main job does not spend
+    from concurrent.futures import ThreadPoolExecutor, wait
 
-    pool, ahead, free = ThreadPoolExecutor(threads - 1), deque[tuple[Future[Result], Slot]](), list(slots)
+    pool, free = ThreadPoolExecutor(threads - 1), list(slots)
+    ahead: deque[tuple[Future[Result], Slot]] = deque()
     try:
         for item in items:
             if not free:
@@ -285,6 +221,6 @@ def ordered(
         while ahead:
             yield ahead.popleft()[0].result()
     finally:
-        # awaited as futures, not by joining threads: see `Helper`
+        # awaited as futures, not by joining threads: see `_started`
         wait([future for future, _ in ahead if not future.cancel()])
         pool.shutdown(wait=False)

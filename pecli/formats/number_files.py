@@ -66,8 +66,8 @@ def _opened(path: str) -> NumberFile:
             if source.size <= limit(LARGEST_TEXT):
                 with open(source.path, "rb") as file:
                     data = file.read(limit(LARGEST_TEXT))
-            return _Text(path, source, data)
-        return _Table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
+            return _text(path, source, data)
+        return _table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
 
 
 def _most(source: InputFile) -> int:
@@ -81,39 +81,32 @@ def _is_text(source: InputFile) -> bool:
     return shown in (None, "json")
 
 
-class _Table:
-    """A file of one of the formats."""
-
-    def __init__(self, path: str, table: StoredTable) -> None:
-        self.path, self._table = path, table
-
-    def text(self) -> str | None:
-        return None
-
-    def arrays(self) -> Mapping[str, StoredArray]:
-        return {array.name: _stored(self.path, self._table, array.name) for array in self._table.arrays}
+def _table(path: str, table: StoredTable) -> NumberFile:
+    """Return a file of one of the formats."""
+    arrays = {array.name: _stored(path, table, array.name) for array in table.arrays}
+    return NumberFile(path, lambda: None, lambda: arrays)
 
 
-class _Text:
-    """A text, which is a list of rows of numbers, or by its suffix a table."""
+def _text(given: str, source: InputFile, data: bytes | None) -> NumberFile:
+    """Return a text, which is a list of rows of numbers, or by its suffix a table."""
+    path = source.name
+    plain = source.path != path or os.path.splitext(path)[1].lower() in TEXTS
 
-    def __init__(self, path: str, source: InputFile, data: bytes | None) -> None:
-        self._given, self.path, self._data = path, source.name, data
-        self._plain = source.path != source.name or os.path.splitext(source.name)[1].lower() in TEXTS
-
-    def text(self) -> str | None:
-        if self._data is None:
-            raise BadFile(self.path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save so many numbers as npy")
+    def text() -> str | None:
+        if data is None:
+            raise BadFile(path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save so many numbers as npy")
         try:
-            text = self._data.decode("utf-8-sig")
+            found = data.decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise BadFile(self.path, "is no text in UTF-8") from None
-        return text if self._plain else _list_of(text)
+            raise BadFile(path, "is no text in UTF-8") from None
+        return found if plain else _list_of(found)
 
-    def arrays(self) -> Mapping[str, StoredArray]:
-        if not self._plain:
-            return _Table(self._given, open_table(self._given)).arrays()
-        return {"array": text_array(self.path, parse_rows(self.path, self.text() or ""))}
+    def arrays() -> Mapping[str, StoredArray]:
+        if not plain:
+            return _table(given, open_table(given)).arrays()
+        return {"array": text_array(path, parse_rows(path, text() or ""))}
+
+    return NumberFile(path, text, arrays)
 
 
 def _list_of(text: str) -> str | None:

@@ -1,6 +1,4 @@
-"""Double-double arithmetic, and logarithms, exponentials and rows of exponentials in it.
-
-Double-double arithmetic: numbers held as the unevaluated sum of two float64.
+"""Double-double arithmetic (numbers held as the unevaluated sum of two float64), and logarithms and exponentials in it.
 
 Only + - x / and comparisons of float64, each of which IEEE 754 defines to the bit, so results
 are the same on every machine: no fused multiply-add, no function of a mathematical library.
@@ -8,29 +6,23 @@ The algorithms are Dekker's (1971) and Knuth's; bounds are from Joldes, Muller a
 "Tight and rigorous error bounds for basic building blocks of double-word arithmetic" (2017).
 With u = 2^-53 the sum errs by at most 3u^2 and the product by 7u^2 relative to the result.
 
-Logarithm and exponential in double-double arithmetic: the same bits on every machine.
-
-NumPy's and libm's log, exp and power change with the processor and the version.
+Logarithms and exponentials are the same bits on every machine.  NumPy's and libm's log, exp
+and power change with the processor and the version.
 These use + - x / of float64 and small tables made with the standard library's
 ``decimal``, so their results are a definition, and they are good to about 100
 bits, so that rounding them to any storage type gives the nearest value.
 
 `log`, `log1p` and `exp` err by less than 2^-96 of the result, as long as its second half is a
 normal float64: below 1e-290 an exponential has fewer bits.
-
-Positions as a kernel sees them: whole multiples of an exact unit.
-
-Rows of exponentials at evenly spaced positions: few rows computed, the rest products of two of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise
 from math import lcm
 from typing import Any
 
@@ -38,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.numbers.decimals import FOR_DOUBLED
-from pecli.numbers.rounding import both_ends, halve, narrow
+from pecli.numbers.rounding import narrow
 
 Floats = NDArray[np.float64]
 Exact = Decimal | Fraction | int
@@ -391,14 +383,7 @@ MAX_FULL_RATES = 1 << 13
 CHUNK = 1 << 14
 """Values worked on at once: a few arrays of 128 KiB stay in a core's cache."""
 
-PRODUCT_ERROR = 2.0**-50
-"""Relative error of a product of two rounded factors: three roundings of 2^-53, and room."""
-
-PRODUCT_ULP = 16
-"""Bound of this error in units of the last place of a float64, which is at least 2^-53 of the value."""
-
 MAX_MAGNITUDE = 2.0**960
-_LOW_BITS, _MIDPOINT, _TINY = np.uint64(35), 1 << 28, 2.0**-125
 
 
 class Powers:
@@ -465,58 +450,8 @@ class Exponentials:
         return DoubleDouble(np.where(sound, found.hi, plain), np.where(sound, found.lo, 0.0))
 
     def into(self, dtype: str, out: NDArray[Any]) -> None:
-        """Write the values, correctly rounded, into (n, m) `out`.
-
-        A product of float64 is a candidate; where it lies too near a midpoint of the narrow type
-        to tell, the product is doubled.
-        """
-        width, doubtful = out.shape[1], [np.empty(0, np.int64)]
-        for rows in self._chunks(max(1, CHUNK // width)):
-            if dtype == "float64":
-                exact = self.doubled(rows)
-                out[rows] = exact.hi
-                continue
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                doubtful.append(_store(self._candidates(rows), dtype, out[rows]) + rows.start * width)
-        row, column = np.divmod(np.concatenate(doubtful), width)
-        if len(row):
-            exact = self.doubled(row, column)
-            out[row, column] = narrow(exact.hi, exact.lo, dtype)
-
-    def _chunks(self, step: int) -> Iterator[slice]:
-        """Yield slices of rows; long runs of rows that share a coarse row are kept together."""
-        n = len(self.places)
-        edges = np.flatnonzero(np.diff(self.places)) + 1
-        bounds = [0, *(edges.tolist() if len(edges) * 32 < n else ()), n]
-        for low, high in pairwise(bounds):
-            for start in range(low, high, step):
-                yield slice(start, min(start + step, high))
-
-    def _candidates(self, rows: slice) -> Floats:
-        """Return the products of the factors rounded to float64."""
-        q, r = self.places[rows], self.rest[rows]
-        if q[0] == q[-1] and r[-1] - r[0] == len(r) - 1 and bool((np.diff(r) == 1).all()):
-            run: Floats = self.coarse.hi[q[0]] * self.fine.hi[r[0] : r[-1] + 1]
-            return run
-        value: Floats = self.coarse.hi.take(q, axis=0)
-        value *= self.fine.hi.take(r, axis=0)
-        return value
-
-
-def _store(value: Floats, dtype: str, out: NDArray[Any]) -> Integers:
-    """Round candidates above 0 into `out`, and return the flat places of the doubtful ones."""
-    if dtype == "float32" and value.min() > _TINY:
-        out[...] = value
-        # the 29 bits that float32 lacks, as a distance from just below their midpoint 2^28
-        bits = value.view(np.uint64) - np.uint64(_MIDPOINT - PRODUCT_ULP)
-        np.left_shift(bits, _LOW_BITS, out=bits)
-        return np.flatnonzero(bits <= np.uint64((2 * PRODUCT_ULP) << 35))
-    if dtype != "float32" and value.min() > _TINY:
-        found, doubtful = halve(value.astype(np.float32), dtype)
-        places = np.flatnonzero(doubtful)
-        unsure = value.reshape(-1)[places]
-        found.reshape(-1)[places], differ = both_ends(unsure * (1 - PRODUCT_ERROR), unsure * (1 + PRODUCT_ERROR), dtype)
-        out[...] = found
-        return places[differ]
-    out[...], differ = both_ends(value * (1 - PRODUCT_ERROR), value * (1 + PRODUCT_ERROR), dtype)
-    return differ
+        """Write the values, correctly rounded, into (n, m) `out`."""
+        step = max(1, CHUNK // out.shape[1])
+        for low in range(0, len(out), step):
+            exact = self.doubled(slice(low, low + step))
+            narrow(exact.hi, exact.lo, dtype, out[low : low + step])

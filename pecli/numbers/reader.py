@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.decimals import parse_number, shorten
@@ -187,18 +187,23 @@ class StoredArray:
         return values
 
 
-class NumberFile(Protocol):
-    """A file of numbers, opened."""
+@dataclass(frozen=True)
+class NumberFile:
+    """A file of numbers, opened.
 
-    @property
-    def path(self) -> str:
-        """Name of the file in messages."""
+    Parameters
+    ----------
+    path : str
+        Name of the file in messages.
+    text : callable
+        Returns the content of a text file, None for others; :class:`BadFile` if it is too long.
+    arrays : callable
+        Returns its arrays by name; the one array of a plain text is called ``array``.
+    """
 
-    def text(self) -> str | None:
-        """Return the content of a text file, None for others; :class:`BadFile` if it is too long."""
-
-    def arrays(self) -> Mapping[str, StoredArray]:
-        """Return its arrays by name; the one array of a plain text is called ``array``."""
+    path: str
+    text: Callable[[], str | None]
+    arrays: Callable[[], Mapping[str, StoredArray]]
 
 
 class UntrustedText(str):

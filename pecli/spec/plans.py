@@ -388,8 +388,6 @@ class Bias(Plan):
         With ``by == "pair"``: of query points (q,), key points (k,) and a range of heads, giving (heads, q, k).
     by : {"distance", "key", "last", "pair", "entry"}
         What it depends on.
-    even : bool
-        Whether a distance and its opposite have the same value, so that half of them are computed.
     causal : bool
         Whether keys after the query get minus infinity.
     slopes : callable, optional
@@ -407,7 +405,6 @@ class Bias(Plan):
     heads: int
     value: Callable[..., Real] | None = None
     by: Literal["distance", "key", "last", "pair", "entry"] = "distance"
-    even: bool = False
     causal: bool = False
     slopes: Callable[[], Sequence[Fraction]] | None = None
     index: Callable[[Points], NDArray[np.int64]] | None = None

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from tests.conftest import clean_environment
 
 PROBE = """
@@ -39,17 +37,6 @@ def test_help_and_listing_load_nothing_heavy_and_an_example_numpy_alone():
 def test_writing_a_table_loads_only_the_format_it_writes(tmp_path):
     line = f"generate sinusoidal --len 4 --dim 4 -q -o {tmp_path / 'a.npy'}"
     assert loaded(line)[1][-1] == f"{line}: numpy"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs programs that are scripts")
-def test_writing_hdf5_starts_no_program(tmp_path):
-    program = tmp_path / "uname"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\n")
-    program.chmod(0o755)
-    env = clean_environment(PATH=f"{tmp_path}:/usr/bin:/bin")
-    table = ["generate", "sinusoidal", "--len", "4", "--dim", "4", "-q", "-o", str(tmp_path / "a.h5")]
-    subprocess.run([sys.executable, "-m", "pecli", *table], env=env, check=True, timeout=60)
-    assert not (tmp_path / "asked").exists()
 
 
 def test_completion_of_an_encoding_loads_no_numpy():

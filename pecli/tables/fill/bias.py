@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -77,7 +76,7 @@ class BiasFiller(PairFiller[Bias]):
             elif name == "index" and self.request.form == "distance":
                 target[...] = self._index(self.distances(start, stop))[0]
             elif name == "index" and plan.window is not None:
-                self._window.rows(-1, np.arange(plan.window.entries, dtype=np.int64), start, stop, target)
+                self._window.rows(np.arange(plan.window.entries, dtype=np.int64), start, stop, target)
             elif name == "index":
                 self._indices.fill(0, start, stop, target)
             elif name == "x":
@@ -109,7 +108,7 @@ class BiasFiller(PairFiller[Bias]):
         """Write queries `first` to `last` of one head, (last - first, keys)."""
         match self.plan.by:
             case "entry":
-                self._window.rows(head, self._vectors.head(head), first, last, out)
+                self._window.rows(self._vectors.head(head), first, last, out)
             case "distance":
                 self._biases.fill(head, first, last, out)
             case "pair":
@@ -151,11 +150,9 @@ class BiasFiller(PairFiller[Bias]):
 
     def _by_distance(self, distances: Points, heads: range) -> NDArray[Any]:
         """Return the values at these distances, (heads, m) in the target type."""
-        return self._masked(self._values(distances, heads), distances.multiples)
-
-    def _masked(self, values: NDArray[Any], distances: NDArray[np.int64]) -> NDArray[Any]:
+        values = self._values(distances, heads)
         if self.plan.causal:
-            values[:, distances > 0] = minus_infinity(self.dtype)
+            values[:, distances.multiples > 0] = minus_infinity(self.dtype)
         return values
 
     def _values(self, points: Points, heads: range) -> NDArray[Any]:
@@ -166,21 +163,7 @@ class BiasFiller(PairFiller[Bias]):
 
     @once
     def _biases(self) -> DistanceRows:
-        places = self._mirrored if self.plan.even and not self.listed else None
-        return DistanceRows(self, self.plan.heads, self._by_distance, places)
-
-    def _mirrored(self, low: int, high: int, heads: range) -> NDArray[Any]:
-        """Return the values of the vectors from `low` to `high`, looked up by absolute distance."""
-        distances = self.distances(low, high).multiples
-        sizes = np.abs(distances) // abs(self.steps.step)
-        return self._masked(np.stack([self._halves.head(head)[sizes] for head in heads]), distances)
-
-    @once
-    def _halves(self) -> Vectors:
-        """Return the values at distances 0, 1, 2, .. steps."""
-        step, unit = abs(self.steps.step), self.positions.unit
-        most = max(abs(self.steps[0]), abs(self.steps[-1])) // step
-        return self._vectors_of(most + 1, lambda low, high: Points(np.arange(low, high, dtype=np.int64) * step, unit))
+        return DistanceRows(self, self.plan.heads, self._by_distance)
 
     @once
     def _vectors(self) -> Vectors:
@@ -204,15 +187,11 @@ class BiasFiller(PairFiller[Bias]):
         return WindowRows(self.plan.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())
 
 
-MAX_REVERSED_BYTES = 64 << 20  # bytes of all reversed entries that are kept, apart from those in use
-
-
 class WindowRows:
     """Writes rows of (tokens, tokens) tables from the values of their entries.
 
-    The entry of query (y, x) and key (y', x') is (y - y' + h - 1)(2w - 1) + x - x' + w - 1.  Laid out
-    by rising y' - y and x' - x, the row of a query is the piece of h by w entries that begins at
-    (h - 1 - y, w - 1 - x): copies of w values, nearly at the speed of memory also where w is 7.
+    The entry of query (y, x) and key (y', x') is (y - y' + h - 1)(2w - 1) + x - x' + w - 1: a number of the query
+    less a number of the key.
 
     Parameters
     ----------
@@ -223,63 +202,22 @@ class WindowRows:
     """
 
     def __init__(self, window: ImageWindow, queries: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
-        self.window, self.queries = window, queries
-        self.keys = None if np.array_equal(keys, np.arange(window.tokens)) else keys
-        self._held: dict[int, NDArray[Any]] = {}
-        self._lock = threading.Lock()
+        self.window, self.queries, self.keys = window, queries, keys
 
-    def rows(self, head: int, entries: NDArray[Any], start: int, stop: int, target: NDArray[Any]) -> None:
+    def rows(self, entries: NDArray[Any], start: int, stop: int, target: NDArray[Any]) -> None:
         """Write queries `start` to `stop` of a head from the values of its entries, into (stop - start, keys)."""
-        slices, cls = self._slices(head, entries), int(self.window.cls)
-        whole = target if self.keys is None else np.empty((len(target), self.window.tokens), target.dtype)
-        tokens = self.queries[start:stop]
-        for first, last in self._patch_runs(tokens - cls):
-            if cls:
-                whole[first:last, 0] = entries[-2]
-            y, x = divmod(int(tokens[first]) - cls, self.window.width)
-            self._write_run(slices, y, x, whole[first:last, cls:])
-        if cls:
-            token = tokens == 0
-            whole[token, 0], whole[token, 1:] = entries[-1], entries[-3]
-        if self.keys is not None:
-            target[...] = whole[:, self.keys]
+        window, step = self.window, max(1, PAIRS // len(self.keys))
+        middle = (window.height - 1) * (2 * window.width - 1) + window.width - 1
+        keys = self._numbers(self.keys) - middle
+        for low in range(start, stop, step):
+            queries = self.queries[low : min(stop, low + step)]
+            rows = target[low - start :][:step]
+            rows[...] = entries.take(self._numbers(queries)[:, None] - keys, mode="clip")
+            if window.cls:
+                token = queries == 0
+                rows[:, self.keys == 0] = entries[-2]
+                rows[token] = np.where(self.keys == 0, entries[-1], entries[-3])
 
-    def _patch_runs(self, patches: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Return the runs of neighbouring patches among these; the class token is none."""
-        inside = np.flatnonzero(patches >= 0)
-        if not len(inside):
-            return []
-        breaks = np.flatnonzero((np.diff(inside) != 1) | (np.diff(patches[inside]) != 1)) + 1
-        starts, ends = [0, *breaks.tolist()], [*breaks.tolist(), len(inside)]
-        return [(int(inside[i]), int(inside[j - 1]) + 1) for i, j in zip(starts, ends, strict=True)]
-
-    def _write_run(self, slices: NDArray[Any], y: int, x: int, target: NDArray[Any]) -> None:
-        """Write the rows of neighbouring patches from (y, x) on: the end of a row, whole rows, the start of a row."""
-        width = self.window.width
-        target = target.reshape(-1, self.window.height, width)
-        row = 0
-        if x:
-            row = min(len(target), width - x)
-            target[:row] = slices[y, x : x + row]
-            y += 1
-        lines, remainder = divmod(len(target) - row, width)
-        middle = target[row : row + lines * width]
-        for line in range(lines):
-            middle[line * width : (line + 1) * width] = slices[y + line]
-        if remainder:
-            target[row + lines * width :] = slices[y + lines, :remainder]
-
-    def _slices(self, head: int, entries: NDArray[Any]) -> NDArray[Any]:
-        """Return a view of shape (h, w, h, w): at [y, x] the row of patch (y, x), made once for a head."""
-        with self._lock:
-            held = self._held.get(head)
-            if held is None:
-                height, width = self.window.height, self.window.width
-                offsets = entries[: (2 * height - 1) * (2 * width - 1)].reshape(2 * height - 1, 2 * width - 1)
-                reversed_entries = np.ascontiguousarray(offsets[::-1, ::-1])
-                pieces = np.lib.stride_tricks.sliding_window_view(reversed_entries, (height, width))
-                held = pieces[::-1, ::-1]
-                while self._held and len(self._held) * reversed_entries.nbytes >= MAX_REVERSED_BYTES:
-                    del self._held[min(self._held)]  # writers go from head to head
-                self._held[head] = held
-        return held
+    def _numbers(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+        y, x = np.divmod(tokens - int(self.window.cls), self.window.width)
+        return y * (2 * self.window.width - 1) + x

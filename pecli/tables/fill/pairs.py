@@ -142,18 +142,14 @@ class DistanceRows:
         How many tables there are.
     values : callable
         Gives the values of distances, for listed positions row by row.
-    places : callable, optional
-        Gives them by places of the vectors, where that is less work.
     """
 
-    def __init__(
-        self, filler: PairFiller[Any], heads: int, values: OfDistances, places: OfPlaces | None = None
-    ) -> None:
+    def __init__(self, filler: PairFiller[Any], heads: int, values: OfDistances) -> None:
         self.filler, self.values = filler, values
         self._keys = filler.positions.count
         pairs = filler.part.count * self._keys
         if not filler.listed:
-            self._vectors: Vectors | None = Vectors(heads, filler.span, places or self._of_places)
+            self._vectors: Vectors | None = Vectors(heads, filler.span, self._of_places)
         else:  # few pairs of many heads are dearer to begin than to compute: their heads are computed together
             self._vectors = Vectors(heads, pairs, self._of_pairs) if pairs <= PIECE else None
 

@@ -122,7 +122,6 @@ def alibi(
         heads,
         symmetric if bias == "symmetric" else penalty,
         by="distance" if bias == "symmetric" else "key" if bias == "key-position" else "last",
-        even=bias == "symmetric",
         causal=mask == "causal",
         slopes=lambda: exact,
     )

@@ -73,7 +73,7 @@ def gaussian(
         assert isinstance(exponent, dd.DoubleDouble)
         return exponent if apply == "log" else dd.exp(exponent)
 
-    return Bias(heads, value, even=True, causal=mask == "causal")
+    return Bias(heads, value, causal=mask == "causal")
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:

@@ -76,7 +76,7 @@ def kerple(
             grown = _powers(distances, [second[h] for h in chosen])
         return minus(scale * grown)
 
-    return Bias(heads, value, even=True, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
+    return Bias(heads, value, causal=mask == "causal", fixed=(_by_head("r1", first), _by_head("r2", second)))
 
 
 def _powers(distances: dd.Points, exponents: list[Fraction]) -> dd.DoubleDouble:

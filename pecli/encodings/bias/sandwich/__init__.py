@@ -62,7 +62,7 @@ def sandwich(
         scale = dd.from_decimal([scales[h] for h in chosen])[:, None]
         return total[None] * scale
 
-    return Bias(heads, value, even=True, causal=mask == "causal")
+    return Bias(heads, value, causal=mask == "causal")
 
 
 def _cosine_sums(freqs: engine.FrequencySet, distances: dd.Points) -> dd.DoubleDouble:
