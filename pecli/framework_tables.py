@@ -167,7 +167,7 @@ class FrameworkTable:
     def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
         """Return the reason why saved arrays are not this table's; empty where they are.
 
-        ``inv_freq``, a pair of cosines and sines, or one array, as whoever's float32 makes them, rounded to `dtype`.
+        ``inv_freq``, a pair of cosines and sines, or one array, as float32 code makes them, rounded to `dtype`.
         """
         import numpy as np
 

@@ -1,14 +1,11 @@
 """Angles as exact fractions of a turn, and their sines and cosines: in float64, double-double and exactly.
 
-Frequencies as exact fractions of a turn, in fixed point.
+A turn is the natural unit: taking a phase modulo one turn is dropping the integer part, which integer multiplication
+does for nothing. Everything here is integers and exact decimals.
 
-A turn is the natural unit: taking a phase modulo one turn is dropping the integer part, which
-integer multiplication does for nothing.  Everything here is integers and exact decimals.
-
-One value at a time, in integers of any size: the last word where a candidate cannot decide.
-
-The real number is enclosed in an interval of integers over a power of two; both ends are rounded;
-if they agree that is the correctly rounded value, otherwise the precision doubles.
+`Exact` computes one value at a time, in integers of any size, where a candidate cannot decide. The real number is
+enclosed in an interval of integers over a power of two; both ends are rounded; if they agree that is the correctly
+rounded value, otherwise the precision doubles.
 
 Why this ends.  It fails to end only where the real value lies exactly on a boundary.
  - Turns: the phase is a rational fraction q of a turn.  By Niven's theorem the sine or cosine of
@@ -20,12 +17,10 @@ Why this ends.  It fails to end only where the real value lies exactly on a boun
  - Angles: p w is rational in radians and rounded exactly; in turns it is a rational multiple of
    pi, zero or transcendental.
 
-Sine and cosine of fixed-point phases, in float64 and doubled, by table and short polynomials.
-
-Only + - x on float64, integers and tables.  A phase is split into the nearest 1/256 turn, whose
-sine and cosine stand in a table, and a rest below 1/512 turn, kept as a size and a sign so that
-it stays relatively exact however close it is to zero.  With theta = 2 pi rest, |theta| < 0.01228
-= 2^-6.34, the power series are short.
+`single_point` and `doubled_point` compute sine and cosine of fixed-point phases by table and short polynomials, with
+only + - x on float64, integers and tables. A phase is split into the nearest 1/256 turn, whose sine and cosine stand
+in a table, and a rest below 1/512 turn, kept as a size and a sign so that it stays relatively exact however close it
+is to zero. With theta = 2 pi rest, |theta| < 0.01228 = 2^-6.34, the power series are short.
 """
 
 from __future__ import annotations

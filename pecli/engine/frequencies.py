@@ -1,8 +1,6 @@
 """Frequencies of the columns of a table: the values of single rows and pairs, and unreduced angles.
 
-Frequencies of the columns of a table, and the values of single rows and pairs of them.
-
-Angles: position times frequency in radians, not reduced, correctly rounded.
+An angle is position times frequency in radians, not reduced, correctly rounded.
 """
 
 from __future__ import annotations

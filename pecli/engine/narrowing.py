@@ -1,17 +1,13 @@
 """Rounding of float64 candidates to the narrow types, and where the values of a table are put.
 
-Where the values of a fill go: views of any strides, and the fast case of interleaved ones.
-
-float64 candidates to float32, float16 and bfloat16, with the first, cheap stage of the rounding test.
-
-A candidate v of known relative error is rounded; it may have been rounded wrongly only if v lies
-close to a midpoint of the narrow type.  That is read off the bits below the narrow significand:
-integers, a few passes over a block.  It flags some pairs in ten thousand, which the caller
-decides by the absolute bound and, where that fails too, exactly.  What is not flagged is right.
+Outputs are views of any strides; interleaved ones are the fast case. A candidate v of known relative error is
+rounded; it may have been rounded wrongly only if v lies close to a midpoint of the narrow type. That is read off the
+bits below the narrow significand: integers, a few passes over a block. It flags some pairs in ten thousand, which the
+caller decides by the absolute bound and, where that fails too, exactly. What is not flagged is right.
 
 The windows hold for normal numbers of the narrow type.
 
-Few rows, or rows in no order: every pair from its own phase.
+`fill_short` computes few rows, or rows in no order: every pair from its own phase.
 """
 
 from __future__ import annotations

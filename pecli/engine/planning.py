@@ -1,9 +1,4 @@
-"""Planning: which algorithm computes each run of rows, and in what pieces; filling of whole tables.
-
-Which way each run of rows is computed, and in what pieces.
-
-Filling tables with correctly rounded cosines, sines and angles.
-"""
+"""Planning: which algorithm computes each run of rows, and in which pieces; filling of whole tables."""
 
 from __future__ import annotations
 

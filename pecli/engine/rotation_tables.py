@@ -6,15 +6,13 @@ A product splits each factor into a coarse half, a multiple of 2^-26, and a rest
 product of the coarse halves is exact: multiples of 2^-52, below 2, so a fused multiply-add changes
 nothing.  What else there is enters with weight 2^-26.
 
-The rows that a long run of multiples is multiplied together from.
-
 A rotation table serves the multiples offset + step n, n >= 0.  With n = B (S q + d) + r, a row is
 C_q D_d W_r: W of r = 0..B-1 and D of d = 0..S-1 are made once, C in groups as needed, and the
 anchors A = C D serve B rows each.  All multiples count upwards from the offset, so no angle is the
 difference of two larger ones: as long as a whole angle stays below an eighth of a turn, sums of
 sines and cosines do not cancel and a product is accurate relative to each part.
 
-StepRotations in groups, with what the runs derive of them: computed once, used by every block they serve.
+`StepRotations` are groups of anchors, computed once and used by every block that they serve.
 """
 
 from __future__ import annotations

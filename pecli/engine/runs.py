@@ -1,23 +1,17 @@
 """Long runs of rows: products of a rotation table's rows, rounded and tested, in narrow types and in float64.
 
-How a run of a rotation table's rows is cut into blocks, and a block's outer product.
+A run is cut into blocks, each an outer product. In a narrow type the error of a candidate, with u = 2^-53, is
+relative to its modulus in the complex plane (the magnitude). The rows that a rotation table is made of err by 2^-56.5
+in each part, so by 2^-56 in the plane; a value has four of them: u/2. Their first products are carried as hi + lo, to
+2^-76, and each rounded to one complex128: u for the anchor, u for the offset. The last product errs by sqrt(5) u
+(Brent, Percival and Zimmermann 2007; with fused multiply-add by 2u). Together 4.8 u; the second stage takes the bias
+away, which costs two roundings more: 6.8 u < 2^-50.
 
-Long runs of a narrow type: products of a rotation table's rows, rounded and tested.
+In float64 products are carried as main + rest. The sum main + rest is formed twice, with the rest moved by the error
+bound either way; where the two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand)
+it is decided exactly.
 
-Error of a candidate, with u = 2^-53, relative to its modulus in the complex plane (the magnitude).
-The rows that a rotation table is made of err by 2^-56.5 in each part, so by 2^-56 in the plane; a value has
-four of them: u/2.  Their first products are carried as hi + lo, to 2^-76, and each rounded to one
-complex128: u for the anchor, u for the offset.  The last product errs by sqrt(5) u (Brent,
-Percival and Zimmermann 2007; with fused multiply-add by 2u).  Together 4.8 u; the second stage takes
-the bias away, which costs two roundings more: 6.8 u < 2^-50.
-
-Long runs of float64: products of a rotation table's rows carried as main + rest, rounded and tested.
-
-The sum main + rest is formed twice, with the rest moved by the error bound either way; where the
-two roundings agree the value is correctly rounded, elsewhere (some in a hundred thousand) it is
-decided exactly.
-
-Cosines and sines of a run that are rounded to no type, for whoever goes on to compute with them.
+`fill_points` gives the cosines and sines of a run unrounded, for further computation.
 """
 
 from __future__ import annotations

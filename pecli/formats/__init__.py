@@ -154,7 +154,7 @@ def write_table(
     Parameters
     ----------
     table : Tabular
-        What is written, computed or stored.
+        Computed or stored.
     path : path-like
         The file; "-" for standard output. Devices and FIFOs are written straight.
     format : str, optional
@@ -170,7 +170,7 @@ def write_table(
     progress : callable, optional
         Called from time to time with the bytes of values written since it was last called, by one thread at a time.
     spread : callable, optional
-        Who else writes the shards of a store of many objects, as :mod:`pecli.dask` does.
+        Writes the shards of a store of many objects elsewhere, as :mod:`pecli.dask` does.
 
     Returns
     -------
@@ -431,7 +431,7 @@ class WriteEstimate:
     rate : float
         Bytes of values in a second that one thread computes here; the speed of the disk or the store is not in it.
     seconds : float
-        That so many workers compute.
+        Of computing, by all workers together.
     workers : int
     """
 

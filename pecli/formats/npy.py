@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import struct
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from pecli.formats.layout import FileLayout
 from pecli.formats.stored import StoredTable, dtype_name, safe_shape
 from pecli.numbers.dtypes import storage
 from pecli.spec.tabular import Array, Tabular, array_of
+
+if TYPE_CHECKING:
+    from pecli.formats.npz import _Deflated
 
 MAGIC = b"\x93NUMPY"
 
@@ -90,16 +93,10 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     return dtype, fortran, shape, start + length
 
 
-def refuse_more(source: InputFile, count: int) -> None:
-    """Raise if bytes follow an array: something else was written behind it, or a larger array begun."""
-    if count:
-        raise source.bad(f"has {count:,} bytes behind its array: save each array to a file of its own, or use npz")
-
-
 class NpyArray:
-    """One npy array within a file, at any offset."""
+    """One npy array within a file, at any offset, or in a compressed member of an archive."""
 
-    def __init__(self, file: RawFile, offset: int, length: int, name: str) -> None:
+    def __init__(self, file: RawFile | _Deflated, offset: int, length: int, name: str) -> None:
         """Read the header at `offset`; the array may take `length` bytes with it."""
         self.file = file
         head = file.read(offset, min(length, 12 + LONGEST_HEADER))
@@ -115,7 +112,10 @@ class NpyArray:
             raise file.source.bad(
                 f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated"
             )
-        refuse_more(file.source, length - start - self.array.bytes)
+        count = length - start - self.array.bytes
+        if count:  # something else was written behind it, or a larger array begun
+            rule = f"has {count:,} bytes behind its array: save each array to a file of its own, or use npz"
+            raise file.source.bad(rule)
 
     def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of the array, as `array` divides it into rows."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import re
 import threading
 import zipfile
@@ -16,8 +14,8 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import in_order
-from pecli.formats.npy import LONGEST_HEADER, NpyArray, header, parse_header, refuse_more
-from pecli.formats.stored import StoredTable, axes_of, dtype_name, facts_json, parse_object, texts
+from pecli.formats.npy import LONGEST_HEADER, NpyArray, header
+from pecli.formats.stored import StoredTable, axes_of, facts_json, parse_object, texts
 from pecli.numbers.dtypes import raw_bytes
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -89,7 +87,8 @@ class NpzTable(StoredTable):
 
     def __init__(self, source: InputFile) -> None:
         self._raw = RawFile(source)
-        self._members: dict[str, NpyArray | _Deflated] = {}
+        self._members: dict[str, NpyArray] = {}
+        self._deflated: list[_Deflated] = []
         with reading(source, "cannot be opened as npz"):
             self._archive = zipfile.ZipFile(source.handle())
         with undone(self.close):
@@ -111,17 +110,22 @@ class NpzTable(StoredTable):
             ]
             metadata = texts(facts)
             super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
-        self.sequential = any(isinstance(member, _Deflated) for member in self._members.values())
+        self.sequential = bool(self._deflated)
         self.take_scales()
 
-    def _open(self, source: InputFile, info: zipfile.ZipInfo) -> NpyArray | _Deflated:
+    def _open(self, source: InputFile, info: zipfile.ZipInfo) -> NpyArray:
         name = info.filename.removesuffix(".npy")
         if info.flag_bits & 1:
             raise source.bad(f"encrypts '{name}': save it without a password")
         if info.compress_type == zipfile.ZIP_DEFLATED:
             if info.file_size > BEST_DEFLATE * info.compress_size + PIECE:
                 raise source.bad(f"says {info.file_size:,} bytes for '{name}', more than it can hold: it is damaged")
-            return _Deflated(self._archive, source, info, name)
+            file = _Deflated(self._archive, source, info)
+            self._deflated.append(file)
+            found = NpyArray(file, 0, info.file_size, name)
+            if found.fortran and len(found.array.shape) > 1:
+                file.hold()
+            return found
         if info.compress_type != zipfile.ZIP_STORED:
             raise source.bad(f"compresses '{name}' in a way that npz has not: save it with numpy.savez")
         local = self._raw.read(info.header_offset, LOCAL_HEADER)
@@ -150,70 +154,48 @@ class NpzTable(StoredTable):
 
     def close(self) -> None:
         """Close the file."""
-        for member in self._members.values():
-            if isinstance(member, _Deflated):
-                member.close()
+        for member in self._deflated:
+            member.close()
         self._archive.close()
         self._raw.close()
 
 
 class _Deflated:
-    """A compressed member, read forwards; going back starts it again."""
+    """A compressed member as a file that is read forwards; going back starts it again."""
 
-    def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo, name: str) -> None:
-        self._archive, self._source, self._info = archive, source, info
+    def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo) -> None:
+        self._archive, self.source, self._info = archive, source, info
         self._lock = threading.Lock()
         self._stream: zipfile.ZipExtFile | None = None
-        self._transposed: NDArray[Any] | None = None
-        with undone(self.close):
-            self._parse(source, name)
+        self._held: bytes | None = None
 
-    def _parse(self, source: InputFile, name: str) -> None:
-        size = self._info.file_size
-        with self._reading():
-            head = self._opened().read(min(size, 12 + LONGEST_HEADER))
-        try:
-            self._dtype, fortran, shape, self._start = parse_header(head)
-        except ValueError as error:
-            raise source.bad(f"'{name}' {error}") from None
-        kind = dtype_name(self._dtype)
-        assert kind is not None
-        self.array = array_of(name, shape, kind)
-        held = size - self._start
-        if self.array.bytes > held:
-            raise source.bad(
-                f"says {self.array.bytes:,} bytes of values for '{name}' and holds {held:,}: it is damaged"
-            )
-        refuse_more(source, held - self.array.bytes)
-        if fortran and len(shape) > 1:
-            if held > LARGEST_TRANSPOSED:
-                raise source.bad(f"holds '{name}' compressed in Fortran order, {held:,} bytes: save it in C order")
-            self._transposed = self._raw(0, math.prod(shape)).reshape(shape[::-1]).T
-
-    def fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows of the array, as `array` divides it into rows."""
-        if self._transposed is not None:
-            out[...] = self._transposed.reshape(array.rows, *array.row_shape)[start:stop]
-        else:
-            out[...] = self._raw(start * array.row_bytes, out.size).reshape(out.shape)
-
-    def _raw(self, offset: int, count: int) -> NDArray[Any]:
-        """Return `count` values from a byte offset behind the header."""
-        raw = np.empty(count, self._dtype)
-        view = raw_bytes(raw)
-        with self._lock, self._reading():
+    def read(self, offset: int, count: int) -> bytes:
+        """Return exactly `count` bytes."""
+        if self._held is not None:
+            return self._held[offset : offset + count]
+        pieces = []
+        with self._lock, reading(self.source, f"cannot be read at '{self._info.filename}'"):
             stream = self._opened()
-            stream.seek(self._start + offset)
-            while view:
-                data = stream.read(min(PIECE, len(view)))
-                if not data:
+            stream.seek(offset)
+            while count:
+                pieces.append(stream.read(min(PIECE, count)))
+                count -= len(pieces[-1])
+                if not pieces[-1]:
                     raise EOFError
-                view[: len(data)] = data
-                view = view[len(data) :]
-        return raw
+        return b"".join(pieces)
 
-    def _reading(self) -> contextlib.AbstractContextManager[None]:
-        return reading(self._source, f"cannot be read at '{self._info.filename}'")
+    def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
+        """Read values of `dtype`, in C order from `offset`, into `out`."""
+        out[...] = np.frombuffer(self.read(offset, out.size * dtype.itemsize), dtype).reshape(out.shape)
+
+    def hold(self) -> None:
+        """Keep all of the member in memory, where reading goes back for every column."""
+        size = self._info.file_size
+        if size > LARGEST_TRANSPOSED:
+            raise self.source.bad(
+                f"holds '{self._info.filename}' compressed in Fortran order, {size:,} bytes: save it in C order"
+            )
+        self._held = self.read(0, size)
 
     def _opened(self) -> zipfile.ZipExtFile:
         if self._stream is None:

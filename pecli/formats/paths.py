@@ -32,7 +32,7 @@ def kind_of(text: str) -> Kind:
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
     is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
-    with a slash, and no store: whoever only asks what a word means waits for no server.
+    with a slash, and no store: asking for the kind of a word contacts no server.
     """
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE

@@ -177,8 +177,7 @@ class StoredTable(Tabular):
     def take_type(self, dtype: str) -> bool:
         """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.
 
-        A text that says no type is read as float64.  Whoever lays it beside
-        float32 values wants to know whether it is those, written out.
+        A text without a type is read as float64.  Compared with float32 values, it may be those, written out.
         """
         return False
 

@@ -1,4 +1,4 @@
-"""zarr: a folder, or a place in an object store, of many objects, which several processes write at once.
+"""zarr: a folder, or a place in an object store, of many objects, which several processes write together.
 
 Arrays are cut into shards of about 4 MiB, and those into chunks of at most 1 MiB; every axis is named and numbered, so
 that xarray opens it.  The recipe is an attribute of the root, which is written last: a part of a store has no root.

@@ -1,14 +1,9 @@
 """Exact decimals: series of frequencies, numbers and lists as text, and the simplest number in an interval.
 
-Frequencies in exact decimal arithmetic: the geometric series, and pi.
+Frequencies are computed in the standard library's ``decimal`` with `FREQUENCY_DIGITS` digits, in a context of its
+own, so that neither the caller's context nor libm has a say in the result.
 
-Everything here works in the standard library's ``decimal`` with
-`FREQUENCY_DIGITS` digits, in a context of its own, so that neither the
-caller's context nor libm has a say in the result.
-
-The simplest number in an interval: what was probably meant by a value that was measured.
-
-Numbers and lists as text: what users write, and the shortest form that reads back.
+`shortest` gives the simplest number in an interval: the probable intention behind a measured value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Types of values: one table of their names, sizes, grids and storage, and complex values as pairs.
-
-The types of values: one table of their names, sizes, grids and storage, and complex values as pairs.
-"""
+"""Types of values: one table of their names, sizes, grids and storage, and complex values as pairs."""
 
 from __future__ import annotations
 

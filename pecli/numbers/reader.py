@@ -1,9 +1,9 @@
-"""Files of numbers, read by name: what may be read at once, arrays of which only the rows asked for are read, lists.
+"""Files of numbers, read by name: limits, lists, and arrays of which only the requested rows are read.
 
-A declaration, a list of positions, a source of content: each names a file and asks for what is in it; every format that
-pecli reads may be named.  Nothing is read before its size was held against a limit; one option raises all limits.
+A declaration, a list of positions or a source of content names a file, in every format that pecli reads. Nothing is
+read before its size was held against a limit; one option raises all limits.
 
-A recipe may be stated by a file that somebody else made.  Such a text is an :class:`UntrustedText`, and so are the
+A recipe may be stated by a file that somebody else made. Such a text is an :class:`UntrustedText`, and so are the
 values that are taken from it; a path that is one is opened only where the user trusts recipes.
 """
 

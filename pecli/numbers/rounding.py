@@ -2,9 +2,8 @@
 
 bfloat16 has no NumPy type, so its values travel as the ``uint16`` of their bits.
 
-Stored values as numbers that NumPy computes with.
-
-How far whoever computes in float32 may be from the exact values.
+`widen` and `floats` give stored values as numbers that NumPy computes with; `allowance` bounds the error of float32
+code.
 """
 
 from __future__ import annotations

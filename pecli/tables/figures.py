@@ -164,7 +164,7 @@ class Figures:
     max_ulp : int
         Largest distance in units in the last place, of finite values.
     histogram : (66,) int64 or None
-        How many values are 0, 1, 2, 3..4 .. units apart (`ulps.BINS`).
+        How many values are 0, 1, 2, 3..4 .. units apart (`BINS`).
     directed : int
         Rows of two values or more, which have a direction.
     cosine_min, cosine_sum : float
