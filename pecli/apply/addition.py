@@ -50,7 +50,7 @@ from pecli.spec.tabular import Tabular
 from pecli.tables.figures import last_place
 from pecli.tables.fill.conditional import base_of
 from pecli.tables.fill.filler import minus_infinity, round_into
-from pecli.tables.grouped import ConcatTable
+from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 

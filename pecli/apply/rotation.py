@@ -68,7 +68,7 @@ from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.conversion import convert
 from pecli.tables.figures import pair_norms
-from pecli.tables.grouped import ConcatTable
+from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 

@@ -30,7 +30,7 @@ from pecli.numbers.rounding import narrow, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Bias
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.fill.bias import BiasFiller
+from pecli.tables.fill.pairs import BiasFiller
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 from pecli.tables.views import regrouped, view_of

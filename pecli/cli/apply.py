@@ -285,7 +285,7 @@ def _golden(drawn: list[Tensor], made: ApplyResult) -> Tabular:
     import numpy as np
 
     from pecli.spec.tabular import InMemory
-    from pecli.tables.grouped import ConcatTable
+    from pecli.tables.parts import ConcatTable
 
     parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
     if made.companion is not None:

@@ -214,7 +214,7 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         return table, shorten(table.label, LONGEST_LABEL)
     from pecli.models.reader import configured, every_layer
     from pecli.models.stacks import STACKS
-    from pecli.tables.grouped import Grouped
+    from pecli.tables.parts import Grouped
 
     stack = options.stack or STACKS[0]
     if options.layer_type == "all":

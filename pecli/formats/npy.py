@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from pecli.formats.layout import FileLayout
 from pecli.formats.stored import StoredTable, dtype_name, safe_shape
 from pecli.numbers.dtypes import storage
 from pecli.spec.tabular import Array, Tabular, array_of
-
-if TYPE_CHECKING:
-    from pecli.formats.npz import _Deflated
 
 MAGIC = b"\x93NUMPY"
 
@@ -96,7 +93,7 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
 class NpyArray:
     """One npy array within a file, at any offset, or in a compressed member of an archive."""
 
-    def __init__(self, file: RawFile | _Deflated, offset: int, length: int, name: str) -> None:
+    def __init__(self, file: RawFile, offset: int, length: int, name: str) -> None:
         """Read the header at `offset`; the array may take `length` bytes with it."""
         self.file = file
         head = file.read(offset, min(length, 12 + LONGEST_HEADER))

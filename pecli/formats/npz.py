@@ -160,7 +160,7 @@ class NpzTable(StoredTable):
         self._raw.close()
 
 
-class _Deflated:
+class _Deflated(RawFile):
     """A compressed member as a file that is read forwards; going back starts it again."""
 
     def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo) -> None:

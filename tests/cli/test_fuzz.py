@@ -158,7 +158,7 @@ def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
 
 def test_who_looks_at_few_heads_waits_for_few(monkeypatch, capfd):
     """All 65,536 were computed together, for each of eight distances: 10 s."""
-    from pecli.tables.fill.bias import BiasFiller
+    from pecli.tables.fill.pairs import BiasFiller
 
     heads, plain = set(), BiasFiller._values
     monkeypatch.setattr(BiasFiller, "_values", lambda self, at, some: (heads.update(some), plain(self, at, some))[1])
@@ -170,7 +170,7 @@ def test_who_looks_at_few_heads_waits_for_few(monkeypatch, capfd):
 @pytest.mark.parametrize("count", [3, 200])  # pairs of all heads together, and rows of one head together
 def test_listed_positions_are_computed_in_blocks(count, monkeypatch):
     """Three positions of 65,536 heads were 196,608 small computations: 18 s."""
-    from pecli.tables.fill.bias import BiasFiller
+    from pecli.tables.fill.pairs import BiasFiller
     from pecli.tables.table import Table
 
     calls, plain = [], BiasFiller._by_distance

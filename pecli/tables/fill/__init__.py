@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 FILLERS: dict[type[Plan], str] = {
     Waves: ".waves:WaveFiller",
     Values: ".filler:ValueFiller",
-    Bias: ".bias:BiasFiller",
-    Relative: ".relative:RelativeFiller",
+    Bias: ".pairs:BiasFiller",
+    Relative: ".pairs:RelativeFiller",
     Conditional: ".conditional:ConditionalFiller",
 }
 
