@@ -159,44 +159,13 @@ class Network:
         """Return the values, (heads, q, k)."""
         numerators, divisors = ratios.numerators(queries, keys), ratios.divisors(queries)
         bends, slopes, offsets = self._pieces
-        step = even_step(queries, keys)
-        if step is None:
-            alike = zip(numerators, divisors, strict=True)
-            return np.stack([self._windows(row[None], divisor, heads)[:, 0] for row, divisor in alike], 1)
-        if divisors[0] == divisors[-1]:  # they rise with the query: these rows are windows of one vector
-            return self._windows(numerators, divisors[0], heads)
-        counts, order = self._runs(ratios, queries, keys, step, bends, divisors)
         found = np.empty((len(heads), *numerators.shape))
-        for row, head in enumerate(heads):
-            factors = (slopes[head][order] / divisors[:, None]).ravel()
-            np.multiply(np.repeat(factors, counts).reshape(numerators.shape), numerators, out=found[row])
-            found[row] += np.repeat(np.tile(offsets[head][order], len(divisors)), counts).reshape(numerators.shape)
+        for query, (row, divisor) in enumerate(zip(numerators, divisors, strict=True)):
+            piece = np.searchsorted(bends * divisor, row)
+            for head, out in zip(heads, found[:, query], strict=True):
+                np.multiply((slopes[head] / divisor)[piece], row, out=out)
+                out += offsets[head][piece]
         return found
-
-    def _windows(self, numerators: Floats, divisor: float, heads: range) -> Floats:
-        """Return the values of queries that are alike, (heads, q, k), as views of one vector a head."""
-        bends, slopes, offsets = self._pieces
-        keys = numerators.shape[1]
-        # the first row, and what each later row begins with: the whole vector, from right to left
-        vector = np.concatenate((numerators[:0:-1, 0], numerators[0]))
-        piece = np.searchsorted(bends * divisor, vector, side="left")
-        rows = [(slopes[h] / divisor)[piece] * vector + offsets[h][piece] for h in heads]
-        views = [np.lib.stride_tricks.sliding_window_view(row, keys)[::-1] for row in rows]
-        return np.stack(views) if len(views) > 1 else views[0][None]
-
-    def _runs(
-        self, ratios: Ratios, queries: dd.Points, keys: dd.Points, step: int, bends: Floats, divisors: Floats
-    ) -> tuple[Integers, Integers]:
-        """Return how many keys of each query fall into each piece, (q * (2m + 1),), and the pieces in that order."""
-        place = (queries.multiples - keys.multiples[0]) // step  # index of each query among the keys
-        farthest = int(max(np.abs(place).max(), np.abs(len(keys) - 1 - place).max()))
-        kept = ratios.by_distance(keys.unit * abs(step), 0, farthest + 1)
-        ends = np.searchsorted(kept, bends * divisors[:, None], side="right")  # (q, m), rising
-        cuts = np.concatenate((place[:, None] + 1 - ends[:, ::-1], place[:, None] + ends), axis=1)
-        cuts = np.clip(cuts, 0, len(keys))
-        edges = np.concatenate((np.zeros((len(place), 1), np.int64), cuts, np.full((len(place), 1), len(keys))), axis=1)
-        pieces = np.abs(np.arange(-len(bends), len(bends) + 1))
-        return np.diff(edges, axis=1).ravel(), pieces
 
     @cached_property
     def _pieces(self) -> tuple[Floats, Floats, Floats]:
@@ -227,57 +196,28 @@ class Ratios:
         self._table = lru_cache(maxsize=2)(lambda unit, count: self._logarithm(np.arange(count), unit))
 
     def numerators(self, queries: dd.Points, keys: dd.Points) -> Floats:
-        """Return ln(c abs(key - query) + 1), (q, k); of evenly spaced positions a view of one vector."""
-        step = even_step(queries, keys)
-        if step is None:
-            sizes = np.abs(keys.multiples[None, :] - queries.multiples[:, None])
-            found, places = np.unique(sizes, return_inverse=True)
-            values: Floats = self._logarithm(found, keys.unit)[places].reshape(sizes.shape)
-            return values
-        first = int(keys.multiples[0] - queries.multiples[-1]) // step
-        last, unit = first + len(queries) + len(keys) - 2, keys.unit * abs(step)
-        before = self.by_distance(unit, max(1, -last), 1 - first)[::-1]
-        after = self.by_distance(unit, max(0, first), last + 1)
-        return np.lib.stride_tricks.sliding_window_view(np.concatenate([before, after]), len(keys))[::-1]
-
-    def by_distance(self, unit: Fraction, low: int, high: int) -> Floats:
-        """Return the numerators of distances `low` to `high` - 1 in this unit, without negative distances."""
-        low, high = max(low, 0), max(high, 0)
-        if high > MAX_TABLE_LENGTH:
-            return self._logarithm(np.arange(low, high), unit)
-        found: Floats = self._table(unit, max(MIN_TABLE_LENGTH, 1 << high.bit_length()))[low:high]
+        """Return ln(c abs(key - query) + 1), (q, k), from a table of the distances."""
+        places = np.concatenate([keys.multiples, queries.multiples]) - keys.multiples[0]
+        step = int(np.gcd.reduce(places)) or 1
+        sizes, unit = np.abs(keys.multiples[None, :] - queries.multiples[:, None]) // step, keys.unit * step
+        count = int(sizes.max(initial=0)) + 1
+        found: Floats
+        if count > MAX_TABLE_LENGTH:
+            few, index = np.unique(sizes, return_inverse=True)
+            found = self._logarithm(few, unit)[index].reshape(sizes.shape)
+        else:
+            found = self._table(unit, max(MIN_TABLE_LENGTH, 1 << count.bit_length()))[sizes]
         return found
 
     def divisors(self, queries: dd.Points) -> Floats:
         """Return ln(c max(threshold, i) + 1) + epsilon, (q,)."""
-        step = even_step(queries, queries)
-        if step is None or step < 0:
-            return self._divisor(queries.multiples, queries.unit, Fraction(0))
-        start, rest = divmod(int(queries.multiples[0]), step)
-        return self._divisor(np.arange(start, start + len(queries)), queries.unit * step, queries.unit * rest)
-
-    def _logarithm(self, multiples: Integers, unit: Fraction) -> Floats:
-        return dd.log1p(dd.Points(multiples, unit).times([self.c])).hi[:, 0]
-
-    def _divisor(self, multiples: Integers, unit: Fraction, offset: Fraction) -> Floats:
-        grown = dd.add(dd.Points(multiples, unit).times([self.c]), dd.from_decimal([offset * self.c]))
-        least = dd.from_decimal([self.threshold * self.c])
+        grown, least = queries.times([self.c]), dd.from_decimal([self.threshold * self.c])
         below = grown.hi < least.hi
         argument = dd.DoubleDouble(np.where(below, least.hi, grown.hi), np.where(below, least.lo, grown.lo))
         return dd.add(dd.log1p(argument), dd.from_decimal([self.epsilon])).hi[:, 0]
 
-
-def even_step(queries: dd.Points, keys: dd.Points) -> int | None:
-    """Return the common step of queries and keys, as a multiple of their unit; None for uneven positions."""
-    steps = {int(p.multiples[1] - p.multiples[0]) for p in (queries, keys) if len(p) > 1}
-    if len(steps) > 1 or 0 in steps:
-        return None
-    step = steps.pop() if steps else 1
-    for points in (queries, keys):
-        part = points.multiples
-        if int(part[-1] - part[0]) != step * (len(part) - 1) or (len(part) > 2 and not (np.diff(part) == step).all()):
-            return None
-    return step if int(keys.multiples[0] - queries.multiples[0]) % step == 0 else None
+    def _logarithm(self, multiples: Integers, unit: Fraction) -> Floats:
+        return dd.log1p(dd.Points(multiples, unit).times([self.c])).hi[:, 0]
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
