@@ -296,6 +296,8 @@ def recipe_of(name: WaveName) -> str:
     """Return the recipe's text with the table's own keys, defaults left out."""
     measured = name.measured
     keys = {**name.named.keys, "len": str(measured.planes[0].rows)}
+    if measured.stated is not None:
+        del keys["len"]
     if name.start:
         keys["start"] = fraction_text(name.start)
     if name.step != 1:
@@ -344,7 +346,7 @@ class Expectation:
         """The planes that the engine computes; none where the arithmetic is narrower or no recipe holds."""
         name, measured = self.name, self.measured
         by_engine = name.way.name in ("exact", "float64") and not name.phase and name.named.by_engine
-        if not by_engine or self.size != name.named.magnitude:
+        if not by_engine or measured.stated is not None or self.size != name.named.magnitude:
             return []
         try:
             table = Table.parse(recipe_of(name))
@@ -366,9 +368,16 @@ class Expectation:
         """Exact points of the rows of a block, from position 0 on."""
         return Circle.of(np.multiply.outer(float(self.name.step) * np.arange(self.rows), self.name.named.frequencies))
 
+    def positions(self, start: int, stop: int) -> Floats:
+        """Return the positions of a block of rows."""
+        stated = self.measured.stated
+        return self.name.positions(np.arange(start, stop) if stated is None else stated[start:stop])
+
     def circle(self, start: int, stop: int) -> Circle:
         """Return the exact points of a block of rows, by the addition theorem."""
-        positions, w = self.name.positions(np.arange(start, stop)), self.name.named.frequencies
+        positions, w = self.positions(start, stop), self.name.named.frequencies
+        if self.measured.stated is not None:
+            return Circle.of(positions[:, None] * w)
         c, s, (_, cos, sin) = np.cos(positions[0] * w), np.sin(positions[0] * w), self._first
         cos, sin = cos[: stop - start], sin[: stop - start]
         return Circle(positions[:, None] * w, c * cos - s * sin, s * cos + c * sin)
@@ -502,7 +511,7 @@ class Expectation:
             values = [plane.read(start, stop) for plane in self.measured.planes]
             engine = [plane.read(start, stop) for plane in self.engine]
             near = None if engine and self.measured.dtype not in LOW_TYPES else self.circle(start, stop)
-            return list(self.compare(self.name.positions(np.arange(start, stop)), values, near, engine))
+            return list(self.compare(self.positions(start, stop), values, near, engine))
 
 
 @dataclass

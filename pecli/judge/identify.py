@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from pecli.errors import PecliError
 from pecli.judge.arithmetic import LOW_TYPES, Tally, WaveName, places, recipe_of, verified
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
-from pecli.judge.planes import Floats, Plane, exchanged, planes_of
+from pecli.judge.planes import Floats, Integers, Plane, exchanged, planes_of
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import merit, names_of
 from pecli.numbers.printing import percent
@@ -61,10 +62,20 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     table : Tabular
         Its values alone are used, and its positions if it has any.
     positions : (n,) ndarray, optional
-        Those of its rows, where the table does not say and they are not evenly spaced.
+        Those of its rows, where the table does not say: whole numbers that rise.
+
+    Raises
+    ------
+    PecliError
+        If the positions are others, or not as many as rows.
     """
     with np.errstate(all="ignore"):  # a file may hold any number
         unknown: Identification | None = None
+        if positions is not None:
+            rises = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
+            if not rises or any(a.rows != len(positions) for a in table.arrays):
+                raise PecliError("positions of a table to be identified are whole numbers that rise, one for each row")
+            return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
         if few_values(table):
             found = identify_bias(table)
             if found is not None:
@@ -131,7 +142,7 @@ def is_masked(table: Tabular) -> bool:
     return any(bool(np.isneginf(plane.read(0, min(plane.rows, 2))).any()) for plane in planes)
 
 
-def identify_waves(table: Tabular) -> Identification | None:
+def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     planes = [
         plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
@@ -142,7 +153,7 @@ def identify_waves(table: Tabular) -> Identification | None:
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
             if transposed and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
-            found = _of_group(read)
+            found = _of_group(read, stated)
             if found is not None and found.recipe is not None:
                 note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
@@ -154,16 +165,16 @@ def _numbers(dtype: str) -> bool:
     return not dtype.startswith(("int", "uint", "bool"))
 
 
-def _readings(group: tuple[Plane, ...]) -> Iterator[Measured]:
-    yield from measured_readings(group)
-    if len(group) == 1:
+def _readings(group: tuple[Plane, ...], stated: Integers | None) -> Iterator[Measured]:
+    yield from measured_readings(group, stated)
+    if len(group) == 1 and stated is None:
         yield from lone_readings(group)
 
 
-def _of_group(group: tuple[Plane, ...]) -> Identification | None:
+def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identification | None:
     unknown: Identification | None = None
     waiting: list[WaveName] = []
-    for measured in _readings(group):
+    for measured in _readings(group, stated):
         names = names_of(measured)
         if names and len(measured.signal.rows) == 1:  # one row shows no direction: all readings are weighed together
             waiting += names
@@ -189,7 +200,7 @@ def _judged(names: list[WaveName], measured: Measured) -> Identification:
 def with_blank_row(name: WaveName) -> WaveName:
     """Return a name with its only zero row as the parameter pad-row, where the encoding has that parameter."""
     blank = name.measured.signal.blank
-    if len(blank) != 1 or "pad_row" not in CATALOGUE[name.encoding].parameters:
+    if len(blank) != 1 or name.measured.stated is not None or "pad_row" not in CATALOGUE[name.encoding].parameters:
         return name
     row = int(blank[0])
     position = name.start + name.step * row
@@ -248,6 +259,8 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
 def structure_notes(name: WaveName) -> Iterator[str]:
     """Yield notes on properties that the recipe does not express: angles, exchanged parts, signs, another factor."""
     measured = name.measured
+    if measured.stated is not None:
+        yield "rows are at the positions that were given"
     if measured.reading.is_angles:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":

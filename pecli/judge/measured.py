@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, sample_rows
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, runs_of
 from pecli.judge.structure import Reading, readings, usable_rows
 from pecli.spec.measured import Pairs
@@ -27,7 +27,10 @@ MIN_WAVES = 0.9
 
 @dataclass(frozen=True)
 class Measured:
-    """A reading of a table with its measurements, cosines and sines in order."""
+    """A reading of a table with its measurements, cosines and sines in order.
+
+    Where the positions of rows were `stated`, these are the numbers of `rows` and the abscissas of the signal.
+    """
 
     planes: tuple[Plane, ...]
     reading: Reading
@@ -36,6 +39,7 @@ class Measured:
     dtype: str
     rows: np.ndarray
     swapped: bool
+    stated: Integers | None = None
     falling: bool = False
 
     def otherwise(self) -> Measured:
@@ -70,7 +74,7 @@ def _alike(planes: Sequence[Plane]) -> bool:
     return (a.rows, a.width) == (b.rows, b.width)
 
 
-def measured_readings(planes: tuple[Plane, ...]) -> Iterator[Measured]:
+def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None) -> Iterator[Measured]:
     """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first."""
     rows = sample_rows(planes[0].rows, planes[0].width)
     values = [plane.at(rows) for plane in planes]
@@ -78,13 +82,15 @@ def measured_readings(planes: tuple[Plane, ...]) -> Iterator[Measured]:
     for reading in readings(planes, values):
         if reading.sin is None:
             continue
-        signal = measure(reading, rows, dtype)
+        at = rows if stated is None else stated[rows]
+        signal = measure(reading, at, dtype)
         if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
             continue
         for swapped in (False, True) if len(signal.rows) == 1 else (signal.backward,):
             oriented = reading.swapped() if swapped else reading
             own = signal.exchanged() if swapped else signal
-            yield Measured(planes, oriented, own, _pairs(oriented, own, dtype, swapped, planes), dtype, rows, swapped)
+            pairs = _pairs(oriented, own, dtype, swapped, planes)
+            yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
 
 
 def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:

@@ -220,3 +220,15 @@ def test_one_row_of_noise_does_not_hide_the_rest(row):
     found = pecli.identify(table)
     assert found.recipe == "sinusoidal:dim=64,len=100"
     assert f"64 of 6,400 values do not fit: row {row}" in str(found)
+
+
+def test_rows_at_stated_positions_are_named():
+    at = np.r_[0:40, 100:180:3, 500:540]
+    angles = at[:, None] * 10000.0 ** (-np.arange(0, 64, 2) / 64)
+    table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(at), 64).astype(np.float32)
+    found = pecli.identify(table, positions=at)
+    assert (found.recipe, found.confidence) == ("sinusoidal:dim=64", "sure")
+    assert "rows are at the positions that were given" in found.notes
+    assert pecli.identify(table).recipe is None
+    with pytest.raises(pecli.PecliError, match="whole numbers that rise"):
+        pecli.identify(table, positions=at + 0.5)
