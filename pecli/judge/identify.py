@@ -24,8 +24,8 @@ from pecli.tables.request import take_table_keys
 
 MIN_EXPLAINED = 0.99
 """Share of all values that a likely recipe must explain."""
-MIN_REFIT = 0.9
-"""Share of explained values from which another arithmetic is looked for by the rows that do not fit."""
+MIN_SAMPLED = 0.9
+"""Share of the sampled values that a recipe must explain for all values to be compared with it."""
 MIN_EXPLAINED_NEAREST = 0.5
 """Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near."""
 MAX_FITTED = 9.0
@@ -98,7 +98,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             of_pairs |= (
                 found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
             )
-            if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_REFIT):
+            if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
                 break  # cosines and sines are no bias
         return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
@@ -191,6 +191,8 @@ def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identificati
 
 def _judged(names: list[WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
+    if names[0].explained < MIN_SAMPLED:
+        return _measured_only(measured, names[0], names[0].explained)
     best, found = verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
@@ -277,16 +279,17 @@ def structure_notes(name: WaveName) -> Iterator[str]:
 def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
     """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
-    if explained < MIN_REFIT and not follows_waves(measured):
+    if explained < MIN_SAMPLED and not follows_waves(measured):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     text = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        text += "; the frequencies follow no known rule"
+        text += "; the frequencies follow no known rule" if nearest is None else "; positions follow no known rule"
     else:
-        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the values"
+        some = " sampled" if explained == nearest.explained else ""
+        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained)  # fmt: skip
