@@ -1,1 +1,1 @@
-"""What a table, a config or a checkpoint holds: statistics, properties, expectations, facts."""
+"""Content of tables, configs and checkpoints: statistics, properties, expectations, facts."""

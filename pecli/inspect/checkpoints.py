@@ -1,4 +1,4 @@
-"""Folder of a checkpoint: its tables of positions, and whether they are those of its config."""
+"""Folder of a checkpoint: its tables of positions, compared with its config."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class StoredPositions:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a checkpoint's folder says of positions: its config, stored tables, and who reads the config otherwise."""
+    """Positions in a checkpoint's folder: config, stored tables, and stacks that read the config differently."""
 
     path: str
     config: ConfigReport
@@ -80,7 +80,7 @@ class Checkpoint:
 
 
 def inspect_checkpoint(path: str, stack: str = "transformers") -> Checkpoint:
-    """Return what a checkpoint's folder says of positions; of its weights nothing but such tables is read.
+    """Return the positions in a checkpoint's folder; of its weights only such tables are read.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
 
 
 def frequencies_of(plan: Waves, length: int | None = None) -> tuple[Frequency, ...]:
-    """Return the frequencies of what oscillates, each beside the one before it; turns within `length` positions."""
+    """Return the frequencies of a plan with their ratios; turns are counted within `length` positions."""
     radians = [float(w) * (2 * math.pi if band.turns else 1) for band in plan.bands for w in band.frequencies]
     found = []
     for index, (before, now) in enumerate(zip([0.0, *radians], radians, strict=False)):
@@ -132,7 +132,7 @@ SAMPLES = 64  # positions at which tables are compared, beside the first ones
 
 @dataclass(frozen=True)
 class StackRow:
-    """One stack's table beside that of transformers.
+    """Comparison of one stack's table with transformers' table.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class StackRow:
     values : float or None
         Largest difference of a cos or sin over the sampled positions.
     keys, differences, sources : tuple of str
-        The keys on which it hangs, what the stack does, and where that was read.
+        Keys that decide, differences of the stack, and their sources.
     remedies : tuple of Remedy
         Changes of the config with which it may agree.
     remarks : tuple of str
@@ -181,7 +181,7 @@ class StackRow:
 
 @dataclass(frozen=True)
 class Advice:
-    """What a person can do about the stacks that differ.
+    """Advice about the stacks that differ.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
 
 
 def _stack_row(row: StackRow, recipe: Recipe, own: Recipe | None, length: int) -> StackRow:
-    """Return the row with what the recipe makes, beside transformers' own table."""
+    """Return the row completed by comparing the recipe's table with transformers' table."""
     row = replace(row, recipe=recipe.short)
     plan = recipe.plan
     base = own.plan if own is not None else None
@@ -308,7 +308,7 @@ def _difference(recipe: Recipe, own: Recipe, length: int) -> float:
 
 
 def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
-    """Return one sentence to act on: what sets stacks apart, by how much, and the change that makes most of them agree.
+    """Return one sentence of advice: the difference, its size, and the change that makes most stacks agree.
 
     Every change that a rule names is tried: the config is read again with it, by every stack.
     """
@@ -340,7 +340,7 @@ def advise(path: str, kind: str, rows: tuple[StackRow, ...]) -> Advice:
 
 
 def _said(rows: list[StackRow], own: StackRow) -> str:
-    """Return what stacks do: the first one in words, with its figure, the others by name."""
+    """Return the difference of the first stack in words, with its size, and the names of the others."""
     one = rows[0]
     text = one.differences[-1].partition(":")[0] if one.differences else one.trouble
     others = f" ({_names(rows[1:])} differ{'s' * (len(rows) == 2)} too)" if rows[1:] else ""

@@ -36,7 +36,7 @@ class Check(ABC):
 
     @abstractmethod
     def finish(self) -> Property:
-        """Return whether it holds, and what was measured."""
+        """Return whether it holds, with the measurement."""
 
 
 class Finite(Check):
@@ -48,7 +48,7 @@ class Finite(Check):
         self.count, self.first = 0, -1
 
     def add(self, start: int, rows: Floats) -> None:
-        """Count what is NaN or infinite."""
+        """Count NaN and infinite values."""
         odd = ~np.isfinite(rows)
         if odd.any():
             self.first = start + int(odd.any(axis=1).argmax()) if self.first < 0 else self.first
@@ -78,7 +78,7 @@ class Unique(Check):
             self.digests[at : at + 1] = [blake2b(row.tobytes(), digest_size=16, key=before).digest()]
 
     def finish(self) -> Property:
-        """Return the first row that stands there before."""
+        """Return the first row that repeats an earlier row."""
         seen: dict[bytes, int] = {}
         twice = [(seen[d], i) for i, d in enumerate(self.digests) if seen.setdefault(d, i) != i]
         text = f"all {len(self.digests):,} rows differ"
@@ -88,7 +88,7 @@ class Unique(Check):
 
 
 class Bounded(Check):
-    """Sizes do not grow with the position: those of the second half of the rows are like those of the first."""
+    """Sizes do not grow with the position: the second half of the rows is no larger than the first."""
 
     name = "bounded"
 
@@ -144,7 +144,7 @@ class Smooth(Check):
         self.squares = 0.0  # of differences from the mean
 
     def add(self, start: int, rows: Floats) -> None:
-        """Keep the widest gap, and what the distance at random is made of."""
+        """Keep the widest gap, and the sums for the distance of two rows at random."""
         chained = rows if self.last is None else np.concatenate([self.last, rows])
         with np.errstate(invalid="ignore", over="ignore"):  # infinity beside infinity
             gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
@@ -160,7 +160,7 @@ class Smooth(Check):
         self.mean = self.mean + moved * (len(rows) / self.count)
 
     def finish(self) -> Property:
-        """Return the widest gap beside the distance of two rows at random."""
+        """Return the widest gap and the distance of two rows at random."""
         far = float(np.sqrt(2 * self.squares / max(1, self.count)))
         text = f"rows {self.at} and {self.at + 1} are {self.gap:.4g} apart, two rows at random {far:.4g}"
         return Property(self.name, self.gap < MAX_NEIGHBOUR_RATIO * far, text, {"largest": self.gap, "random": far})
@@ -208,7 +208,7 @@ class Toeplitz(Check):
         self.count, self.first = 0, -1
 
     def add(self, start: int, rows: Floats) -> None:
-        """Count the values that are not those one query up and one key before."""
+        """Count the values that differ from the value one query up and one key before."""
         chained = rows if self.last is None else np.concatenate([self.last, rows])
         self.last, begin = rows[-1:], start - len(chained) + len(rows)
         same = (chained[1:, 1:] == chained[:-1, :-1]) | (np.isnan(chained[1:, 1:]) & np.isnan(chained[:-1, :-1]))
@@ -275,7 +275,7 @@ class QueryReader:
 
 
 def _check(word: str, part: RowReader | QueryReader) -> Check:
-    """Return what checks a word of these rows."""
+    """Return the check of a word."""
     if word == "finite":
         return Finite()
     if isinstance(part, QueryReader):

@@ -1,4 +1,4 @@
-"""Facts of encodings: declared, measured, and what they cost in a model."""
+"""Facts of encodings: declared, measured, and their cost in a model."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one encoding costs.
+    """Cost of one encoding in a model.
 
     Attributes
     ----------
@@ -140,13 +140,13 @@ class Cost:
         return self.additions // self.positions, self.products // self.positions
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the JSON object of a cost."""
         token = dict(zip(("additions_token", "products_token"), self.per_token, strict=True))
         return {name: getattr(self, name) for name in self.__annotations__} | token
 
 
 def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost:
-    """Return what an encoding, or a recipe of it, costs this model.
+    """Return the cost of an encoding, or of a recipe of it, in this model.
 
     Raises
     ------
@@ -297,7 +297,7 @@ def _size(table: Table) -> int:
 
 
 def _shifted(table: Table, values: NDArray[np.float64]) -> float | None:
-    """Return how far the best matrix is off; a table of turning pairs is measured pair by pair, whatever its width."""
+    """Return the error of the best matrix; a table of rotating pairs of any width is measured pair by pair."""
     reading = reading_of(take(table))
     if reading is not None and len(reading.first) == len(values) and len(values) > 2 * SHIFT:
         return pair_shift(reading, SHIFT)

@@ -24,7 +24,7 @@ SIDE = 512  # queries and keys of a bias that are looked at
 MAX_DEPARTURE = 12.0
 """Relative roundings that cos^2 + sin^2 of a row may be off by: six of each part, an arithmetic of its own included."""
 MIN_ROWS = 8
-"""Rows that pairs are told by where later rows are no such pairs."""
+"""Rows from which pairs are recognised where later rows are no such pairs."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Sample:
 def take(
     table: Tabular, rows: int = HEAD_ROWS, *, unstack: bool = True, names: Collection[str] | None = None
 ) -> Sample:
-    """Read the first rows of every array of numbers; a stack of two is cosines and sines, unless told otherwise.
+    """Read the first rows of every array of numbers; a stack of two is taken as cosines and sines by default.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class PairReading:
 
     @cached_property
     def magnitude(self) -> float:
-        """Size of the pairs: from those that go around, whose roundings cancel in the mean."""
+        """Size of the pairs: of the pairs that complete a turn, whose rounding errors cancel in the mean."""
         squares = self.first**2 + self.second**2
         middle = float(np.sqrt(np.median(squares)))
         around = np.ptp(self.first, axis=0) > 0.5 * middle
@@ -180,7 +180,7 @@ class PairReading:
 
     @cached_property
     def sine_first(self) -> bool:
-        """Whether the first part of the pairs is the sine: it is 0 at position 0, and slow pairs turn backward."""
+        """Whether the first part of the pairs is the sine: it is 0 at position 0, and slow pairs rotate backwards."""
         zero = [not part[0].any() for part in (self.first, self.second)]
         if zero[0] != zero[1]:
             return zero[0]

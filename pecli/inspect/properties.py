@@ -28,9 +28,9 @@ class Property:
     Attributes
     ----------
     name : str
-        What it is called.
+        Name of the property.
     holds : bool or None
-        Whether it does; None where it is a number without a verdict.
+        Whether it holds; None for a number without a verdict.
     text : str
         The measurement in words.
     figures : dict
@@ -44,7 +44,7 @@ class Property:
 
 
 def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
-    """Return what --json prints."""
+    """Return the JSON objects of properties."""
     return [{"name": p.name, "holds": p.holds, "text": p.text, **p.figures} for p in found]
 
 
@@ -63,7 +63,7 @@ class Matrices:
 
 
 def matrices_of(table: Tabular) -> list[Matrices]:
-    """Return what of a table has a query and a key for its last two axes."""
+    """Return the arrays whose last two axes are queries and keys."""
     return [_corner(table, array) for array in table.arrays if is_matrix(table, array)]
 
 
@@ -85,7 +85,7 @@ def _corner(table: Tabular, array: Array) -> Matrices:
 
 
 def bias_properties(matrices: list[Matrices]) -> list[Property]:
-    """Return what was measured of each array."""
+    """Return the measured properties of each array."""
     found: list[Property] = []
     for m in matrices:
         n, q, k = m.values.shape
@@ -154,7 +154,7 @@ MAX_PAIRS = 1024  # of which every two are multiplied
 
 
 def turning_properties(reading: PairReading, *, rotates: bool) -> Iterator[Property]:
-    """Yield what holds of pairs that turn; with `rotates`, what a rotation by them does to vectors."""
+    """Yield the properties of rotating pairs; with `rotates` also their effect on vectors."""
     if rotates:
         yield from _of_rotation(reading)
     yield from _orthogonal(reading)
@@ -215,7 +215,7 @@ MAX_NEIGHBOUR_RATIO = 0.75  # of the distance of two rows at random: neighbours 
 
 
 def measure_properties(table: Tabular) -> list[Property]:
-    """Return what the values of a table show.
+    """Return the properties that are measured from the values of a table.
 
     At most 512 rows are read (of a bias, 512 queries and keys of 8 heads), and
     the first entry says which; rows of a recipe are measured far out too.

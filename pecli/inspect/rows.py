@@ -71,7 +71,7 @@ def pair_shift(reading: PairReading, shift: int) -> float:
 
 
 class RowReader:
-    """The rows of a table: what its arrays hold of one position, beside each other as float64; complex as two parts.
+    """Rows of a table: the values of all arrays at one position as float64, complex ones as two parts.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class ShiftStep(ABC):
 
 @dataclass(frozen=True)
 class TurningStep(ShiftStep):
-    """Of pairs that turn: one 2 x 2 block for each.
+    """Shift of rotating pairs: one 2 x 2 block for each.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class TurningStep(ShiftStep):
     second: NDArray[np.int64]
 
     def rows(self, start: int, stop: int) -> Floats:
-        """Return the cosines of some rows, and the sines beside them."""
+        """Return some rows: the cosine and the sine of each pair."""
         made = np.zeros((stop - start, 2 * len(self.turn)))
         for row, other, sign in ((self.first, self.second, -1), (self.second, self.first, 1)):
             here = (row >= start) & (row < stop)
@@ -156,7 +156,7 @@ class TurningStep(ShiftStep):
 
 @dataclass(frozen=True)
 class FittedStep(ShiftStep):
-    """Of other tables: the whole matrix."""
+    """Shift of other tables: the whole matrix."""
 
     matrix: Floats
 
@@ -170,7 +170,7 @@ class FittedStep(ShiftStep):
 
 
 def step_of(rows: RowReader, shift: int, asked: tuple[str, object]) -> ShiftStep:
-    """Return the matrix of a shift: a rotation of each pair where the values are pairs that turn, else a fitted one.
+    """Return the matrix of a shift: a rotation of each pair if the values are rotating pairs, else a fitted matrix.
 
     Raises
     ------

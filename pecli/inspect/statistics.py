@@ -58,7 +58,7 @@ class Statistics:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """What was found in a source."""
+    """Content of a source: arrays, recipe, statistics."""
 
     source: str
     format: str | None
@@ -78,7 +78,7 @@ class Inspection:
         return html_table(f"{self.source}: {self.recipe or 'without a recipe'}", heads, self._rows(words=False))
 
     def _rows(self, *, words: bool = True) -> list[tuple[str, ...]]:
-        """Return the figures of each array, with their names where they stand in a line."""
+        """Return the figures of each array; with `words` each figure is preceded by its name."""
         found = []
         for array, s in zip(self.arrays, self.statistics, strict=True):
             figures = {"minimum": s.minimum, "maximum": s.maximum, "mean": s.mean, "not finite": s.nan + s.infinite}
@@ -150,7 +150,7 @@ class _Running:
             self.norms, self.rows = self.norms + float(norms.sum()), self.rows + len(norms)
 
     def merge(self, later: _Running) -> None:
-        """Count what another has counted, of rows behind these."""
+        """Add the sums of the rows that follow."""
         found, more = self.found, later.found
         found.nan, found.infinite = found.nan + more.nan, found.infinite + more.infinite
         found.first_nan = more.first_nan if found.first_nan is None else found.first_nan
@@ -182,7 +182,7 @@ def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
-    """Read an array once and in order, as what is compressed must be; count its blocks on all cores."""
+    """Read an array once, in order (compressed data allow nothing else), and count its blocks on all cores."""
     import numpy as np
 
     hashed = hashlib.sha256() if sha256 else None
@@ -256,7 +256,7 @@ class Excerpt:
     exact: list[list[Any]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints of it."""
+        """Return the JSON object of the excerpt."""
         return {
             "name": self.array.name,
             "shape": self.array.shape,
@@ -287,7 +287,7 @@ class _View:
                 self._doubles = Table(table.source, table.extent, replace(table.request, dtype="float64"))
 
     def read(self, array: Array, start: int, stop: int) -> tuple[list[Any], list[Any]]:
-        """Return the values of some rows in a line, and what they were rounded from."""
+        """Return the values of some rows, flattened, and the values before rounding."""
         values = self.table.read_rows([array.name], start, stop)[array.name].reshape(-1)
         found = widened(values, array.dtype)
         if self._doubles is None:

@@ -48,7 +48,7 @@ class Verified:
         return not self.problem and self.comparison is not None and self.comparison.equal
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what --json prints."""
+        """Return the JSON object of a verification."""
         found = self.comparison
         return {
             "path": self.path,
@@ -117,7 +117,7 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
 
 
 def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
-    """Return the computed table of a recipe; what a given one leaves open is taken from the file."""
+    """Return the computed table of a recipe; parameters that a given recipe leaves open come from the file."""
     from pecli.tables.alignment import table_like
     from pecli.tables.sources import read_source
 
@@ -198,7 +198,7 @@ def _given(path: str, table: Tabular, recipe: str, number: int, count: int, prog
 
 
 def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
-    """Say where a part belongs: once, twice, or not at all."""
+    """Record a part, or a finding where it is a duplicate or does not belong."""
     if part.recipe is None:
         found.findings.append(f"{part.path} does not belong: {part.problem or 'it holds no recipe'}")
         return

@@ -265,7 +265,7 @@ class Encoding:
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """All that may be given: what must be, then presets, then the rest."""
+        """Parameters and presets that a user can give: required ones, presets, optional ones."""
         required = [p for p in self.parameters.values() if p.required]
         others = [p for p in self.parameters.values() if not p.required]
         return (*required, *(preset.parameter for preset in self.presets), *others)

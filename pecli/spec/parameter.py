@@ -1,4 +1,4 @@
-"""Parameters of a declaration: what is known of them, and the way from text to checked values."""
+"""Parameters of a declaration, and the parsing of text into checked values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: what an encoding's function returns when it does not compute values itself.
+"""Plans: results of encodings' functions, from which the engine or a table computes values.
 
 An encoding that oscillates returns its frequencies and where their sines and
 cosines go; the engine fills them straight into the target type.  A bias
@@ -251,7 +251,7 @@ class Waves(Plan):
         Columns that hold a coordinate itself.
     cross : Cross, optional
         Instead of bands.
-    companions : tuple of Beside
+    companions : tuple of Companion
         Further arrays by position.
     form : {"real", "complex", "full"}
         "complex": ``pe`` holds cos + i sin, `width` of them.  "full": a rotary table whose `width`
@@ -369,7 +369,7 @@ class ImageWindow:
 
     @property
     def entries(self) -> int:
-        """Number of offsets of two tokens; the class token adds three of its own at the end."""
+        """Number of offsets of two tokens; the class token adds three at the end."""
         return (2 * self.height - 1) * (2 * self.width - 1) + 3 * self.cls
 
 

@@ -380,7 +380,7 @@ MAX_POSITIONS = 8  # positions that fit a board
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example: what it is of, its formula, its steps with their numbers."""
+    """A worked example: title, recipe, formula, and steps with their numbers."""
 
     title: str
     recipe: str

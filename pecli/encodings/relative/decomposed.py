@@ -27,7 +27,7 @@ OfRows = Callable[[int, int], Floats]
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that a query, not divided, meets a vector of each axis: q.k / sqrt(d) + q.rh + q.rw."""
+    """Return the terms of a score: q.k / sqrt(d) + q.rh + q.rw, with the unscaled query."""
     grid = recipe.values["grid"]
     width, key_width = grid[1], (recipe.values["key_grid"] or grid)[1]
     down = Term("query", "vector_height", "index_height", None, lambda i: i // width, lambda j: j // key_width, False)

@@ -20,7 +20,7 @@ from pecli.spec.recipe import Recipe
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say the four terms, of which u and v need heads: (q + u).k + (q + v).r."""
+    """Return the four terms of a score, of which u and v need heads: (q + u).k + (q + v).r."""
     name = "r_net" if recipe.values["r_net"] is not None else None
     terms: tuple[Term, ...] = (*PLAIN, Term("query", "vector", projection=name))
     if recipe.values["heads"] is not None:

@@ -1,1 +1,1 @@
-"""Position -> cos and sin that turn pairs of queries and keys."""
+"""Position -> cos and sin that rotate pairs of queries and keys."""

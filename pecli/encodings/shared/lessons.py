@@ -78,7 +78,7 @@ class Exercise:
         return self.recipe.plan
 
     def at(self, default: Sequence[int]) -> list[Fraction]:
-        """Return the positions to work out: those asked for, or the default."""
+        """Return the requested positions, or the default ones."""
         return [Fraction(p) for p in default] if self.asked is None else list(self.asked)
 
     def places(self, length: int | None = None) -> list[Fraction]:

@@ -22,7 +22,7 @@ nothing = _always("nothing", "nothing: the causal mask alone carries order")
 
 
 def phases(recipe: Recipe) -> Reach:
-    """Say it of sines and cosines of positions; a grid has only its points."""
+    """Return the length behaviour of sines and cosines of positions; a grid has only its points."""
     if recipe.rows is not None:
         return grid(recipe)
     return Reach("phases", "sines and cosines of the new positions, by the same formula")

@@ -21,7 +21,7 @@ from pecli.spec.recipe import Recipe
 
 
 def reach(recipe: Recipe) -> Reach:
-    """Say that the kernel weighs far keys, or its logarithm is added."""
+    """Return the length behaviour: the kernel multiplies the weight of far keys, or its logarithm is added."""
     return replace(reaches.biases(recipe), multiplies=recipe.values["apply"] == "multiply")
 
 

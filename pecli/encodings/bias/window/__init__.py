@@ -51,7 +51,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that the scores of the second version are cosines over a trained temperature."""
+    """Return the effect: scores of version 2 are cosines over a trained temperature."""
     if recipe.values["version"] != "2":
         return Effect()
     return Effect(unscored="Swin v2 takes cosines of queries and keys over a trained temperature: give its logits")

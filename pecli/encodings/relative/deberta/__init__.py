@@ -27,7 +27,7 @@ from pecli.spec.recipe import Recipe
 
 
 def reach(recipe: Recipe) -> Reach:
-    """Say that far distances share a row: an index that leaves the rows is cut where it is used."""
+    """Return the length behaviour: far distances share a row, since an index beyond the rows is clipped in use."""
     measured = "" if recipe.values["shifted"] else str(Recipe.bind("deberta", **{**recipe.keys(), "shifted": True}))
     return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
 
@@ -40,7 +40,7 @@ TERMS = ("c2p", "p2c")
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say the terms: content by content, and those of content by position and position by content that are used."""
+    """Return the terms of a score: content-content, content-position and position-content as far as used."""
     buckets, reach, shifted = (recipe.values[key] for key in ("buckets", "max_distance", "shifted"))
     half = buckets or reach
     ready = not buckets if shifted is None else shifted

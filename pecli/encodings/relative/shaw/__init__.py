@@ -30,7 +30,7 @@ WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances"
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that a query meets the vector of the distance, q.k + q.r, or a key too, and that values may have some."""
+    """Return the terms of a score, q.k + q.r and maybe k.r; values may have vectors too."""
     counted = "query minus key, as BERT's relative_key" if recipe.values["backward"] else "key minus query"
     other = "" if recipe.values["backward"] else "; BERT's relative_key counts it the other way: --backward"
     both = recipe.values["kind"] == "key-query"

@@ -27,7 +27,7 @@ MAX_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a f
 
 
 def effect(recipe: Recipe) -> Effect:
-    """Say that scores are weighed by the decay of their head."""
+    """Return the effect: scores are weighted by the decay of their head."""
     if recipe.values["decay"] == "none":
         return Effect()
     added = recipe.values["apply"] == "log"

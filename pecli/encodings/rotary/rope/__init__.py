@@ -1,4 +1,4 @@
-"""Rotary encodings: position -> cos and sin that turn pairs of queries and keys.
+"""Rotary encodings: position -> cos and sin that rotate pairs of queries and keys.
 
 d is the rotary width; pair i of position p rotates by p w_i radians.
 """
