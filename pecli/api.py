@@ -211,7 +211,7 @@ def apply(
         An array, or a mapping of names to arrays: queries "q" and keys "k" (for attention outputs values "v" too),
         embeddings, or logits.
     pairs : str, optional
-        Which columns turn together: "half" or "interleaved", where the subject does not say.
+        Which columns rotate together: "half" or "interleaved", where the subject does not say.
     start : number, optional
         Position of the first row.
     positions : sequence of int, (batches, n) or (streams, batches, n) array, optional

@@ -26,11 +26,12 @@ import typer
 
 from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
-from pecli.cli.generate import TableOptions, option_help
+from pecli.cli.generate import TableOptions
+from pecli.cli.help import OPTIONS
 from pecli.cli.options import Runner, parameters_of
 from pecli.cli.run import run
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.declaration import Encoding, Parameter
+from pecli.spec.declaration import Encoding, Family, Parameter
 from pecli.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -129,11 +130,25 @@ def generate_options() -> str:
 
 
 def _option_list(params: Sequence[Any]) -> list[str]:
-    """Return a tagged list of options and arguments."""
+    """Return tagged lists of options and arguments, in the groups of the help."""
+    shown = [param for param in params if not getattr(param, "hidden", False)]
+    groups = dict.fromkeys(_group(param) for param in shown)
+    lines: list[str] = []
+    for group in sorted(groups, key=lambda group: group == OPTIONS):
+        lines += [f".Ss {group}"] if len(groups) > 1 else []
+        lines += _tagged([param for param in shown if _group(param) == group])
+    return lines
+
+
+def _group(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return "Arguments"
+    return getattr(param, "rich_help_panel", None) or OPTIONS
+
+
+def _tagged(params: Sequence[Any]) -> list[str]:
     lines = [".Bl -tag -width Ds"]
     for param in params:
-        if getattr(param, "hidden", False):
-            continue
         if param.param_type_name == "argument":
             lines.append(f".It Ar {_escape(param.metavar or param.name.upper())}")
         else:
@@ -147,8 +162,11 @@ def _option_list(params: Sequence[Any]) -> list[str]:
 
 def catalogue_pages() -> str:
     """Return a section for each family, a subsection for each encoding."""
-    lines: list[str] = []
-    family = None
+    lines, family = [".Sh CONTENTS", ".Bl -tag -width Ds"], None
+    for kind in Family:
+        names = [encoding.name for encoding in CATALOGUE.values() if encoding.family is kind]
+        lines += [f".It {_escape(kind.title.split(':')[0])}", _escape(", ".join(names))]
+    lines.append(".El")
     for encoding in CATALOGUE.values():
         if encoding.family is not family:
             family = encoding.family
@@ -174,7 +192,7 @@ def encoding_section(encoding: Encoding) -> list[str]:
     facts = ", ".join(f"{k.replace('_', ' ')} {_word(v)}" for k, v in asdict(encoding.facts).items())
     lines += [".br", _line(f"Facts: {facts}."), ".Bl -tag -width Ds"]
     for parameter in encoding.options:
-        lines += [_item(parameter), _line(option_help(parameter))]
+        lines += [_item(parameter), _line(parameter.help_text)]
     return [*lines, ".El"]
 
 

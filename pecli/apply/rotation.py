@@ -461,7 +461,7 @@ def rotation_steps(
     table : Tabular
         cos and sin (n, pairs), of the type of the arithmetic.
     pairing : HeadPairs
-        Which columns turn together.
+        Which columns rotate together.
     rows : (b, n) int64 ndarray, optional
         Which row of the table each position of each batch has.
     arithmetic : str
@@ -557,6 +557,6 @@ def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
     if layout in OF_LAYOUT:
         return HeadPairs.parse(OF_LAYOUT[layout]), f"pairs {OF_LAYOUT[layout]}, as the layout {layout} has them"
     raise BadRecipe(
-        f"{shorten(source.text)} does not say which columns turn together: give --pairs half (x_i with x_(i+d/2), "
+        f"{shorten(source.text)} does not say which columns rotate together: give --pairs half (x_i with x_(i+d/2), "
         "as Llama) or --pairs interleaved (x_2i with x_(2i+1), as GPT-J)"
     )

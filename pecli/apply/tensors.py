@@ -377,7 +377,7 @@ class ApplyOptions:
     Attributes
     ----------
     pairs : str, optional
-        Which columns turn together, for a rotary source: "half", "interleaved", or "taken:given".
+        Which columns rotate together, for a rotary source: "half", "interleaved", or "taken:given".
     start : str, optional
         Position of the first row of the inputs (default: what the source says, or 0).
     positions : Positions or int64 ndarray, optional

@@ -20,7 +20,7 @@ from pecli.tables.request import ARITHMETICS, known_arithmetic
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from pecli.apply.tensors import ApplyResult, Tensor
+    from pecli.apply.tensors import Tensor
     from pecli.numbers.positions import Positions
     from pecli.spec.tabular import Tabular
 
@@ -51,12 +51,7 @@ class ApplyArguments(Writing):
     len: int | None = option(
         "Length of the sequence, for scalings that depend on it (longrope).", "N", INPUTS, check=whole(1, 1 << 53)
     )
-    axes: str | None = option(
-        "Axes of the inputs: {} (default: by their number).",
-        "WORD",
-        INPUTS,
-        AXES,
-    )
+    axes: str | None = option("Axes of the inputs: {} (default: by their number).", "WORD", INPUTS, AXES)
     scale: str | None = option(
         "Factor of embeddings: sqrt for sqrt(d), or a number; with --scores of q.k: sqrt for 1/sqrt(d), or a number.",
         "X",
@@ -76,11 +71,7 @@ class ApplyArguments(Writing):
     inverse: bool = flag("Undo the rotation: transpose it and divide by the magnitude.", panel=ROTATION)
     gradient: bool = flag("The backward pass: transpose the rotation and multiply by the magnitude.", panel=ROTATION)
     arithmetic: str | None = option(
-        "{}: real values, or a framework's steps.",
-        "WORD",
-        ROTATION,
-        ARITHMETICS,
-        check=_arithmetic,
+        "{}: real values, or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=_arithmetic
     )
     dtype: str | None = option(
         "Type of results: {}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word)
@@ -101,6 +92,7 @@ class ApplyArguments(Writing):
 def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.apply.apply import apply
+    from pecli.apply.reference import with_inputs
     from pecli.cli.terminal.output import clean, tell
     from pecli.tables.sources import read_source
 
@@ -109,25 +101,23 @@ def command(options: ApplyArguments) -> int:
     if on_screen := options.output is None and options.format in SHOWN_FORMATS:
         refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
     source, asked = read_source(options.source, **_choice(options)), _apply_options(options)
-    drawn = _drawn(options)
+    drawn = _random_inputs(options)
     tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
     where: Positions | None = None
     if options.vector is not None:
         if tensors:
-            raise BadParameter("vector", options.vector, "stands for the inputs: name no files, and draw none")
+            raise BadParameter("vector", options.vector, "replaces the inputs: name no files, and no --random")
         from pecli.teach.vectors import options_for_vector, repeated
 
         asked, where = options_for_vector(source, asked)
         tensors = [repeated(_vector(options.vector), where)]
     if not tensors:
-        raise BadRecipe(
-            "apply needs inputs: name files of tensors, give a --vector, or draw some with --random BxHxSxD"
-        )
+        raise BadRecipe("apply needs inputs: files of tensors, a --vector, or --random BxHxSxD")
     names = [tensor.name for tensor in tensors]
     if len(set(names)) < len(names):
-        raise BadParameter("input", ", ".join(names), "must have names of their own: they name the outputs")
+        raise BadParameter("input", ", ".join(names), "must differ: they are the names of the outputs")
     made = apply(source, tensors, asked)
-    outputs: Tabular = made.outputs if drawn is None else _golden(drawn, made)
+    outputs: Tabular = made.outputs if drawn is None else with_inputs(drawn, made)
     if not options.silent:
         pairs = [f"pairs {asked.pairs}; choose with --pairs"] if asked.pairs and not options.pairs else []
         for note in made.notes if options.vector is None else pairs:
@@ -172,13 +162,13 @@ def _worked_through(options: ApplyArguments) -> int:
     if options.vector is None:
         raise BadParameter("steps", "true", "needs one vector: give --vector 1,2,-1,1")
     if options.inputs:
-        raise BadParameter("INPUT", options.inputs[0], "cannot stand with --steps, which takes --vector")
+        raise BadParameter("INPUT", options.inputs[0], "cannot go with --steps, which takes --vector")
     refuse("is for tensors: --steps prints", options, *OF_TENSORS)
     if options.format is not None:
         known_format(options.format)
     source = read_source(options.source, **_choice(options))
     example = work_through_vector(source, _vector(options.vector), _apply_options(options))
-    answer(options, example.as_dict, lambda: example_view(example, width=prose_width()), prose=True)
+    answer(options, example.as_dict, lambda: example_view(example, prose_width()), prose=True)
     return 0
 
 
@@ -198,7 +188,7 @@ def _apply_options(options: ApplyArguments) -> Any:
     from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale
 
     if options.inverse and options.gradient:
-        raise BadParameter("gradient", "true", "cannot stand with --inverse: a gradient is not divided")
+        raise BadParameter("gradient", "true", "cannot go with --inverse: a gradient is not divided")
     way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
     given = options.mask or ""
     word, plus, path = ("", "", given) if given[:1] == "@" else given.partition("+")
@@ -255,49 +245,13 @@ def _tensors(text: str, axes: str | None) -> list[Tensor]:
     return [tensor_of(table, array.name, axes, called) for array in table.arrays]
 
 
-def _drawn(options: ApplyArguments) -> list[Tensor] | None:
-    """Return the drawn queries and keys; None where files are named."""
+def _random_inputs(options: ApplyArguments) -> list[Tensor] | None:
+    """Return random queries and keys; None where files are named."""
     if options.random is None:
-        for name, value in (("kv-heads", options.kv_heads), ("seed", options.seed)):
-            if value is not None:
-                raise BadParameter(name, value, "is for drawn tensors: give --random BxHxSxD too")
+        refuse("is for random tensors: give --random BxHxSxD too", options, "kv_heads", "seed")
         return None
     if options.inputs:
-        raise BadParameter("random", options.random, "stands for the inputs: name no files beside it")
-    from pecli.apply.tensors import RandomTensor, tensor_of
-    from pecli.numbers.decimals import parse_integer
+        raise BadParameter("random", options.random, "replaces the inputs: name no files")
+    from pecli.apply.reference import random_inputs
 
-    sides = [parse_integer("random", side) for side in options.random.lower().split("x")]
-    if len(sides) != 4 or min(sides) < 1:
-        raise BadParameter("random", options.random, "must be four sides: batch x heads x length x width")
-    batch, heads, length, width = sides
-    keys = options.kv_heads or heads
-    if heads % keys:
-        raise BadParameter("kv-heads", keys, f"must divide the {heads} heads of the queries")
-    dtype, seed = options.dtype or "float32", options.seed or 0
-    shapes = {"q": (batch, heads, length, width), "k": (batch, keys, length, width)}
-    tables = [RandomTensor(name, shape, dtype, seed, stream) for stream, (name, shape) in enumerate(shapes.items())]
-    return [tensor_of(table, table.arrays[0].name, "bhsd") for table in tables]
-
-
-def _golden(drawn: list[Tensor], made: ApplyResult) -> Tabular:
-    """Return inputs, positions, cosines and sines, and outputs in one file."""
-    import numpy as np
-
-    from pecli.spec.tabular import InMemory
-    from pecli.tables.parts import ConcatTable
-
-    parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in drawn]
-    if made.companion is not None:
-        where = made.companion
-        if "positions" not in where:
-            found = where.position(0, where.arrays[0].rows)
-            where = InMemory({"positions": np.arange(where.arrays[0].rows) if found is None else found})
-        parts += [("positions", where, "positions"), *((name, made.companion, name) for name in ("cos", "sin"))]
-    outputs = made.outputs
-    moved = "scores" not in outputs
-    parts += [(f"{array.name}_rotated" if moved else array.name, outputs, array.name) for array in outputs.arrays]
-    facts = dict(outputs.metadata)
-    if "rotated" in facts:
-        facts["rotated"] = " ".join(f"{name}_rotated" for name in facts["rotated"].split())
-    return ConcatTable(parts, facts)
+    return random_inputs(options.random, options.kv_heads, options.dtype or "float32", options.seed or 0)

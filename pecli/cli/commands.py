@@ -151,10 +151,11 @@ OLDER = (
 )
 """Older spellings of commands, which existing scripts may use; no help mentions them."""
 SAME_OPTION = {
-    "-f": "--format", "-n": "--len", "--length": "--len", "--seq-len": "--len", "--seq-length": "--len",
-    "--max-seq-len": "--len", "--input-scale": "--scale", "--score-scale": "--scale",
+    "-f": "--format", "--position": "--positions", "--out": "--output", "-n": "--len", "--length": "--len",
+    "--seq-len": "--len", "--seq-length": "--len", "--max-seq-len": "--len", "--input-scale": "--scale",
+    "--score-scale": "--scale",
 }  # fmt: skip
-"""Names of options that other programs use; those of a length are left alone where --len is given too."""
+"""Names of options that other programs use; they are left alone if ours is given too."""
 
 
 def rewritten(words: Sequence[str]) -> list[str]:
@@ -166,7 +167,7 @@ def rewritten(words: Sequence[str]) -> list[str]:
     ['plot', 'pe.h5', '--output=pe.svg']
     """
     names = [word.partition("=")[0] for word in words]
-    same = {name: new for name, new in SAME_OPTION.items() if new not in names or new == "--format"}
+    same = {name: new for name, new in SAME_OPTION.items() if new not in names}
     words = [same.get(name, name) + word[len(name) :] for name, word in zip(names, words, strict=True)]
     for command, option, (verb, *instead) in OLDER:
         if words[:1] == [command] and option in names:

@@ -462,7 +462,7 @@ def _check_plot(options: CompareOptions, sources: int) -> None:
     if sources != 2:
         raise BadParameter("plot", options.plot, f"draws the difference of two sources, and {sources} are given")
     if options.plot == "-" and options.json:
-        raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
+        raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
     check_picture(options.plot)
 
 
@@ -521,7 +521,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     found = _compared(a, b, tolerance, options)
     result, sides = {"sources": [first.text, second.text]}, ((first.text, a), (second.text, b))
     answer(
-        options, lambda: {**result, **as_dict(found)}, lambda: comparison_view(*sides, found, every=options.all),
+        options, lambda: {**result, **found.as_dict()}, lambda: comparison_view(*sides, found, every=options.all),
         verdict=True,
     )  # fmt: skip
     if charts is not None:
@@ -560,49 +560,8 @@ def _several(sources: Sequence[NamedSource], tolerance: Tolerance, options: Comp
     names = [s.text for s in sources]
 
     def result() -> dict[str, Any]:
-        items = [{"sources": [names[i], names[j]], **as_dict(found)} for (i, j), found in pairs.items()]
+        items = [{"sources": [names[i], names[j]], **found.as_dict()} for (i, j), found in pairs.items()]
         return {"sources": names, "verdict": "same" if equal else "different", "equal": equal, "pairs": items}
 
     answer(options, result, lambda: matrix_view(names, pairs, every=options.all), verdict=True)
     return 0 if equal else 1
-
-
-def as_dict(found: Comparison) -> dict[str, Any]:
-    """Return what --json prints of a comparison."""
-    total, counted = found.total, any(array.ulp_dtype for array in found.arrays)
-    return {
-        "verdict": "same" if found.equal else "different",
-        "equal": found.equal,
-        "max_abs": total.max_abs if found.arrays else None,
-        "mean_abs": total.mean_abs if total.compared else None,
-        "max_ulp": total.max_ulp if counted else None,
-        "worst": None if total.worst is None else total.worst.as_dict(),
-        "first": None if total.first is None else total.first.as_dict(),
-        "findings": [finding.text for finding in found.findings],
-        "arrays": [_array(array) for array in found.arrays],
-    }
-
-
-def _array(found: ArrayComparison) -> dict[str, Any]:
-    figures = found.figures
-    return {
-        "name": found.name,
-        "shapes": [found.shape, found.other_shape],
-        "dtypes": [found.dtype, found.other_dtype],
-        "compared": figures.compared,
-        "unequal": figures.unequal,
-        "beyond": figures.beyond,
-        "max_abs": figures.max_abs,
-        "mean_abs": figures.mean_abs,
-        "max_ulp": figures.max_ulp if found.ulp_dtype else None,
-        "ulp_of": found.ulp_dtype,
-        "ulp_histogram": found.units,
-        "cosine_min": figures.cosine_min if figures.directed else None,
-        "cosine_mean": figures.cosine_mean,
-        "nan": figures.nan.as_dict(),
-        "infinite": figures.infinite.as_dict(),
-        "worst": None if figures.worst is None else figures.worst.as_dict(),
-        "first": None if figures.first is None else figures.first.as_dict(),
-        "columns": found.columns,
-        "rows": [{"first": row, "max_abs": value} for row, value in found.profile],
-    }

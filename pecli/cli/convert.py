@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import TABLE, flag, option, positions, refuse, required, whole
+from pecli.cli.options import TABLE, flag, option, positions, refuse, required, whole, with_rows
 from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
 from pecli.errors import BadRecipe
-from pecli.formats.paths import Kind, kind_of
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
@@ -48,23 +47,11 @@ def command(options: ConvertOptions) -> int:
         return _weights(options)
     rule = "is for weights: give --from-pairs and --to-pairs too"
     refuse(rule, options, "heads", "kv_heads", "rotary_dim", "tensors")
-    source = open_source(_rows(options))
+    source = open_source(with_rows(options.source, options.start, options.len))
     if options.dtype is not None:
         take_type(source, options.dtype)
     made = convert(source, dtype=options.dtype, layout=options.layout, from_layout=options.from_layout)
     return deliver(made, options.source, options)
-
-
-def _rows(options: ConvertOptions) -> str:
-    """Return the source, with the rows that are kept as its slice."""
-    if options.start is None and options.len is None:
-        return options.source
-    start, end = options.start or 0, ""
-    if options.len is not None:
-        end = str(start + options.len)
-    if kind_of(options.source) is Kind.RECIPE:
-        raise BadRecipe(f"a recipe has len= and start= of its own: write {options.source},start={start},len=N")
-    return f"{options.source}{'' if '::' in options.source else '::'}[{start}:{end}]"
 
 
 def _weights(options: ConvertOptions) -> int:

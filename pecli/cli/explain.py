@@ -11,7 +11,6 @@ from pecli.cli import options as shared
 from pecli.cli.completion import source_words
 from pecli.cli.options import TableChoice, flag, option, refuse, required
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
-from pecli.cli.terminal.layout import lines_of
 from pecli.cli.terminal.output import prose_width, say
 from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, UnknownName
@@ -20,12 +19,13 @@ from pecli.teach.code import FRAMEWORKS, code_of
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
     from pecli.spec.declaration import Encoding
-    from pecli.spec.hooks import Equation, Matrix, SmallTable, Step
+    from pecli.spec.hooks import SmallTable, Step
     from pecli.teach.examples import Example
 
 MAX_POSITIONS = 4  # of a worked example that begins elsewhere than at 0
 INDENT = "  "
 ANSWERS = "Other answers"
+SAME_FRAMEWORK = {"pytorch": "torch", "np": "numpy", "tensorflow": "keras", "tf": "keras"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def _example(options: ExplainOptions) -> int:
     rows = _length(given)
     found = work_through(source.recipe, _chosen_positions(given, rows), rows)
     result = {"source": source.text, **found.as_dict(), "recipe": str(source.recipe)}
-    answer(options, lambda: result, lambda: example_view(found, width=prose_width()), prose=True)
+    answer(options, lambda: result, lambda: example_view(found, prose_width()), prose=True)
     return 0
 
 
@@ -97,25 +97,11 @@ def _chosen_positions(given: Mapping[str, Any], rows: int | None) -> Positions |
     return Positions.arange(min(rows or MAX_POSITIONS, MAX_POSITIONS), start, step)
 
 
-def example_view(example: Example, *, formula: bool = True, width: int = 80) -> list[Item]:
+def example_view(example: Example, width: int = 80) -> list[Item]:
     """Return a worked example: its recipe, its formula, then its steps."""
-    items: list[Item] = [f"{example.title}: {example.recipe}"]
-    if formula:
-        items += ["\nFormula", *(f"{INDENT}{line}" for line in example.formula)]
+    items: list[Item] = [f"{example.title}: {example.recipe}", "\nFormula"]
+    items += [f"{INDENT}{line}" for line in example.formula]
     return [*items, *(item for step in example.steps for item in _step(step, width))]
-
-
-def example_lines(example: Example, most: int | None, width: int) -> list[str]:
-    """Return a worked example without its formula as lines: as many steps as `most` lines hold, all for None."""
-    lines = lines_of(f"{example.title}: {example.recipe}", width)
-    for number, step in enumerate(example.steps):
-        block = [line for item in _step(step, width) for line in lines_of(item, width)]
-        if most is not None and len(lines) + len(block) > most:
-            if number == 0:  # of a long one, what there is room for
-                lines += [*block[: max(2, most - len(lines) - 1)], INDENT + ".."]
-            break
-        lines += block
-    return lines
 
 
 def _step(step: Step, width: int) -> list[Item]:
@@ -127,7 +113,11 @@ def _step(step: Step, width: int) -> list[Item]:
             items += [INDENT + item]
         else:
             items += [""] if number else []
-            items += [_table(item) if isinstance(item, SmallTable) else "\n".join(_equation(item, width))]
+            items += [
+                _table(item)
+                if isinstance(item, SmallTable)
+                else "\n".join(INDENT + line for line in item.lines(width - len(INDENT)))
+            ]
     return items
 
 
@@ -145,31 +135,6 @@ def _table(table: SmallTable) -> ScreenTable:
     counted = all(heading.replace(".", "").lstrip("-").isdigit() or heading == "…" for heading, _ in columns[1:])
     rows = [list(row) for row in zip(*texts, strict=True)]
     return ScreenTable(columns, rows, elide=counted, indent=INDENT)
-
-
-def _equation(equation: Equation, width: int) -> list[str]:
-    """Return matrices side by side, signs at the middle of their height; one below the other where too wide."""
-    height = 1 + max((len(t.rows) for t in equation.terms if not isinstance(t, str)), default=1)
-    blocks = [_sign(t, height) if isinstance(t, str) else _matrix(t, height) for t in equation.terms]
-    lines = [(INDENT + "  ".join(parts)).rstrip() for parts in zip(*blocks, strict=True)]
-    if max(map(len, lines)) <= width:
-        return lines
-    return [(INDENT + line).rstrip() for block in blocks for line in block if line.strip()]
-
-
-def _sign(text: str, height: int) -> list[str]:
-    return [text if row == (height + 1) // 2 else " " * len(text) for row in range(height)]
-
-
-def _matrix(matrix: Matrix, height: int) -> list[str]:
-    """Return the name and the rows of a matrix, padded to a height."""
-    from pecli.spec.hooks import decimal_text
-
-    cells = [[decimal_text(value) for value in row] for row in matrix.rows]
-    wide = max(len(cell) for row in cells for cell in row)
-    lines = [matrix.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
-    across = max(map(len, lines))
-    return [line.ljust(across) for line in lines] + [" " * across] * (height - len(lines))
 
 
 def _encoding(text: str) -> Encoding:
@@ -205,7 +170,7 @@ def _code(options: ExplainOptions) -> int:
     """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
     from pecli.spec.recipe import Recipe
 
-    text, framework = options.source, options.code or ""
+    text, framework = options.source, SAME_FRAMEWORK.get(word := options.code or "", word)
     if framework not in FRAMEWORKS:
         raise UnknownName("framework", framework, FRAMEWORKS)
     encoding = _encoding(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +67,7 @@ class ExtrapolateOptions(Writing):
     tuned: bool = flag("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
     scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
     factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
-    extend: str | None = option("Extend trained rows: {}.", "WAY", LONGER, WAYS)
+    extend: str | None = option("Extend trained rows: {} (cubic with --to-grid).", "WAY", LONGER, WAYS)
     prefix: int | None = option(
         "Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)
     )
@@ -97,7 +97,7 @@ def check_together(options: ExtrapolateOptions) -> None:
     if options.plot is None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
     if options.plot == "-" and options.json:
-        raise BadParameter("plot", "-", "cannot stand with --json: both want standard output")
+        raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
     measuring = ("threshold", "tuned", "all")
     writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
@@ -154,6 +154,8 @@ def command(options: ExtrapolateOptions) -> int:
     from pecli.plots.charts import check_words
     from pecli.plots.figures import check_picture
 
+    if options.to_grid is not None and options.extend is None:
+        options = replace(options, extend="cubic")
     check_together(options)
     if options.plot is not None:
         check_picture(options.plot)  # before any work
@@ -198,91 +200,40 @@ def command(options: ExtrapolateOptions) -> int:
 
 
 def _longer(subject: Subject, options: ExtrapolateOptions) -> tuple[Tabular, str]:
-    """Return the longer table and what to call it.
-
-    Raises
-    ------
-    BadParameter
-        If the encoding has no values there and no way to extend it is given.
-    """
-    from pecli.extrapolate.report import extrapolate, lengths_of
-    from pecli.extrapolate.scalings import chosen, scaled_recipe
-    from pecli.tables.sources import make_table
+    """Return the longer table and what to call it."""
+    from pecli.extrapolate.longer import longer_table
 
     if options.extend is not None:
         return _extended(subject, options, options.extend), f"{shown(subject.text)} extended by {options.extend}"
-    train, test = lengths_of(subject, options.train_len, options.test_len)
-    recipe = subject.recipe
-    if recipe is None:
-        rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
-        raise BadParameter("SOURCE", subject.text, rule)
-    if options.scaling is not None:
-        names = chosen(options.scaling, recipe)
-        if len(names) > 1:
-            rule = f"is {len(names)} scalings, and -o writes one table: name one"
-            raise BadParameter("scaling", options.scaling, rule)
-        recipe = scaled_recipe(recipe, names[0], train, test, options.factor)
-    found = extrapolate(shown(subject.text), recipe, train, test)
-    if found.verdict in ("ends", "untrained", "fixed"):
-        rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
-        raise BadParameter("SOURCE", subject.text, rule)
+    found, table = longer_table(
+        subject, options.train_len, options.test_len, options.scaling, options.factor, options.dtype, options.layout
+    )
     if found.bias is not None and not options.silent:
-        tell(f"{recipe.encoding.name} has a bias for every distance: its table need not grow")
-    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
-    table = make_table(recipe, keys, length=test, dtype=options.dtype, layout=options.layout)
-    return table, f"{recipe.short} ({found.verdict})"
+        tell(f"{found.encoding} has a bias for every distance: its table need not grow")
+    return table, f"{table.label} ({found.verdict})"
 
 
 def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabular:
     """Return trained rows, of a file or a learned recipe, as another number of rows."""
-    from pecli.extrapolate.report import check_rows
-    from pecli.extrapolate.resize import Extension, Resized, trained_rows
+    from pecli.extrapolate.longer import extended_rows
+    from pecli.extrapolate.resize import Extension
 
-    rule = "cannot stand with --extend: trained rows keep their type and have no recipe"
+    rule = "cannot go with --extend: trained rows keep their type and have no recipe"
     refuse(rule, options, "scaling", "layout", "dtype")
-    rows, array = trained_rows(_trained_table(subject, options))
-    check_rows(options.train_len, len(rows))
+    refuse("needs --to-grid too", options, *(() if options.to_grid else ("grid",)))
+    refuse("needs --grid too", options, *(() if options.grid else ("to_grid",)))
     alpha = options.alpha or Extension.alpha
     extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
-    return Resized(rows, array, extension, _new_rows(options), shown(subject.text))
-
-
-def _new_rows(options: ExtrapolateOptions) -> int:
-    """Return how many rows are wanted: the test length, or what the grid and the prefix make."""
-    wanted = options.test_len
-    if options.grid is not None and options.to_grid is not None:
-        new = (options.prefix or 0) + options.to_grid[0] * options.to_grid[1]
-        if wanted not in (None, new):
-            raise BadParameter("test-len", wanted, f"must be {new}, as --to-grid and --prefix say, or be left out")
-        return new
-    refuse("needs --to-grid too", options, "grid")
-    refuse("needs --grid too", options, "to_grid")
-    if wanted is None:
-        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
-    return wanted
-
-
-def _trained_table(subject: Subject, options: ExtrapolateOptions) -> Tabular:
-    """Return the rows that are to be extended."""
-    if subject.table is not None:
-        return subject.table
-    recipe = subject.recipe
-    assert recipe is not None
-    if recipe.encoding.hook("extend")(recipe).new != "rows":
-        rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
-        raise BadParameter("extend", options.extend, rule)
-    length = options.train_len if options.train_len is not None else recipe.values.get("max_len")
-    if length is None:
-        raise BadParameter("train-len", None, "must be given: how many rows were trained")
-    return subject.source.open(length=length)
+    return extended_rows(subject, options.train_len, options.test_len, extension)
 
 
 def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:
     """Say what the longer tables would be like."""
     from pecli.cli.extrapolate_report import extensions_view
+    from pecli.extrapolate.longer import trained_table
     from pecli.extrapolate.resize import extension_reach
 
-    tables = [(shown(s.text), _trained_table(s, options), _extended(s, options, way)) for s in subjects]
+    tables = [(shown(s.text), trained_table(s, options.train_len, way), _extended(s, options, way)) for s in subjects]
     found = [extension_reach(*three, way) for three in tables]
     answer(options, lambda: {"extensions": [asdict(f) for f in found]}, lambda: extensions_view(found))
     return 0

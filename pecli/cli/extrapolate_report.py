@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from pecli.extrapolate.reach import BiasReach, IndexReach
     from pecli.extrapolate.resize import ExtensionReach
 
-PAIRS = 14
-HEADS = 12
-
 
 def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> list[Item]:
     """Return the verdict and the remedy of each report; with `every`, all figures, and the rules of the verdicts."""
@@ -37,7 +34,7 @@ def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> li
 
 def _figures(report: Extrapolation) -> list[Item]:
     items: list[Item] = [
-        f"{report.source}   trained on {report.train} positions, tried on {report.test}",
+        f"{report.source}   trained on {report.train} positions, tested at {report.test}",
         f"longer table: {report.longer}",
     ]
     if report.waves:
@@ -52,15 +49,18 @@ def _figures(report: Extrapolation) -> list[Item]:
 def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
     whole = reach.critical_dimension
     facts = [
-        ("critical dimension", f"{whole} of {reach.columns}: so many columns make a whole turn in training"),
-        ("new phases seen", percent(reach.inside, 2)),
-        ("neighbours apart", f"{figure(reach.resolution, 4)}, {100 * reach.resolution_kept:.1f} % of that in training"),
+        ("critical dimension", f"{whole} of {reach.columns}: columns that complete a turn in training"),
+        ("new angles seen", percent(reach.inside, 2)),
+        (
+            "neighbour distance",
+            f"{figure(reach.resolution, 4)}, {100 * reach.resolution_kept:.1f} % of that in training",
+        ),
         ("magnitude", figure(reach.magnitude)),
         ("score at a distance", ", ".join(f"{padded(reach.score.at(d), 3)} at {d}" for d in (1, train - 1, test - 1))),
         ("score beyond", _beyond(reach, train)),
     ]
     columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
-    return ["", *(Fact(name, text, 21) for name, text in facts), "", grid(columns, _pair_rows(reach.pairs))]
+    return ["", *(Fact(name, text, 21) for name, text in facts), "", grid(columns, map(_pair_row, reach.pairs))]
 
 
 def _beyond(reach: WaveReach, train: int) -> str:
@@ -69,46 +69,12 @@ def _beyond(reach: WaveReach, train: int) -> str:
     return f"{padded(min(found), 3)} to {padded(max(found), 3)} at {len(found)} distances from {train} on"
 
 
-def _pair_rows(pairs: Sequence[Coverage]) -> list[list[str]]:
-    """Return a row for each pair with unseen phases, those without collapsed to runs."""
-    rows: list[list[str]] = []
-    run: list[Coverage] = []
-    shown = [p for p in pairs if p.outside]
-    skipped = set()
-    if len(shown) > PAIRS:
-        head = PAIRS // 2
-        skipped = {p.index for p in shown[head : len(shown) - (PAIRS - head)]}
-    for pair in pairs:
-        if not pair.outside:
-            run.append(pair)
-            continue
-        rows += _run_row(run)
-        run = []
-        if pair.index in skipped:
-            if rows[-1][0] != "…":
-                rows.append(["…"] * 7)
-            continue
-        rows.append([
-            str(pair.index), _length(pair.wavelength), _turns(pair.turns), percent(pair.seen, 1),
-            percent(pair.unseen, 1), str(pair.outside), str(pair.first),
-        ])  # fmt: skip
-    return rows + _run_row(run)
-
-
-def _run_row(run: Sequence[Coverage]) -> list[list[str]]:
-    """Return one row for neighbouring pairs that stay inside."""
-    if not run:
-        return []
-    first, last = run[0], run[-1]
-
-    def both(a: str, b: str) -> str:
-        return a if a == b else f"{a} to {b}"
-
-    return [[
-        spans([p.index for p in run]), both(_length(first.wavelength), _length(last.wavelength)),
-        both(_turns(first.turns), _turns(last.turns)), both(percent(first.seen, 0), percent(last.seen, 0)),
-        percent(max(p.unseen for p in run), 0), "0", "",
-    ]]  # fmt: skip
+def _pair_row(pair: Coverage) -> list[str]:
+    first = "" if pair.first is None else str(pair.first)
+    return [
+        str(pair.index), _length(pair.wavelength), _turns(pair.turns), percent(pair.seen, 1), percent(pair.unseen, 1),
+        str(pair.outside), first,
+    ]  # fmt: skip
 
 
 def _length(wavelength: float) -> str:
@@ -136,10 +102,7 @@ def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
         ]
         for h in reach.heads
     ]  # fmt: skip
-    made = grid(list(zip(names, sides, strict=True)), rows, title=title)
-    if len(rows) > HEADS:
-        made.rows[HEADS // 2 : -HEADS // 2] = [["…"] * len(names)]
-    return [made]
+    return [grid(list(zip(names, sides, strict=True)), rows, title=title)]
 
 
 def _index(reach: IndexReach, test: int) -> list[Item]:
@@ -188,10 +151,7 @@ def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
     names = [("", LEFT), ("rows", RIGHT), ("mean length of a row", 4), ("mean step to the next", 4)]
     items: list[Item] = []
     for e in found:
-        rows = [
-            ["trained", e.rows, e.norm, e.step],
-            ["extended", e.new_rows, e.new_norm, e.new_step],
-        ]
+        rows = [["trained", e.rows, e.norm, e.step], ["extended", e.new_rows, e.new_norm, e.new_step]]
         items += [
             f"{e.source}   {e.name} {' x '.join(map(str, e.shape))} {e.dtype} by {e.way}",
             grid(names, rows),

@@ -10,7 +10,7 @@ import inspect
 import os.path
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,7 +22,7 @@ from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
 from pecli.cli.terminal.screen import answer
 from pecli.cli.terminal.writing import Writing, deliver, describe, report
-from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter
+from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, PecliError
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
@@ -129,7 +129,7 @@ def own_parameter(parameter: Parameter, panel: str | None = None) -> inspect.Par
     if parameter.kind == "flag":
         names = (f"{names[0]}/--{parameter.param.off or f'no-{parameter.option}'}",)
     mark = parameter.metavar or None
-    option = Option(option_help(parameter), mark, panel or OWN, parameter.choices, names)
+    option = Option(parameter.help_text, mark, panel or OWN, parameter.choices, names)
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
 
 
@@ -140,29 +140,6 @@ def other_word(word: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, info])
 
 
-def option_help(parameter: Parameter) -> str:
-    """Return the help of a parameter: what it is, its choices or range, its default, when it applies."""
-    notes = []
-    if parameter.choices:
-        notes.append("one of " + ", ".join(parameter.choices))
-    if parameter.param.range_text:
-        notes.append(parameter.param.range_text)
-    if parameter.required:
-        notes.append("required")
-    elif parameter.default is not None and parameter.default is not False:
-        notes.append(f"default {parameter.text(parameter.default)}")
-    when = parameter.param.when
-    if when is not None:
-        name = when[0].replace("_", "-")
-        values = "" if not isinstance(when[1], tuple) else " " + " or ".join(_condition(v) for v in when[1])
-        notes.append(f"with --{name}{values}" if values != " none" else f"without --{name}")
-    return parameter.param.help + (f" ({'; '.join(notes)})" if notes else "")
-
-
-def _condition(value: object) -> str:
-    return "none" if value is None else "off" if value is False else str(value)
-
-
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 
@@ -171,12 +148,32 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
     try:
         table, label = _tables(encoding, own, options)
     except MissingParameter as error:
+        slopes = _slopes(encoding, own, options)
+        if slopes is not None:
+            return produce(encoding, own, slopes)
         raise MissingParameter(_all_missing(encoding, own, options, error)) from None
     if options.output is None and options.format in SHOWN_FORMATS:
         refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
         return _on_screen(table, label, options)
+    for suffix, word in ((".tex", "latex"), (".md", "markdown")):
+        if options.format is None and (options.output or "").endswith(suffix):
+            raise BadParameter("output", options.output, f"is text: write --format {word} > {options.output}")
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
     return deliver(table, label, options)
+
+
+def _slopes(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> TableOptions | None:
+    """Return the options that print the slopes of a bias, which need no length; None if something else is missing."""
+    if encoding.family is not Family.BIAS or options.output or options.form or options.len or options.config:
+        return None
+    slopes = replace(options, form="slopes")
+    try:
+        _tables(encoding, own, slopes)
+    except PecliError:
+        return None
+    if not options.silent:
+        tell("pecli: without a length, these are the slopes; --len N prints the biases")
+    return slopes
 
 
 def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptions, error: MissingParameter) -> str:
@@ -184,9 +181,9 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     from pecli.spec.recipe import Recipe
 
     needs = str(error).partition("; for example")[0]
-    example = Recipe.parse(encoding.usual)
-    keys = {key: word for key, word in example.keys().items() if encoding.parameters[key.replace("-", "_")].required}
-    known = {**keys, **{key: word for key, word in own.items() if word is not None}}
+    example, given = Recipe.parse(encoding.usual).keys(), {key: word for key, word in own.items() if word is not None}
+    lacking = [p for p in encoding.options if p.required and not {p.option, *p.param.names} & given.keys()]
+    known = {**{p.option: example[p.option] for p in lacking}, **given}
     try:
         rows = Recipe.bind(encoding.name, **known).rows
     except MissingParameter as further:  # such as the factor of a scaling

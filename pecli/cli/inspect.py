@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import OUTPUT, SCREEN, TableChoice, flag, option, refuse, refuse_table, required, whole
+from pecli.cli.options import (
+    OUTPUT,
+    SCREEN,
+    TableChoice,
+    flag,
+    option,
+    refuse,
+    refuse_table,
+    required,
+    whole,
+    with_rows,
+)
 from pecli.cli.terminal.items import (
     LEFT,
     RIGHT,
@@ -26,6 +37,7 @@ from pecli.cli.terminal.output import WIDE
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
 from pecli.models.stacks import STACKS
+from pecli.numbers.decimals import parse_count, parse_integer
 from pecli.numbers.printing import between
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import EXPECTATIONS
@@ -96,15 +108,20 @@ def command(options: InspectOptions) -> int:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
     if kind is Kind.FOLDER and is_checkpoint(text):
         return _checkpoint(options)
+    table = options.table
+    if kind is Kind.FILE and table.keys() <= {"start", "length"}:
+        first, count = table.pop("start", None), table.pop("length", None)
+        start = None if first is None else parse_integer("start", first)
+        text = with_rows(text, start, None if count is None else parse_count("len", count))
     source = read_source(text, **options.choice)
     if not source.is_recipe:
-        refuse_table(options.table.items())
+        refuse_table(table.items())
     if options.frequencies:
         return _frequencies(source, options)
-    table = open_table_of(source, options.table)
+    opened = open_table_of(source, table)
     if options.expect is not None:
-        return _expect(table, options)
-    return _look(source, table, options) if asked is None else _matrix(table, options)
+        return _expect(opened, options)
+    return _look(source, opened, options) if asked is None else _matrix(opened, options)
 
 
 def open_table_of(source: NamedSource, table: Mapping[str, str]) -> Tabular:
@@ -132,7 +149,7 @@ def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
         found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
 
     def result() -> dict[str, Any]:
-        return as_dict(found) | ({} if properties is None else {"properties": as_dicts(properties)})
+        return found.as_dict() | ({} if properties is None else {"properties": as_dicts(properties)})
 
     def view() -> list[Item]:
         long = bool(properties) or options.sha256 or options.all or options.rows is not None
@@ -143,26 +160,7 @@ def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
     return 0
 
 
-def as_dict(found: Inspection) -> dict[str, Any]:
-    """Return what --json prints of an inspection."""
-    result: dict[str, Any] = {
-        "source": found.source,
-        "format": found.format,
-        "arrays": [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in found.arrays],
-        "recipe": found.recipe,
-        "metadata": found.metadata,
-        "statistics": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in found.statistics},
-    }
-    if found.positions is not None:
-        result["positions"] = found.positions
-    if found.slopes is not None:
-        result["slopes"] = found.slopes
-    if found.statistics and found.statistics[0].sha256 is not None:
-        result["sha256"] = {s.name: s.sha256 for s in found.statistics}
-    return result
-
-
-MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 12, 3, 4  # of a short answer
+MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 12, 3, 12  # of a short answer
 
 
 def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
@@ -173,8 +171,8 @@ def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
     items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{more}, {size}"]
     if found.recipe:
         items.append(Fact("recipe", short_recipe(found.recipe)))
-    if found.positions is not None and str(found.positions[0]) != "0":
-        items.append(Fact("positions", _ends(found)))
+    if (ends := _ends(found)) and not ends.startswith("0 to"):
+        items.append(Fact("positions", ends))
     if found.statistics:
         items.append(_statistics(found.statistics[:MAX_ARRAYS]))
     if found.slopes is not None:
@@ -382,7 +380,6 @@ def _frequencies(source: NamedSource, options: InspectOptions) -> int:
         If it is no recipe, or one of an encoding without frequencies.
     """
     from pecli.inspect.configs import frequencies_of
-    from pecli.numbers.decimals import parse_count
     from pecli.spec.plans import Waves
 
     rule = "has no effect on frequencies: leave it out with --frequencies"

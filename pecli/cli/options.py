@@ -24,6 +24,7 @@ import typer
 
 from pecli.cli.terminal.layout import TABLE_FORMATS, known_format
 from pecli.errors import BadParameter, PecliError
+from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
 from pecli.numbers.dtypes import DTYPES, known_dtype
@@ -379,6 +380,18 @@ class TableChoice(SourceOptions):
         """What is read of a config."""
         asked = {"layer_type": self.layer_type, "stack": self.stack}
         return {name: text for name, text in asked.items() if text is not None}
+
+
+def with_rows(source: str, start: int | None, length: int | None) -> str:
+    """Return a file with some of its rows as a slice, ``pe.h5::[100:150]``; a recipe with the keys that say so."""
+    if start is None and length is None:
+        return source
+    if kind_of(source) is Kind.RECIPE:
+        keys = {"start": start, "len": length}
+        given = ",".join(f"{key}={value}" for key, value in keys.items() if value is not None)
+        return f"{source}{',' if ':' in source else ':'}{given}"
+    end = "" if length is None else (start or 0) + length
+    return f"{source}{'' if '::' in source else '::'}[{start or 0}:{end}]"
 
 
 def refuse_table(table: Iterable[tuple[str, str]], rule: str = "is for recipes: a file has its own") -> None:

@@ -47,10 +47,8 @@ def run(arguments: Sequence[str]) -> int:
 
             tell(f"pecli: wrote {install(_shell(words[1]), 'pecli')[1]}: completion works in a new terminal")
             return OK
-        from pecli.cli import make_app
-
         with using(Settings(tell=lambda text: tell(clean(f"pecli: {text}")))):
-            result = make_app()(words, prog_name="pecli", standalone_mode=False)
+            result = _executed(words)
         sys.stdout.flush()
         return result if isinstance(result, int) else OK
     except BaseException as error:
@@ -61,6 +59,20 @@ def run(arguments: Sequence[str]) -> int:
         except MemoryError:  # saying it takes some too
             os.write(2, b"pecli: not enough memory here: allow more (ulimit -v)\n")
             return TROUBLE
+
+
+def _executed(words: list[str]) -> object:
+    """Run a command; options of an encoding that stand outside its recipe are put into it."""
+    from pecli.cli import make_app
+
+    try:
+        return make_app()(words, prog_name="pecli", standalone_mode=False)
+    except TyperException as error:
+        from pecli.cli.usage import folded
+
+        if (again := folded(error, words)) is None:
+            raise
+    return _executed(again)
 
 
 def _without_plugins(words: list[str]) -> list[str]:

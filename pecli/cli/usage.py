@@ -114,7 +114,8 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     elsewhere = _elsewhere(word, context, words, encoding)
     if elsewhere:
         return elsewhere
-    found = nearest(word, [*names, *named])
+    own = () if encoding is None else (parameter.option for parameter in encoding.options)
+    found = nearest(word, [*names, *own, *named])
     return _help(context) if found is None else f"did you mean --{named.get(found, found)}?"
 
 
@@ -181,30 +182,42 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
         if name != "generate" and (found := declared(_options_of(name)).get(word.replace("-", "_"))) is not None
         and not found[1].argument and not found[1].hidden
     ]  # fmt: skip
-    if takers and not (encoding is not None and encoding.name in owners):
+    if takers:
         return f"it is an option of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
     if owners:
-        if encoding is not None and encoding.name in owners:
-            return f"it is part of the recipe: {_in_recipe(words, encoding)}"
         value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")
         return f"it is part of the recipe, {owners[0]}:{word}={value}"
     return "it is an option of pecli generate" if table is not None else ""
 
 
-def _in_recipe(words: Sequence[str], encoding: Encoding) -> str:
-    """Return a command line with the options that belong to an encoding in its recipe."""
+def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
+    """Return a command line with the options that belong to an encoding in its recipe; None if they are not the fault.
+
+    So ``explain sinusoidal --dim 4`` is ``explain sinusoidal:dim=4``.
+    """
+    encoding = _encoding(None, words)
+    option = getattr(error, "option_name", None) if hasattr(error, "possibilities") else None
+    if option in CONFIG and words[0] != "generate":  # elsewhere a config is a source like any other
+        return [
+            part for word in words for part in word.split("=", 1)[word.startswith(f"{option}=") :] if part != option
+        ]
+    if encoding is None or option is None or words[0] == "generate":
+        return None
     own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
     flags = {f"--{parameter.option}" for parameter in encoding.options if parameter.kind == "flag"}
     parts = iter([part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])])
     line, keys = list[str](), list[str]()
     for part in parts:
         if part in own:
+            option = None if part == option else option
             keys.append(f"{part[2:]}={'true' if part in flags else next(parts, '..')}")
         else:
             line.append(part)
+    if option is not None:
+        return None
     at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)
     line[at] += ("," if ":" in line[at] else ":") + ",".join(keys)
-    return shlex.join(["pecli", *line])
+    return line
 
 
 def _options_of(command: str) -> type:

@@ -23,7 +23,7 @@ BYTES = 2  # how a field of bytes is marked
 def draft(table: Tabular, options: WriteOptions) -> Draft:
     """Plan a model that rotates X (batch, heads, sequence, head size) by position_ids (batch, sequence).
 
-    Columns i and i + dim/2 turn together: a table does not say which do, and the node's attribute ``interleaved`` does.
+    Columns i and i + dim/2 rotate together: a table does not state that, and the node's attribute ``interleaved`` does.
     """
     caches = {array.name: array for array in table.arrays}
     if set(caches) != {"cos", "sin"} or any(len(a.shape) != 2 for a in caches.values()):

@@ -1,6 +1,6 @@
 """Distances of rows of a table, the matrix that takes each row to a later one, and products of rows.
 
-n rows, d columns; pairs are the two numbers that turn together.
+n rows, d columns; pairs are the two numbers that rotate together.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -68,6 +68,21 @@ class Inspection:
     statistics: list[Statistics] = field(default_factory=list)
     slopes: list[float] | None = None
     positions: tuple[float, float] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the inspection as data, for JSON; what was not measured is left out."""
+        optional: dict[str, Any] = {"positions": self.positions, "slopes": self.slopes}
+        if self.statistics and self.statistics[0].sha256 is not None:
+            optional["sha256"] = {s.name: s.sha256 for s in self.statistics}
+        return {
+            "source": self.source,
+            "format": self.format,
+            "arrays": [{"name": a.name, "shape": a.shape, "dtype": a.dtype} for a in self.arrays],
+            "recipe": self.recipe,
+            "metadata": self.metadata,
+            "statistics": {s.name: {k: v for k, v in asdict(s).items() if k != "name"} for s in self.statistics},
+            **{name: value for name, value in optional.items() if value is not None},
+        }
 
     def __repr__(self) -> str:
         lines = [f"{name} ({', '.join(rest)})" for name, *rest in self._rows()]

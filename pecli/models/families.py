@@ -38,7 +38,7 @@ class ModelFamily:
     forced : bool
         Whether the config's top level cannot change the share.
     layout, pairs : str
-        What the module returns; which columns turn together.
+        What the module returns; which columns rotate together.
     options : mapping of str to str
         Everything else, by name.
     """

@@ -71,7 +71,7 @@ class LayerReading:
     layout : str
         What the model's own module returns, in the words of ``--layout``.
     pairing : str
-        Which columns of a head turn together: "half" (i and i + d/2),
+        Which columns of a head rotate together: "half" (i and i + d/2),
         "adjacent" (2i and 2i + 1), "deinterleave" (neighbours in, halves out).
     length : int, optional
         Positions the config declares (max_position_embeddings).

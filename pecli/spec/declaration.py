@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -246,6 +246,21 @@ class Encoding:
         if not sizes or not all(sizes.values()):
             return self.example
         return f"{self.name}:{','.join(f'{key}={size}' for key, size in sizes.items())}"
+
+    def as_dict(self) -> dict[str, object]:
+        """Return everything declared as data, for JSON."""
+        own = ("name", "title", "formula", "users", "example")
+        return {
+            **{name: getattr(self, name) for name in own},
+            "family": self.family.word,
+            "summary": self.description.splitlines()[0],
+            "source": [str(source) for source in self.source],
+            "facts": asdict(self.facts),
+            "unrecognised": self.unrecognised or None,
+            "unrecognised_with": dict(self.unrecognised_with),
+            "guidance": asdict(self.guidance) if self.guidance else None,
+            "parameters": [parameter.as_dict() for parameter in self.options],
+        }
 
     def declares(self, name: HookName) -> bool:
         """Whether the declaration names this hook."""

@@ -350,6 +350,14 @@ class Matrix:
         """Return the mapping that --json prints."""
         return {"name": self.name, "rows": [list(row) for row in self.rows]}
 
+    def lines(self, height: int) -> list[str]:
+        """Return its name and its rows as lines of one width, with blank ones up to a height."""
+        cells = [list(map(decimal_text, row)) for row in self.rows]
+        wide = max(len(cell) for row in cells for cell in row)
+        found = [self.name, *("[ " + "  ".join(cell.rjust(wide) for cell in row) + " ]" for row in cells)]
+        across = max(map(len, found))
+        return [line.ljust(across) for line in found] + [" " * across] * (height - len(found))
+
 
 @dataclass(frozen=True)
 class Equation:
@@ -360,6 +368,19 @@ class Equation:
     def as_dict(self) -> dict[str, object]:
         """Return the mapping that --json prints."""
         return {"equation": [t if isinstance(t, str) else t.as_dict() for t in self.terms]}
+
+    def lines(self, width: int) -> list[str]:
+        """Return the matrices next to each other, signs at the middle; below each other if that is too wide."""
+        height = 1 + max((len(t.rows) for t in self.terms if not isinstance(t, str)), default=1)
+        middle = (height + 1) // 2
+        blocks = [
+            [t if row == middle else " " * len(t) for row in range(height)] if isinstance(t, str) else t.lines(height)
+            for t in self.terms
+        ]
+        found = ["  ".join(parts).rstrip() for parts in zip(*blocks, strict=True)]
+        if max(map(len, found)) <= width:
+            return found
+        return [line.rstrip() for block in blocks for line in block if line.strip()]
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,34 @@ class Parameter:
         return self.name.rstrip("_").replace("_", "-")
 
     @property
+    def help_text(self) -> str:
+        """What it is, with its choices or range, its default, and when it applies."""
+        notes = [f"one of {', '.join(self.choices)}"] if self.choices else []
+        notes += [self.param.range_text] if self.param.range_text else []
+        if self.required:
+            notes.append("required")
+        elif self.default is not None and self.default is not False:
+            notes.append(f"default {self.text(self.default)}")
+        if self.param.when is not None:
+            name, values = self.param.when
+            words = (
+                ["none" if v is None else "off" if v is False else str(v) for v in values]
+                if isinstance(values, tuple)
+                else []
+            )
+            option, value = name.replace("_", "-"), " or ".join(words)
+            notes.append(f"without --{option}" if value == "none" else f"with --{option} {value}".rstrip())
+        return self.param.help + (f" ({'; '.join(notes)})" if notes else "")
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the declaration as data, for JSON."""
+        default = None if self.default is None else self.text(self.default)
+        return {
+            "name": self.option, "kind": self.kind, "help": self.param.help, "default": default,
+            "required": self.required, "choices": self.choices, "range": self.param.range_text,
+        }  # fmt: skip
+
+    @property
     def key(self) -> str:
         """The name in a recipe."""
         return self.name.rstrip("_")

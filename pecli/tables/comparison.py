@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
@@ -101,6 +102,27 @@ class ArrayComparison:
         found = self.figures.profile
         return [] if found is None else [(k * self.row_block, float(v)) for k, v in enumerate(found)]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return every figure, for JSON."""
+        figures = self.figures
+        return {
+            "name": self.name,
+            "shapes": [self.shape, self.other_shape],
+            "dtypes": [self.dtype, self.other_dtype],
+            **{name: getattr(figures, name) for name in ("compared", "unequal", "beyond", "max_abs", "mean_abs")},
+            "max_ulp": figures.max_ulp if self.ulp_dtype else None,
+            "ulp_of": self.ulp_dtype,
+            "ulp_histogram": self.units,
+            "cosine_min": figures.cosine_min if figures.directed else None,
+            "cosine_mean": figures.cosine_mean,
+            "nan": figures.nan.as_dict(),
+            "infinite": figures.infinite.as_dict(),
+            "worst": None if figures.worst is None else figures.worst.as_dict(),
+            "first": None if figures.first is None else figures.first.as_dict(),
+            "columns": self.columns,
+            "rows": [{"first": row, "max_abs": value} for row, value in self.profile],
+        }
+
 
 @dataclass(repr=False)
 class Comparison:
@@ -144,6 +166,21 @@ class Comparison:
 
     def __bool__(self) -> bool:
         return self.equal
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return verdict, findings and every figure, for JSON."""
+        total = self.total
+        return {
+            "verdict": "same" if self.equal else "different",
+            "equal": self.equal,
+            "max_abs": total.max_abs if self.arrays else None,
+            "mean_abs": total.mean_abs if total.compared else None,
+            "max_ulp": total.max_ulp if any(array.ulp_dtype for array in self.arrays) else None,
+            "worst": None if total.worst is None else total.worst.as_dict(),
+            "first": None if total.first is None else total.first.as_dict(),
+            "findings": [finding.text for finding in self.findings],
+            "arrays": [array.as_dict() for array in self.arrays],
+        }
 
     @property
     def verdict(self) -> str:

@@ -101,7 +101,7 @@ def _rotated(
     names = members(np.arange(width)[None], width, pairing.from_pairs)
     shown = range(min(cos.shape[1], PAIRS))
     chosen = ", ".join(f"({names[0][0, i]}, {names[1][0, i]})" for i in shown)
-    yield Step("the columns that turn together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])
+    yield Step("the columns that rotate together", [f"pairs {pairing}: columns {chosen}", f"x = {joined(vector)}"])
     yield Step(which, _points(table.plan, at, cos, sin))
     for row, position in enumerate(at):
         lines = []

@@ -73,6 +73,37 @@ def test_the_help_of_an_encoding_ends_with_examples_that_run(pecli):
         assert pecli(*shlex.split(line)[1:]).returncode == 0, line
 
 
+def test_options_of_an_encoding_are_put_into_its_recipe(pecli):
+    for words, recipe in (
+        ("explain sinusoidal --dim 4", "explain sinusoidal:dim=4"),
+        ("inspect rope:base=500 --dim=64 --len 9 --get recipe", "inspect rope:base=500,dim=64 --len 9 --get recipe"),
+    ):
+        assert pecli(*words.split()).stdout == pecli(*recipe.split()).stdout
+
+
+def test_a_config_is_a_source_whatever_it_is_called(pecli, saved):
+    assert pecli("compare", "a.npy", "--config", "b.npy").stderr == pecli("compare", "a.npy", "b.npy").stderr
+    assert "--format latex > t.tex" in pecli("generate", "sinusoidal:dim=4,len=2", "-o", "t.tex").stderr
+
+
+def test_a_bias_without_a_length_prints_its_slopes(pecli):
+    done = pecli("generate", "alibi", "--heads", 4)
+    assert done.stdout == pecli("generate", "alibi", "--heads", 4, "--form", "slopes").stdout
+    assert "--len N prints the biases" in done.stderr
+    assert pecli("generate", "alibi", "--heads", 4, "-o", "a.npy").returncode == 2
+
+
+def test_rows_of_a_file_are_kept_by_their_number(pecli):
+    pecli("generate", "sinusoidal", "--dim", 4, "--len", 20, "-o", "pe.npy")
+    assert pecli("convert", "pe.npy", "--start", 5, "--len", 3, "-o", "part.npy").returncode == 0
+    assert pecli("compare", "part.npy", "sinusoidal:dim=4,len=3,start=5").returncode == 0
+    assert pecli("inspect", "pe.npy", "--start", 5, "--len", 3, "--get", "shape").stdout == "3x4\n"
+
+
+def test_list_takes_a_task(pecli):
+    assert pecli("list", "long-context").stdout == pecli("list", "--choose", "long-context").stdout
+
+
 def test_usage_says_encoding(pecli):
     assert pecli("generate", "--help").stdout.startswith("Usage: pecli generate ENCODING [OPTIONS]...\n")
 
@@ -197,8 +228,6 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
         ("generate bias", "one of its family, alibi, "),
         ("inspect a.npy --hash", "did you mean --sha256?"),
-        ("plot rope:base=500 --dim=64 --len 9 -o x.svg", "pecli plot rope:base=500,dim=64 --len 9 -o x.svg"),
-        ("inspect sinusoidal --dim 4", "--dim: it is part of the recipe: pecli inspect sinusoidal:dim=4"),
         ("inspect", "inspect needs SOURCE, as in pecli inspect pe.h5"),
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),

@@ -277,7 +277,7 @@ def test_plot_draws_in_the_terminal_without_a_file(pecli, tmp_path):
     assert "Values of sinusoidal" in pecli("plot", "sinusoidal:dim=8,len=8", "--picture", "heatmap").stdout
     done = pecli("plot", "alibi:heads=2,len=8", "-o", "a.svg", "--json")
     assert json.loads(done.stdout)["path"] == "a.svg"
-    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert "<svg" in (tmp_path / "a.svg").read_text()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.support.scalings import recipe_of
 
 def board(text, positions=None, length=None):
     example = work_through(Recipe.parse(text), positions and Positions.parse(positions), length)
-    return "\n".join(line for item in example_view(example, width=80) for line in lines_of(item, 80))
+    return "\n".join(line for item in example_view(example, 80) for line in lines_of(item, 80))
 
 
 def items(text, kind, **options):

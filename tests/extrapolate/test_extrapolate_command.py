@@ -233,7 +233,7 @@ REFUSED = [
     (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--extend", "linear"), "rope is computed at every position"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.jpg"), "unknown suffix of a picture '.jpg'"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "-", "--json"), "cannot stand with --json"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "-", "--json"), "cannot go with --json"),
     (("none:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.svg"), "has nothing to draw"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--format", "npy"), "--format npy has no effect without -o"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--threshold", 2), "--threshold 2 must be above 0 and"),

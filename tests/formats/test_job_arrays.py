@@ -55,9 +55,9 @@ def test_a_dry_run_of_much_says_what_it_takes(pecli):
     done = pecli("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--threads", 2)
     first, second, third = done.stderr.splitlines()
     assert first.startswith("would write a.npy")
-    assert "one file; to compute it takes about" in second
-    assert " on 2 threads of " in second
-    assert third.endswith("of memory a process")
+    assert "one file; computing takes about" in second
+    assert " on 2 threads at " in second
+    assert third.endswith("of memory")
     asked = ("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--json")
     facts = json.loads(pecli(*asked, "--threads", 4).stdout)["outlook"]
     assert facts["workers"] == 4

@@ -216,7 +216,7 @@ def test_what_cannot_be_looked_at_is_refused(refuses, tmp_path):
     refuses("inspect", "empty", says=["folder"])
     refuses("inspect", "--verify", "empty", says=["folder", "without a table"])
     refuses("inspect", "t.npy", "--steps", says=["recipe"])
-    refuses("inspect", "t.npy", "--len", "3", says=["len", "for recipes"])
+    refuses("inspect", "t.npy", "--step", "3", says=["step", "for recipes"])
     refuses("inspect", "t.npy", "--recipe", "rope:dim=8", says=["inspect has no option --recipe"])
     refuses("inspect", "rope:dim=8", "--verify", says=["for files"])
     refuses("inspect", "rop:dim=8", says=["unknown encoding 'rop': did you mean 'rope'?"])

@@ -63,46 +63,19 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
     form = format_for("pe.npy" if path == "-" and not to.format else path, to.format)
     if path == "-":
         if to.json:
-            raise BadParameter("json", "true", "cannot stand with -o -: both want standard output")
+            raise BadParameter("json", "true", "cannot go with -o -: both use standard output")
         if is_terminal(sys.stdout) and form.name not in TEXT_FORMATS:
             rule = f"would print binary {form.name} to a terminal: redirect it, or name a file"
             raise BadParameter("output", "-", rule)
     try:
-        written = _planned(table, form, path, to) if to.dry_run else _written(table, form, path, to)
+        if to.dry_run:
+            return _dry_run(table, label, to, path, form)
+        written = _written(table, form, path, to)
     except BadParameter as error:
         if error.name != "format" or to.format is not None:
             raise
         raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
-    if isinstance(written, Space):
-        return _dry_run(table, label, to, path, form, written)
     return describe(table, label, to, path, form.name, written, more)
-
-
-@dataclass(frozen=True)
-class Space:
-    """What a file takes where it goes.
-
-    Parameters
-    ----------
-    size : int
-        Bytes of the file, at least.
-    free : int, optional
-        Bytes that are free there; None where nobody knows.
-    text : str
-        The size in words.
-    """
-
-    size: int
-    free: int | None
-    text: str
-
-
-def _planned(table: Tabular, form: Format, path: str, to: Writing) -> Space:
-    """Check that the table could be written, and return what it takes."""
-    from pecli.formats import check
-
-    need, free = check(table, form, path, clobber=not to.no_clobber, compress=to.compress, wide=to.wide, space=False)
-    return Space(need.size, free, str(need))
 
 
 def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int, float]:
@@ -170,28 +143,30 @@ def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
         tell(line(f"wrote {to.output}: {done.text}, {size_text(done.size)}, {seconds:.2f} s"))
 
 
-def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format, space: Space) -> int:
+def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
     """Say what would be written, what it takes of long work, and whether the disk has room for it."""
     from dataclasses import asdict
 
-    size = sum(array.bytes for array in table.arrays)
-    full = space.free is not None and space.size > space.free
-    if size < PLANNED and to.workers is None and not to.json and not full:
-        return describe(table, label, to, path, form.name)
     from pecli.engine import default_threads
-    from pecli.formats import estimate_write
+    from pecli.formats import check, estimate_write
 
+    need, free = check(table, form, path, clobber=not to.no_clobber, compress=to.compress, wide=to.wide, space=False)
+    full = free is not None and need.size > free
+    if sum(array.bytes for array in table.arrays) < PLANNED and to.workers is None and not to.json and not full:
+        return describe(table, label, to, path, form.name)
     found = estimate_write(table, form, to.workers or to.threads or default_threads())
-    more = {"outlook": lambda: {**asdict(found), "needed": space.size, "free": space.free}}
-    describe(table, label, to, path, form.name, more=more)
-    if not to.json and not to.silent:
-        parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
-        speed = f"{size_text(int(found.rate))}/s each"
-        by = f"{found.workers} {'workers' if to.workers else 'threads'}"
-        tell(f"  {parts}; to compute it takes about {_duration(found.seconds)} on {by} of {speed},")
-        tell(f"  unless the disk or the store is slower; about {size_text(found.memory)} of memory a process")
-    if full and not to.json and not to.silent:
-        tell(f"  the disk is too small: {space.text} are needed and {space.free:,} are free; write elsewhere")
+    describe(
+        table, label, to, path, form.name,
+        more={"outlook": lambda: {**asdict(found), "needed": need.size, "free": free}},
+    )  # fmt: skip
+    if to.json or to.silent:
+        return 0
+    parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
+    by = f"{found.workers} {'workers' if to.workers else 'threads'} at {size_text(int(found.rate))}/s each"
+    tell(f"  {parts}; computing takes about {_duration(found.seconds)} on {by}, if the disk or the store")
+    tell(f"  is not slower; each process needs about {size_text(found.memory)} of memory")
+    if full:
+        tell(f"  the disk is too small: {need} are needed and {free:,} are free; write elsewhere")
     return 0
 
 

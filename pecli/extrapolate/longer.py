@@ -1,0 +1,85 @@
+"""Longer tables: of a recipe, with a context extension if one is asked for, and of trained rows that are resized."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from pecli.errors import BadParameter
+from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of
+from pecli.extrapolate.resize import Extension, Resized, trained_rows
+from pecli.extrapolate.scalings import chosen, scaled_recipe
+from pecli.numbers.reader import shown
+from pecli.spec.tabular import Tabular
+from pecli.tables.sources import make_table
+from pecli.tables.table import Table
+
+
+def longer_table(
+    subject: Subject, train: int | None, test: int | None, scaling: str | None = None, factor: Decimal | None = None,
+    dtype: str | None = None, layout: str | None = None,
+) -> tuple[Extrapolation, Table]:  # fmt: skip
+    """Return the report of a recipe between two lengths, and its table of the longer one.
+
+    Raises
+    ------
+    BadParameter
+        If the encoding has no values there, for rows of a file, and for more than one scaling.
+    """
+    train, test = lengths_of(subject, train, test)
+    recipe = subject.recipe
+    if recipe is None:
+        rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
+        raise BadParameter("SOURCE", subject.text, rule)
+    if scaling is not None:
+        names = chosen(scaling, recipe)
+        if len(names) > 1:
+            rule = f"is {len(names)} scalings, and -o writes one table: name one"
+            raise BadParameter("scaling", scaling, rule)
+        recipe = scaled_recipe(recipe, names[0], train, test, factor)
+    found = extrapolate(shown(subject.text), recipe, train, test)
+    if found.verdict in ("ends", "untrained", "fixed"):
+        rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
+        raise BadParameter("SOURCE", subject.text, rule)
+    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
+    return found, make_table(recipe, keys, length=test, dtype=dtype, layout=layout)
+
+
+def extended_rows(subject: Subject, train: int | None, test: int | None, extension: Extension) -> Tabular:
+    """Return trained rows, of a file or a learned recipe, as `test` rows, or as the grid and the prefix make.
+
+    Raises
+    ------
+    BadParameter
+        If the number of rows is not known, or differs from that of the grid.
+    """
+    rows, array = trained_rows(trained_table(subject, train, extension.way))
+    check_rows(train, len(rows))
+    if extension.to_grid is not None:
+        new = extension.prefix + extension.to_grid[0] * extension.to_grid[1]
+        if test not in (None, new):
+            raise BadParameter("test-len", test, f"must be {new}, as --to-grid and --prefix give, or be left out")
+        test = new
+    if test is None:
+        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
+    return Resized(rows, array, extension, test, shown(subject.text))
+
+
+def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
+    """Return the rows that are to be extended in this way.
+
+    Raises
+    ------
+    BadParameter
+        If they are computed and not trained, or their number is not known.
+    """
+    if subject.table is not None:
+        return subject.table
+    recipe = subject.recipe
+    assert recipe is not None
+    if recipe.encoding.hook("extend")(recipe).new != "rows":
+        rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
+        raise BadParameter("extend", way, rule)
+    length = train if train is not None else recipe.values.get("max_len")
+    if length is None:
+        raise BadParameter("train-len", None, "must be given: how many rows were trained")
+    return subject.source.open(length=length)
