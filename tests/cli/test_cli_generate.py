@@ -148,7 +148,7 @@ def test_npy_streams_to_a_pipe(pecli):
         (["alibi", "--heads", "2", "--len", "4", "--form", "flat"], "flat"),
         (["rope", "--dim", "4", "--len", "4", "--layout", "halff"], "did you mean 'half'?"),
         (["rope", "--dim", "4", "--len", "4", "--layout", "complex", "--dtype", "float16"], "has no complex type"),
-        (["sinusoidal", "--dim", "4", "--len", "4", "-o", "-", "--json"], "both want standard output"),
+        (["sinusoidal", "--dim", "4", "--len", "4", "-o", "-", "--json"], "both use standard output"),
         (["sinusoidal", "--dim", "4", "--len", "4", "--compress"], "has no effect without -o"),
         (["sinusoidal", "--dim", "4", "--len", "4", "--rows", "0"], "--rows 0 must be from 1"),
     ],

@@ -25,7 +25,7 @@ def test_the_report_says_what_was_measured_and_by_which_rule(pecli):
     lines = done.stdout.splitlines()
     assert lines[0] == "unseen: 18 of 64 frequencies reach angles never seen in training, from position 4096 on"
     assert lines[1].startswith("remedy: dividing all frequencies by 8, or a base of 180499")
-    assert lines[2] == "rope:dim=128   trained on 4096 positions, tried on 32768"
+    assert lines[2] == "rope:dim=128   trained on 4096 positions, tested at 32768"
     assert "critical dimension   92 of 128" in done.stdout
     assert "  unseen: new positions bring angles" in done.stdout
     assert max(len(line) for line in lines[lines.index("") + 1 :][:12]) <= 80
