@@ -639,10 +639,12 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
         word = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
         yield "constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value)
         return
-    yield "sign", "the sign of {} is changed", np.negative
-    yield "sign", "{} are the absolute values of the expected ones", np.abs
     finite = np.isfinite(x) & np.isfinite(y)
     y, x = y[finite], x[finite]
+    if not x.size:  # every value is masked
+        return
+    yield "sign", "the sign of {} is changed", np.negative
+    yield "sign", "{} are the absolute values of the expected ones", np.abs
     if x.size < MIN_FITTED or x.min() == x.max():
         return
     size = float(np.abs(x).max())

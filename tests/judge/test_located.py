@@ -189,6 +189,12 @@ def test_equal_tables_have_no_finding():
     assert said([], []) == []
 
 
+def test_values_where_all_were_to_be_masked_are_located() -> None:
+    ramp = np.arange(144.0).reshape(4, 6, 6)
+    (found, *_) = pecli.compare(ramp, "alibi:heads=4,mask=causal").findings
+    assert found.text
+
+
 def test_a_mask_that_is_transposed_is_not_a_rounding():
     assert said([MASK.T], [MASK]) == ["transposed, or the mask is on the other side of the diagonal"]
 
