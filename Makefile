@@ -58,7 +58,7 @@ readers: .venv/.dev ## Install other programs' readers and read every format wit
 reach: ## Run, in an environment of its own, the tests of what needs extras
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote,dask]' mpmath pytest --group reach
+	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,plot,zarr,remote,dask]' mpmath pytest --group reach
 	build/reach/bin/python -m pytest -rs -W ignore $(REACH)
 
 MIB ?= 512
@@ -133,7 +133,7 @@ configs: ## Compare random configs with the rotary modules of the newest transfo
 soak: ## Write, read, verify and kill on one folder and one store at the same time (MINUTES=10)
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/reach
 	@build/reach/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,zarr,remote,dask]' mpmath pytest --group reach
+	@build/reach/bin/python -m pip install --quiet --editable '.[gguf,onnx,plot,zarr,remote,dask]' mpmath pytest --group reach
 	build/reach/bin/python -m tests.fuzz.soak --minutes $(if $(filter 30,$(MINUTES)),10,$(MINUTES))
 
 EVERYTHING ?= check test exhaustive frameworks lowest newest readers reach docs-site dist bench

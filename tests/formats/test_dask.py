@@ -158,7 +158,7 @@ def test_two_processes_from_the_shell(pecli, process, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
-def test_an_interrupt_from_the_keyboard_leaves_nothing_and_no_word(tmp_path):
+def test_an_interrupt_from_the_keyboard_leaves_nothing_and_says_so(tmp_path):
     need("zarr")
     need("distributed")
     table = "sinusoidal:dim=1024,len=2M"  # 8 GiB, were it not interrupted
@@ -172,7 +172,7 @@ def test_an_interrupt_from_the_keyboard_leaves_nothing_and_no_word(tmp_path):
         began = time.monotonic()
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: to all processes
         said = run.communicate(timeout=60)[1]
-    assert (run.returncode, said) == (-signal.SIGINT, b"")
+    assert (run.returncode, said) == (-signal.SIGINT, b"pecli: interrupted: nothing was written to pe.zarr\n")
     assert time.monotonic() - began < 10
     assert list(tmp_path.iterdir()) == []
 
