@@ -72,8 +72,8 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     with np.errstate(all="ignore"):  # a file may hold any number
         unknown: Identification | None = None
         if positions is not None:
-            rises = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
-            if not rises or any(a.rows != len(positions) for a in table.arrays):
+            is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
+            if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
                 raise PecliError("positions of a table to be identified are whole numbers that rise, one for each row")
             return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
         if few_values(table):
