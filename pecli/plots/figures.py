@@ -37,7 +37,7 @@ PAGE = ".html"
 WIDTH = 6.0
 """Inches, 576 px on a page: letters of 10.5 points are 10 px high where a telephone shows it 400 px wide."""
 DASHES = ("-", (0, (7, 2)), (0, (2, 1.2)), (0, (7, 2, 1.5, 2)))
-TITLE, SMALL = 64, 10  # characters of a line of a title; points of small letters
+TITLE, SMALL = 58, 10  # characters of a line of a title; points of small letters
 INK, FAINT = "#24292f", "#c9d1d9"
 DARK = {INK: "#e6edf3", FAINT: "#4a525c", LINES[0]: "#4aa8e0", LINES[1]: "#ee7a2b", LINES[2]: "#1fbf92"}
 """Colours on a dark page, by those on a light one."""
@@ -304,7 +304,8 @@ def _draw_heat(ax: Any, heat: Heat) -> None:
     ax.set_yticks(*zip(*((at, tick_text(n)) for at, n in _ticks(*heat.rows, rows, 7)), strict=True))
     ax.set_xlabel(printable(heat.x))
     ax.set_ylabel(printable(heat.y))
-    bar = ax.figure.colorbar(image, ax=ax, label="\n".join(within(heat.value, 32)), pad=0.02, shrink=0.9)
+    tall = 48 if heat.square and rows >= total / 2 else 26  # characters that the bar is high
+    bar = ax.figure.colorbar(image, ax=ax, label="\n".join(within(heat.value, tall)), pad=0.02, shrink=0.9)
     bar.outline.set_visible(False)
     if heat.log:
         bar.ax.yaxis.set_major_formatter(lambda value, _: tick_text(value))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -188,15 +189,14 @@ def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart
         return []
     (first, last), where, part = frame(sample, rows)
     x, between = np.linspace(first, last, rows).tolist(), _between(sample, values[:rows])
-    series = []
-    for c in picked(labels, channels, grid_of(sample.table) is not None):
-        fine = None if between is None else np.linspace(first, last, len(between)).tolist()
-        curve = None if between is None or fine is None else (fine, between[:, c].tolist())
-        series.append(
-            Trace(f"column {labels[c][1]} ({labels[c][0]})".replace(" ()", ""), x, values[:rows, c].tolist(), curve)
-        )
-    axes, steps = (Axis(where, low=first, high=last), Axis("value")), between is None
-    return [LineChart(f"Columns of {name}{part}", *axes, series, style="steps" if steps else "lines", apart=steps)]
+    fine, steps = np.linspace(first, last, 1 if between is None else len(between)).tolist(), between is None
+    series = [
+        Trace(f"column {number} ({head})".replace(" ()", ""), x, values[:rows, c].tolist(),
+              None if between is None else (fine, between[:, c].tolist()))
+        for c in picked(labels, channels, grid_of(sample.table) is not None) for head, number in labels[c : c + 1]
+    ]  # fmt: skip
+    axes, title = (Axis(where, low=first, high=last), Axis("value")), f"Columns of {name}{part}"
+    return [LineChart(title, *axes, series, style="steps" if steps else "lines", apart=steps)]
 
 
 def _between(sample: Sample, rows: Floats) -> Floats | None:
@@ -271,10 +271,10 @@ def rotation(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Ch
 
 def _speed(sample: Sample, pair: int, pairs: int) -> list[str]:
     """Return the frequency of a pair and its angle in degrees; nothing for a table whose frequencies are not known."""
-    made = computed(sample.table)
-    if made is None or not isinstance(made.plan, Waves) or made.plan.axes or len(made.plan.frequencies) != pairs:
+    plan = sample.table.plan if isinstance(sample.table, Table) else None
+    if not isinstance(plan, Waves) or plan.axes or len(plan.frequencies) != pairs:
         return []
-    w = float(made.plan.frequencies[pair])
+    w = float(plan.frequencies[pair])
     return [f"w = {w:.4g}", f"{math.degrees(w):.4g}° a position"]
 
 
@@ -335,39 +335,31 @@ def patches(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Cha
     if found is None or len(values) < found[1] + math.prod(found[0]) or not np.isfinite(values).all():
         return []
     sides, prefix = found
+    (high, wide), frames = sides[-2:], some_of(sides[0], FRAMES) if len(sides) == 3 else [0]
     values = values[prefix : prefix + math.prod(sides)]
     shown = picked(labels, channels) if channels else sorted({k * len(labels) // PATCHES for k in range(PATCHES)})
-    frames, (high, wide) = some_of(sides[0], FRAMES) if len(sides) == 3 else [0], sides[-2:]
-    middle = frames[len(frames) // 2]
+    names, planes = [f"{head} {c}".strip() for head, c in (labels[k] for k in shown)], [values[:, k] for k in shown]
     places = [(0, 0), (high // 2, wide // 2), (high // 2, wide - 1)]
-    unit = _unit(values)
-    start = middle * high * wide
-    alike = [np.clip(unit @ unit[start + row * wide + column], -1, 1) for row, column in places]
+    middle, unit = frames[len(frames) // 2], _unit(values)
+    alike = [np.clip(unit @ unit[(middle * high + row) * wide + column], -1, 1) for row, column in places]
 
-    def chart(title: str, value: str, planes: Sequence[Floats], names: Sequence[str], high_end: float | None) -> Heat:
-        spans = [Span(0, wide - 1, wide, word) for word in names]
-        cells = np.concatenate([plane.reshape(-1, high, wide)[0] for plane in planes], axis=1)
-        low = None if high_end is None else min(0.0, float(np.nanmin(cells)))
-        return Heat(title, "column of patches", "row", cells, value, spans, (0, high - 1), low, high_end, square=True)
+    def chart(title: str, panels: Sequence[Floats], heads: Sequence[str], value: str = "value") -> Heat:
+        spans, cells = [Span(0, wide - 1, wide, head) for head in heads], np.concatenate(panels, axis=1)
+        found = Heat(title, "column of patches", "row", cells, value, spans, (0, high - 1), square=True)
+        return found if value == "value" else replace(found, low=float(np.nanmin(cells)), high=1.0)
 
-    named = [f"{head} {number}".strip() for head, number in (labels[c] for c in shown)]
+    title, value = f"Similarity of one patch with all in {name}", "cosine with the patch"
     if len(sides) == 2:
-        first = chart(f"Columns of {name} over the grid", "value", [values[:, c] for c in shown], named, None)
-        title, patch = f"Similarity of one patch with all in {name}", [f"patch {r}, {c}" for r, c in places]
-        return [first, chart(title, "cosine with the patch", alike, patch, 1.0)]
-    heads = [f"frame {f}" for f in frames]
-    charts: list[Chart] = []
-    for values_of, title, word, end in (
-        *((values[:, c], f"Column {label} of {name}", "value", None) for c, label in zip(shown, named, strict=True)),
-        (
-            alike[1],
-            f"Similarity of patch {places[1]} of frame {middle} with all in {name}",
-            "cosine with the patch",
-            1.0,
-        ),
-    ):
-        charts.append(chart(title, word, values_of.reshape(sides)[frames], heads, end))
-    return charts
+        first = chart(f"Columns of {name} over the grid", [plane.reshape(sides) for plane in planes], names)
+        heads = [f"patch {row}, {column}" for row, column in places]
+        return [first, chart(title, [cells.reshape(sides) for cells in alike], heads, value)]
+    heads = [f"frame {frame}" for frame in frames]
+    charts: list[Chart] = [
+        chart(f"Column {word} of {name}", [*plane.reshape(sides)[frames]], heads)
+        for word, plane in zip(names, planes, strict=True)
+    ]
+    title = title.replace("one patch", f"patch {places[1]} of frame {middle}")
+    return [*charts, chart(title, [*alike[1].reshape(sides)[frames]], heads, value)]
 
 
 def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:

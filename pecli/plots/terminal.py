@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,6 @@ from pecli.plots.charts import (
     EQUAL,
     LINES,
     MASKED,
-    ArrowCircle,
     Axis,
     Chart,
     Circles,
@@ -33,7 +32,6 @@ LEAD = " " * (MARGIN + 1)
 LINES_OF_MAP, HEIGHT = 24, 16  # of a map and of a frame
 RAMP = " .:-=+*#%@"
 ANGLE = 13  # columns of an angle
-ROUND = 17  # columns of a circle, letters being twice as high as wide
 RESET = "\x1b[0m"
 CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
 CUBE_BLUE_TO_RED = (  # of these, of which the nearest to a dark red is a magenta
@@ -173,113 +171,77 @@ def _key(heat: Heat, screen: Screen) -> list[str]:
 
 
 def circle_lines(chart: Circles, screen: Screen) -> list[str]:
-    """Return circles side by side, each arrow's tip a digit, and the angles below."""
+    """Return the angles of the arrows, a column for each circle."""
     wide = max(len(arrow.name) for arrow in chart.circles[0].arrows)
-    room = min((screen.width + 2) // (ROUND + 2), (screen.width - wide - 5) // ANGLE)
-    circles = chart.circles[: max(1, room)]
-    lines = ["  ".join(parts).rstrip() for parts in zip(*map(_circle, circles), strict=True)]
-    labels = [[circle.name, *circle.notes] for circle in circles]
-    lines += ["  ".join(f"{name[:ROUND]:^{ROUND}}" for name in names).rstrip() for names in zip(*labels, strict=True)]
-    rows = [f"{'':>{wide + 5}}" + "".join(f"{circle.name:>{ANGLE}}" for circle in circles)]
+    circles = chart.circles[: max(1, (screen.width - wide - 5) // ANGLE)]
+    lines = [
+        f"{'':>{wide + 2}}" + "".join(f"{text.split(' a ')[0]:>{ANGLE}}" for text in texts)
+        for texts in zip(*([circle.name, *circle.notes] for circle in circles), strict=True)
+    ]
     for k, arrow in enumerate(circles[0].arrows):
         angles = [math.degrees(circle.arrows[k].angle % (2 * math.pi)) for circle in circles]
-        rows.append(f"  {k}  {arrow.name:<{wide}}" + "".join(f"{angle:9.2f} deg" for angle in angles))
-    return ["", *map(printable, lines), "", *within(f"{chart.legend}:", screen.width), *map(printable, rows)]
+        lines.append(f"  {arrow.name:<{wide}}" + "".join(f"{angle:{ANGLE - 4}.2f} deg" for angle in angles))
+    return [*within(f"{chart.legend}:", screen.width), *map(printable, lines)]
 
 
-def _circle(circle: ArrowCircle) -> list[str]:
-    """Return a circle of dots with the number of each arrow at its tip; of several arrows at one place, the first."""
-    cells = [[" "] * ROUND for _ in range(ROUND // 2)]
-    marks = [(2 * math.pi * k / 64, 1.0, ".") for k in range(64)]
-    marks += [(0.0, 0.0, "+"), *((a.angle, min(1.0, a.length), str(k % 10)) for k, a in enumerate(circle.arrows))]
-    for angle, length, mark in marks:
-        x = round((1 + length * math.cos(angle)) * (ROUND - 1) / 2)
-        y = round((1 - length * math.sin(angle)) * (ROUND // 2 - 1) / 2)
-        if cells[y][x] in " .+":
-            cells[y][x] = mark
-    return ["".join(row) for row in cells]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """From values to shares of an axis, and where its ticks are."""
-
-    low: float
-    high: float
-    base: int
-    ticks: tuple[float, ...]
-
-    def place(self, value: float) -> float:
-        """Return where a value lies, 0 at the low end and 1 at the high one."""
-        if self.base:
-            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-
-def scale_of(axis: Axis, values: Sequence[float]) -> Scale:
-    """Return the scale of an axis for these values, whose ends are ticks where they are not given."""
+def scale_of(axis: Axis, values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
+    """Return the share of an axis at which a value lies, 0 at the low end and 1 at the high one, and its ticks."""
     finite = [v for v in values if math.isfinite(v) and not (axis.base and v <= 0)]
-    low = axis.low if axis.low is not None else min(finite, default=1.0 if axis.base else 0.0)
-    high = axis.high if axis.high is not None else max(finite, default=10.0 if axis.base else 1.0)
+    low = axis.low if axis.low is not None else min(finite, default=1.0)
+    high = axis.high if axis.high is not None else max(finite, default=10.0)
     if not high > low:
-        low, high = (low / 2, low * 2) if axis.base and low > 0 else (low - 0.5, low + 0.5)
+        low, high = (low / 2, low * 2) if axis.base else (low - 0.5, low + 0.5)
     if axis.base:
-        powers = range(math.floor(math.log(low, axis.base) + 1e-9), math.ceil(math.log(high, axis.base) - 1e-9) + 1)
-        every = max(1, math.ceil(len(powers) / 10))
-        return Scale(low, high, axis.base, tuple(float(axis.base) ** k for k in powers[::every]))
-    raw = (high - low) / 6
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw * 0.999)
+        first, last = (math.log(end, axis.base) for end in (low, high))
+        powers = range(math.ceil(first - 1e-9), math.floor(last + 1e-9) + 1)
+        ticks = [float(axis.base) ** k for k in powers[:: max(1, len(powers) // 8)]]
+        return lambda value: (math.log(max(value, low), axis.base) - first) / (last - first), ticks
+    power = 10.0 ** math.floor(math.log10((high - low) / 6))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= (high - low) / 6.01)
     step = max(1.0, step) if axis.whole else step
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    low, high = low if axis.low is not None else first * step, high if axis.high is not None else last * step
-    ticks = (k * step for k in range(first, last + 1))
-    return Scale(low, high, 0, tuple(t for t in ticks if low - step * 1e-9 <= t <= high + step * 1e-9))
+    ticks = [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    return lambda value: (value - low) / (high - low), ticks
 
 
 def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
     """Return lines in a frame: a sign for each, in its colour; what is known between the points is drawn there."""
-    across = scale_of(chart.x, [v for line in chart.series for v in line.x] + [mark.x for mark in chart.marks])
-    up = scale_of(chart.y, [v for line in chart.series for v in line.y])
+    every = [line.curve or (line.x, line.y) for line in chart.series]
+    across, columns = scale_of(chart.x, [x for xs, _ in every for x in xs] + [mark.x for mark in chart.marks])
+    up, rows = scale_of(chart.y, [y for _, ys in every for y in ys])
     wide = max(20, screen.width - MARGIN - 2)
     cells = [[" "] * wide for _ in range(HEIGHT)]
 
-    def put(x: float, y: float, mark: str) -> None:
-        if math.isfinite(y) and not (across.base and x <= 0):
-            row = round((HEIGHT - 1) * (1 - min(1.0, max(0.0, up.place(y)))))
-            cells[row][max(0, min(wide - 1, round(across.place(x) * (wide - 1))))] = mark
+    def put(xs: Sequence[float], ys: Sequence[float], mark: str) -> None:
+        for x, y in zip(xs, ys, strict=True):
+            if math.isfinite(y) and not (chart.x.base and x <= 0):
+                row = round((HEIGHT - 1) * (1 - min(1.0, max(0.0, up(y)))))
+                cells[row][max(0, min(wide - 1, round(across(x) * (wide - 1))))] = mark
 
-    signs = [_inked(GLYPHS[k % len(GLYPHS)], LINES[k % len(LINES)], screen) for k in range(len(chart.series))]
+    inks = [LINES[k % len(LINES)] for k in range(len(chart.series))]
+    signs = [_inked(GLYPHS[k % len(GLYPHS)], ink, screen) for k, ink in enumerate(inks)]
     for mark in chart.marks:
-        for row in range(HEIGHT):
-            cells[row][round(across.place(mark.x) * (wide - 1))] = "┆"
-    for number, line in enumerate(chart.series):
-        for x, y in zip(*(line.curve or ((), ())), strict=True):
-            put(x, y, _inked("·", LINES[number % len(LINES)], screen))
-    for sign, line in zip(signs, chart.series, strict=True):
-        for x, y in zip(line.x, line.y, strict=True):
-            put(x, y, sign)
-    labels = {round((HEIGHT - 1) * (1 - up.place(tick))): tick_text(tick, up.base) for tick in up.ticks}
+        for line in cells:
+            line[round(across(mark.x) * (wide - 1))] = "┆"
+    for (xs, ys), ink in zip(every, inks, strict=True):
+        put(xs, ys, _inked("·", ink, screen))
+    for sign, trace in zip(signs, chart.series, strict=True):
+        put(trace.x, trace.y, sign)
+    labels = {round((HEIGHT - 1) * (1 - up(tick))): tick_text(tick, chart.y.base) for tick in rows}
     lines = within(chart.y.label, screen.width)
     for row, cell in enumerate(cells):
         lines.append(f"{labels.get(row, ''):>{MARGIN - 1}} {'┤' if row in labels else '│'}{''.join(cell)}".rstrip())
-    lines += [f"{'':>{MARGIN}}└{'─' * wide}", f"{LEAD}{_tick_line(across, wide)}".rstrip()]
-    legend = [f"{sign} {printable(line.name)}" for sign, line in zip(signs, chart.series, strict=True) if line.name]
+    ticks, end = [" "] * (wide + 8), -2
+    for tick in columns:  # one that would touch its neighbour is left out
+        text = tick_text(tick, chart.x.base)
+        at = max(0, round(across(tick) * (wide - 1)) - len(text) // 2)
+        if at > end + 1:
+            ticks[at : at + len(text)] = text
+            end = at + len(text)
+    lines += [f"{'':>{MARGIN}}└{'─' * wide}", f"{LEAD}{''.join(ticks)[:wide]}".rstrip()]
+    legend = [f"{sign} {printable(trace.name)}" for sign, trace in zip(signs, chart.series, strict=True) if trace.name]
     legend += [f"┆ {printable(mark.label)}" for mark in chart.marks]
     return [*lines, *within(chart.x.label, screen.width, LEAD), *(LEAD + text for text in legend)]
 
 
 def _inked(mark: str, colour: str, screen: Screen) -> str:
     return mark if screen.colour == "none" else f"\x1b[{code(colour, screen.colour)}m{mark}{RESET}"
-
-
-def _tick_line(scale: Scale, wide: int) -> str:
-    """Return the ticks below the frame; one that would touch its neighbour is left out."""
-    line, end = [" "] * (wide + 8), -2
-    for tick in scale.ticks:
-        text = tick_text(tick, scale.base)
-        at = max(0, round(scale.place(tick) * (wide - 1)) - len(text) // 2)
-        if at > end + 1:
-            line[at : at + len(text)] = text
-            end = at + len(text)
-    return "".join(line)[:wide]

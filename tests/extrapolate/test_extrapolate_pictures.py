@@ -81,15 +81,15 @@ def test_text_shows_every_series_and_the_mark():
 @pytest.mark.parametrize(
     ("axis", "values", "ticks"),
     [
-        (Axis(""), (0, 97), (0, 20, 40, 60, 80, 100)),
-        (Axis(""), (-0.3, 0.9), (-0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1)),
-        (Axis("", 10), (1, 30000), (1, 10, 100, 1000, 10000, 100000)),
+        (Axis(""), (0, 97), (0, 20, 40, 60, 80)),
+        (Axis(""), (-0.3, 0.9), (-0.2, 0, 0.2, 0.4, 0.6, 0.8)),
+        (Axis("", 10), (1, 30000), (1, 10, 100, 1000, 10000)),
         (Axis("", low=0, high=1), (), (0, 0.2, 0.4, 0.6, 0.8, 1)),
-        (Axis(""), (5, 5), (4.4, 4.6, 4.8, 5.0, 5.2, 5.4, 5.6)),
+        (Axis(""), (5, 5), (4.6, 4.8, 5.0, 5.2, 5.4)),
     ],
 )
 def test_ticks_are_round_numbers(axis, values, ticks):
-    assert scale_of(axis, values).ticks == pytest.approx(ticks)
+    assert scale_of(axis, values)[1] == pytest.approx(ticks)
 
 
 def test_ticks_are_written_short():
@@ -104,6 +104,7 @@ def test_ticks_are_written_short():
 
 
 def test_only_svg_png_and_pdf_are_written():
+    pytest.importorskip("matplotlib")
     for path in ("-", "x.svg", "x.PNG", "x.pdf"):
         check_picture(path)
     with pytest.raises(PecliError, match=r"unknown suffix of a picture '.gif'"):
@@ -147,6 +148,7 @@ def test_a_mean_cosine_above_one_names_its_magnitude(recipe, label):
 
 
 def test_pictures_are_chosen_by_name(pecli, refuses, tmp_path):
+    pytest.importorskip("matplotlib")
     lengths = ("--train-len", 64, "--test-len", 256, "-q")
     asked = ("--plot", "a.svg", "--picture", "ramps+phases")
     assert pecli("extrapolate", "rope:dim=16", *lengths, "--scaling", "yarn,ntk", *asked).returncode == 0
