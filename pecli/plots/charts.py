@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -216,7 +217,7 @@ def tick_text(value: float, base: int = 0) -> str:
     """Return a tick as text: 0.25, 4000, 1e6; on an axis of powers of two, 1/4."""
     if base == 2 and 0 < value < 1:
         return f"1/{1 / value:g}"
-    if value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
+    if math.isfinite(value) and value != 0 and (abs(value) >= 1e5 or abs(value) < 1e-3):
         mantissa, _, exponent = f"{value:.2e}".partition("e")
         return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
     return f"{round(value, 6):g}"

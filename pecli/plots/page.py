@@ -112,6 +112,6 @@ def _rows(sample: Sample) -> dict[str, Any]:
 
 
 def _packed(values: Floats) -> str:
-    """Return float32 values as text, column after column; NaN for what is not finite."""
-    columns = np.where(np.isfinite(values), values, np.nan).T
+    """Return float32 values as text, column after column; NaN for what float32 has no finite value of."""
+    columns = np.where(np.abs(values) <= np.finfo(np.float32).max, values, np.nan).T
     return b64encode(np.ascontiguousarray(columns, "<f4").tobytes()).decode()

@@ -199,6 +199,8 @@ def scale_of(axis: Axis, values: Sequence[float]) -> tuple[Callable[[float], flo
     power = 10.0 ** math.floor(math.log10((high - low) / 6))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= (high - low) / 6.01)
     step = max(1.0, step) if axis.whole else step
+    low = math.floor(low / step + 1e-9) * step if axis.low is None else low
+    high = math.ceil(high / step - 1e-9) * step if axis.high is None else high
     ticks = [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
     return lambda value: (value - low) / (high - low), ticks
 
