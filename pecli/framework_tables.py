@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pecli import api
 from pecli.apply.rotation import head_width
 from pecli.errors import BadParameter
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
@@ -50,6 +51,11 @@ class FrameworkTable:
     grow : bool
         Whether positions past the length make a longer table.
 
+    Attributes
+    ----------
+    before : int
+        Rows of a trained table before position 0, as OPT's two; `length` counts them, and row `before` is position 0.
+
     Raises
     ------
     BadParameter
@@ -63,7 +69,9 @@ class FrameworkTable:
             what = "a file" if recipe is None else recipe.encoding.family.word
             raise BadParameter("subject", self.source.text, f"is {what}: this module is for {family.word} ones")
         self.recipe: Recipe = recipe
-        self.length = length if length is not None else self._known()
+        low = recipe.domain.low
+        self.before = 0 if low is None or not recipe.encoding.facts.learned else max(0, -int(low))
+        self.length = self.before + (length if length is not None else self._known())
         self.width = self._width()
 
     def _known(self) -> int:
@@ -93,7 +101,8 @@ class FrameworkTable:
 
     def table(self, dtype: str, length: int | None = None, **options: Any) -> Table:
         """Return the table in a type."""
-        found = self.source.open(length=length or self.length, dtype=dtype, **options)
+        start = {"start": -self.before} if self.before else {}
+        found = self.source.open(length=length or self.length, dtype=dtype, **start, **options)
         assert isinstance(found, Table)
         return found
 
@@ -126,7 +135,7 @@ class FrameworkTable:
     def check_first(self, first: int) -> None:
         """Raise IndexError for a first position before the table: an index below 0 would take rows from the end."""
         if first < 0:
-            raise IndexError(f"position {first} lies before the table of {self.source.text}")
+            raise IndexError(f"position {first - self.before} lies before the table of {self.source.text}")
 
     def query_rows(self, queries: int, keys: int | None, reach: Callable[[int], None]) -> tuple[slice, int]:
         """Return the rows of the last `queries` of `keys` positions, and the number of keys; the table reaches them."""
@@ -155,7 +164,7 @@ class FrameworkTable:
         if last < self.length:
             return
         if not self.grow:
-            raise IndexError(f"position {last} lies past the {self.length} of {self.source.text}")
+            raise IndexError(f"position {last - self.before} lies past the {self.length} of {self.source.text}")
         with GROWING:
             if last < self.length:
                 return
@@ -173,6 +182,12 @@ class FrameworkTable:
 
         values: Any = {name: array.squeeze() for name, array in saved.items()}
         if set(values) == {FREQUENCIES}:
+            exact = np.array([float(w) for w in getattr(self.recipe.plan, "frequencies", ())])
+            grid = GRIDS[dtype]
+            if exact.shape == values[FREQUENCIES].shape and not self.recipe.open_parameters:
+                allowed = 4 * grid.rounding * exact + 2.0 ** (grid.lowest - grid.precision)
+                if (np.abs(values[FREQUENCIES] - exact) <= allowed).all():
+                    return ""
             angles = np.arange(64)[:, None] * values[FREQUENCIES].astype(np.float64)
             size = float(self.recipe.plan.magnitude) if hasattr(self.recipe.plan, "magnitude") else 1.0
             values = {"cos": size * np.cos(angles), "sin": size * np.sin(angles)}

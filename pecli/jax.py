@@ -3,8 +3,9 @@
 >>> from pecli.jax import RotaryTable  # doctest: +SKIP
 >>> q = RotaryTable("rope:dim=64,base=500000", 4096).rotate(q, "half", offset=17)  # doctest: +SKIP
 
-An object is no pytree: it is closed over, and its table is a constant of what `jax.jit` compiles. Positions that are
-traced cannot be checked; what lies past the end is then NaN, never another position's value.
+A table is a pytree whose leaves are its trained arrays, so that it goes through `jit`, `vmap`, `grad`, `scan` and
+`shard_map` as an argument; what is computed is a constant of what `jax.jit` compiles, and nothing trains it. Positions
+that are traced cannot be checked; what lies past the end is then NaN, never another position's value.
 """
 
 from __future__ import annotations
@@ -46,22 +47,44 @@ class Constant:
 
     Attributes
     ----------
-    arrays : dict of str to jax.Array
-        What is computed.
     start : dict of str to jax.Array
         What training begins with.
     """
 
     family: Family
 
+    def __init_subclass__(cls) -> None:
+        """Make each kind of table a pytree."""
+        jax.tree_util.register_pytree_node(cls, cls._leaves, cls._of_leaves)
+
     def __init__(self, subject: Any, length: int | None = None, *, dtype: Any = "float32", grow: bool = True) -> None:
+        self.root = self
         self.held, self.dtype = FrameworkTable(subject, self.family, length, grow), jnp.dtype(dtype).name
         self.start = {name: array(stored) for name, stored in self.held.start(self.dtype).items()}
         self._make()
 
+    def _leaves(self) -> tuple[tuple[jax.Array, ...], Constant]:
+        return (*self.start.values(),), self.root
+
+    @classmethod
+    def _of_leaves(cls, root: Constant, leaves: Any) -> Constant:
+        """Return a table with other trained values; constants, and growing, stay those of `root`."""
+        made = object.__new__(cls)
+        made.root, made.held, made.dtype = root, root.held, root.dtype
+        made.start = dict(zip(root.start, leaves, strict=True))
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.held.recipe.short}, {self.length} positions, {self.dtype})"
+
+    @property
+    def arrays(self) -> dict[str, jax.Array]:
+        """The computed arrays."""
+        return self.root.constants
+
     def _make(self, length: int | None = None) -> None:
         with jax.ensure_compile_time_eval():  # a table that grows while a function is traced is still a constant
-            self.arrays = {name: array(stored) for name, stored in self.held.constants(self.dtype, length).items()}
+            self.constants = {name: array(stored) for name, stored in self.held.constants(self.dtype, length).items()}
 
     @property
     def length(self) -> int:
@@ -78,10 +101,11 @@ class Constant:
         PecliError
             Where the encoding has no value there.
         """
-        self.held.reach(last, self._make)
+        self.held.reach(last, self.root._make)
 
     def places(self, positions: Any, offset: Any, count: int) -> jax.Array:
-        """Return the requested positions, checked where their values are known."""
+        """Return the rows of the requested positions, checked where their values are known."""
+        offset, positions = offset + self.held.before, None if positions is None else positions + self.held.before
         if positions is None:
             if not _traced(offset):
                 self.held.check_first(int(offset))

@@ -91,6 +91,7 @@ class TableLayer(keras.layers.Layer):
 
         Rows of positions that are not known while a function is traced, and lie outside the table, are NaN.
         """
+        offset, positions = offset + self.held.before, None if positions is None else positions + self.held.before
         if positions is None:
             if isinstance(offset, int) and isinstance(count, int):
                 self.held.check_first(offset)

@@ -16,7 +16,7 @@ from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure, percent
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import Reach
+from pecli.spec.hooks import New, Reach
 from pecli.spec.plans import Bias, Plan, Relative, Values, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular, html_table
@@ -120,6 +120,22 @@ def check_lengths(train: int, test: int) -> None:
         raise BadParameter("test-len", test, rule)
 
 
+NEW: dict[Family, New] = {
+    Family.ABSOLUTE: "values", Family.ROTARY: "phases", Family.BIAS: "biases", Family.RELATIVE: "vectors",
+    Family.CONDITIONAL: "content", Family.NONE: "nothing",
+}  # fmt: skip
+"""What new positions bring, where an encoding does not declare it."""
+
+
+def reach_of(recipe: Recipe) -> Reach:
+    """Return what an encoding declares of new positions, or what its family usually has."""
+    if not recipe.encoding.declares("extend"):
+        new: New = "grid" if recipe.rows is not None else NEW[recipe.encoding.family]
+        return Reach(new, "what its function gives at the new positions")
+    found: Reach = recipe.encoding.hook("extend")(recipe)
+    return found
+
+
 def extrapolate(
     source: str, recipe: Recipe, train: int, test: int, *, scalings: Sequence[str] = (), factor: Decimal | None = None,
     strict: bool = False, threshold: float = 0.01, tuned: bool = False,
@@ -148,7 +164,7 @@ def extrapolate(
     check_lengths(train, test)
     resolved = _resolved(recipe, train, test)
     encoding, plan = recipe.encoding, resolved.plan
-    reach: Reach = encoding.hook("extend")(resolved)
+    reach = reach_of(resolved)
     made = Extrapolation(source, str(resolved), encoding.name, encoding.family.word, train, test, reach.longer)
     if scalings:
         made = replace(made, scalings=compare_scalings(resolved, scalings, train, test, factor, strict=strict))

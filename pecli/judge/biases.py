@@ -193,7 +193,8 @@ def rules(kind: str, only: str | None = None) -> Iterator[Callable[[Any], Iterat
     for encoding in [CATALOGUE[only]] if only else CATALOGUE.values():
         if encoding.declares("identify"):
             rule = encoding.hook("identify")
-            if next(iter(rule.__annotations__.values())) == kind:
+            reads = next(iter(rule.__annotations__.values()))  # a name, or the type itself without __future__
+            if getattr(reads, "__name__", reads) == kind:
                 yield rule
 
 

@@ -225,6 +225,21 @@ class Tabular(ABC):
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
 
+    def __len__(self) -> int:
+        """Return the number of arrays, as of a mapping."""
+        return len(self.arrays)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def items(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield the name and the values of each array, which are computed or read now."""
+        return ((name, self[name]) for name in self.keys())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an array, or the default where there is none of this name."""
+        return self[name] if name in self.keys() else default
+
     def __contains__(self, name: object) -> bool:
         return name in self.keys()
 

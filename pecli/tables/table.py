@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import parse_count
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Conditional, Plan
@@ -20,6 +20,8 @@ from pecli.tables.request import ArrayNaming, Extent, Request, frequencies, posi
 from pecli.version import __version__
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from numpy.typing import NDArray
 
 
@@ -287,9 +289,56 @@ def _restored(source: Recipe, extent: Extent, request: Request, names: tuple[str
     return made
 
 
-def table(text: str, **options: Any) -> Table:
-    """Return the table of a recipe's text; `options` are as of :meth:`Table.make`."""
-    return Table.parse(text, **options)
+class TableOptions(TypedDict, total=False):
+    """Options of :func:`table`, which win over the keys of the recipe; :meth:`Table.make` explains them."""
+
+    len: int | None
+    length: int | None
+    start: int | str | Decimal | None
+    step: int | str | Decimal | None
+    positions: Positions | str | list[Any] | None
+    dtype: Literal["float16", "bfloat16", "float32", "float64"]
+    layout: Literal["split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles"] | None
+    form: Literal["dense", "distance", "slopes", "index", "parameters", "bias", "vector", "x"] | None
+    arithmetic: Literal["exact", "float32", "bfloat16"]
+    shard: str | None
+    queries: int | None
+    keys: int | None
+    align: Literal["first", "last"] | None
+    name: str | None
+    lead: int | None
+    companion: str | None
+
+
+def table(text: str | Recipe, **options: Unpack[TableOptions]) -> Table:
+    """Return the table of a recipe, or of its text; its values are computed when they are asked for.
+
+    Parameters
+    ----------
+    text : str or Recipe
+        Such as "rope:dim=128,len=4096".
+    **options
+        `len` (or `length`), `start`, `step`, `positions`, `dtype`, `layout`, `form` and the others of `TableOptions`.
+
+    Raises
+    ------
+    BadRecipe, BadParameter, UnknownName
+        For what is no recipe, an option that does not exist, or a value that breaks a rule.
+
+    Examples
+    --------
+    >>> len(table("rope:dim=4", len=8)), table("rope:dim=4", len=8)["cos"].shape
+    (2, (8, 2))
+    """
+    if not isinstance(text, str | Recipe):
+        raise BadParameter("recipe", type(text).__name__, "must be a recipe's text, such as rope:dim=128,len=4096")
+    given: dict[str, Any] = dict(options)
+    for word in given:
+        if word not in TableOptions.__annotations__:
+            raise UnknownName("option", word, [*TableOptions.__annotations__])
+    if "len" in given:
+        given["length"] = given.pop("len")
+    return Table.make(text, **given) if isinstance(text, Recipe) else Table.parse(text, **given)
 
 
 def rows_of(recipe: Recipe) -> int | None:

@@ -129,6 +129,7 @@ def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
         if term.against != "key":
             i, j = (at if side is None else side(at) for at, side in ((query, term.queries), (key, term.keys)))
             index = arrays[term.index]
+            i, j = (j, i) if term.opposite else (i, j)
             place = index[min(int(i), len(index) - 1), int(j)]
             row = int(place if term.rows is None else term.rows(place))
             name, right, where = "r", arrays[term.against][row].tolist(), f", r being row {row} of {term.against}"

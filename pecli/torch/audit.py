@@ -320,6 +320,10 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
         "max_distance": module.relative_attention_max_distance,
     }
 
+    known = inspect.signature(rule).parameters
+    if "bidirectional" not in known:  # UMT5's reads them off the module
+        sides = {}
+
     def values(length: int) -> tuple[Any, int]:
         places = torch.arange(length)
         return rule(places[None] - places[:, None], **sides), 0

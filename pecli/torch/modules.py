@@ -115,6 +115,10 @@ class TableModule(torch.nn.Module):
         super().__setstate__(state)
         self.number = _numbered(self)
 
+    def extra_repr(self) -> str:
+        """Return the recipe, the number of positions and the type, which ``print(model)`` shows."""
+        return f"{self.held.recipe.short}, {self.held.length} positions, {name_of(self.dtype)}"
+
     @property
     def length(self) -> int:
         """How many positions it holds at present."""
@@ -185,7 +189,9 @@ class TableModule(torch.nn.Module):
 
         What `torch.compile` makes of it grows the table too; what `torch.export` makes of it ends where the table does.
         """
-        arrays = [getattr(self, name) for name in names]
+        arrays, offset = [getattr(self, name) for name in names], offset + self.held.before
+        if positions is not None and self.held.before:
+            positions = positions + self.held.before
         if _traced():
             if positions is None:
                 self.held.check_first(offset)
@@ -206,6 +212,8 @@ class TableModule(torch.nn.Module):
     def check(self, positions: torch.Tensor) -> None:
         """Make the table reach positions whose values can be known; see `reach`."""
         if not torch.compiler.is_compiling() and positions.numel():
+            while torch._C._functorch.is_batchedtensor(positions):  # of torch.vmap: all positions at once
+                positions = torch._C._functorch.get_unwrapped(positions)
             self.held.check_first(int(positions.min()))
             self.reach(int(positions.max()))
 
@@ -327,13 +335,47 @@ class BiasModule(TableModule):
 
     family = Family.BIAS
 
-    def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
-        """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache."""
+    def forward(self, queries: int, keys: int | None = None, *, causal: bool = False) -> torch.Tensor:
+        """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache.
+
+        It is an `attn_mask` of ``torch.nn.functional.scaled_dot_product_attention``; `causal` puts minus infinity where
+        a key comes after its query. T5 does not divide its products: give SDPA ``scale=1.0``.
+        """
         rows, keys = self.held.query_rows(queries, keys, self.reach)
         if self.held.by_index:
-            found: torch.Tensor = self._parameters["weight"][self._buffers["index"][rows, :keys]]
-            return found.permute(2, 0, 1)
-        return self._buffers["bias"][:, rows, :keys]
+            found = self._parameters["weight"][self._buffers["index"][rows, :keys]].permute(2, 0, 1)
+        else:
+            found = self._buffers["bias"][:, rows, :keys]
+        if not causal:
+            return found
+        seen = torch.ones(found.shape[-2:], dtype=torch.bool, device=found.device).tril(keys - found.shape[-2])
+        return found.masked_fill(~seen, -torch.inf)
+
+    def score_mod(self, queries: int, keys: int | None = None, *, causal: bool = False) -> Any:
+        """Return a `score_mod` of ``torch.nn.attention.flex_attention`` that adds the same bias.
+
+        It looks up a row of distances where the bias depends on the distance alone, else the dense bias.
+        """
+        rows, keys = self.held.query_rows(queries, keys, self.reach)
+        first, weight, device = rows.start, self._parameters.get("weight"), self._device
+        try:
+            table = self.held.table(name_of(self.dtype), form="distance")
+        except PecliError:
+            table = None
+        zero = 0 if table is None else self.held.length - 1  # the place of distance 0
+        if table is None:
+            held = self._buffers["index" if self.held.by_index else "bias"]
+        else:
+            array = table.array("index" if self.held.by_index else "bias")
+            held = tensor(table.read(array.name), array.dtype).to(device)
+        by_index, by_distance = self.held.by_index, table is not None
+
+        def modified(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
+            place = (key - query - first + zero,) if by_distance else (query + first, key)
+            found = score + (weight[held[place], head] if by_index and weight is not None else held[(head, *place)])
+            return torch.where(key > query + first, -torch.inf, found) if causal else found
+
+        return modified
 
 
 class RelativeModule(TableModule):

@@ -145,3 +145,41 @@ def test_nothing_is_left_beside_a_plugin(process, tmp_path):
     shutil.copy(EXAMPLE, tmp_path / "own.py")
     assert process("--plugin", "own.py", "list", env={"PYTHONDONTWRITEBYTECODE": ""}).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["own.py"]
+
+
+FAMILIES = ROOT / "examples" / "own_families.py"
+D = np.abs(np.arange(6) - np.arange(6)[:, None])
+FORMULAS = {
+    "decay-pe:dim=4": {"pe": np.exp(-np.arange(6)[:, None] / np.arange(1, 5))},
+    "linear-rope:dim=4,longest=64": {"cos": np.cos(np.arange(6)[:, None] * 2 * np.pi * np.array([1, 2]) / 64)},
+    "late-rope:dim=8,base=100,factor=4,first=2": {
+        "sin": np.sin(np.arange(6)[:, None] * 100 ** (-np.arange(4) / 4) / [1, 1, 4, 4])
+    },
+    "hyperbolic-bias:heads=2": {"bias": -np.array([1, 2])[:, None, None] * D / (1 + D)},
+    "ramp-vectors:dim=4,clip=3": {"vector": np.arange(-3, 4)[:, None] / (3 * np.arange(1, 5))},
+}
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_an_example_of_every_family_keeps_the_contract(alone, recipe):
+    catalogue.load_file(str(FAMILIES))
+    table = Table.parse(recipe, length=6, dtype="float64")
+    for name, values in FORMULAS[recipe].items():
+        np.testing.assert_allclose(table[name], values, rtol=0, atol=1e-15)
+    check_encoding(recipe.partition(":")[0])
+
+
+def test_its_own_rule_lesson_and_extension_are_used(pecli, tmp_path):
+    own = ("--plugin", FAMILIES)
+    assert pecli(*own, "generate", "hyperbolic-bias", "--heads", 4, "--len", 16, "-o", "b.npy").returncode == 0
+    assert pecli(*own, "identify", "b.npy").stdout.startswith("hyperbolic-bias:heads=4,len=16 (sure")
+    assert "-3 / (1 + 3) = -0.7500" in pecli(*own, "explain", "hyperbolic-bias:heads=2").stdout
+    for name in ("hyperbolic-bias:heads=2", "ramp-vectors:dim=4,clip=3", "late-rope:dim=8,factor=4"):
+        assert pecli(*own, "extrapolate", name, "--train-len", 8, "--test-len", 16).returncode == 0
+    q = np.random.default_rng(1).normal(size=(1, 1, 6, 4))
+    np.save(tmp_path / "q.npy", q), np.save(tmp_path / "k.npy", q)
+    done = pecli(*own, "apply", "ramp-vectors:dim=4,clip=3", "q.npy", "k.npy", "--scores", "-o", "s.npy")
+    assert done.returncode == 0, done.stderr
+    r = FORMULAS["ramp-vectors:dim=4,clip=3"]["vector"][np.clip(np.arange(6) - np.arange(6)[:, None], -3, 3) + 3]
+    expected = (q @ q.swapaxes(-1, -2) + np.einsum("bhid,ijd->bhij", q, r)) / 2
+    np.testing.assert_allclose(np.load(tmp_path / "s.npy"), expected, rtol=0, atol=1e-13)
