@@ -289,7 +289,7 @@ def _restored(source: Recipe, extent: Extent, request: Request, names: tuple[str
     return made
 
 
-class TableOptions(TypedDict, total=False):
+class TableKeywords(TypedDict, total=False):
     """Options of :func:`table`, which win over the keys of the recipe; :meth:`Table.make` explains them."""
 
     len: int | None
@@ -310,7 +310,7 @@ class TableOptions(TypedDict, total=False):
     companion: str | None
 
 
-def table(text: str | Recipe, **options: Unpack[TableOptions]) -> Table:
+def table(text: str | Recipe, **options: Unpack[TableKeywords]) -> Table:
     """Return the table of a recipe, or of its text; its values are computed when they are asked for.
 
     Parameters
@@ -318,7 +318,7 @@ def table(text: str | Recipe, **options: Unpack[TableOptions]) -> Table:
     text : str or Recipe
         Such as "rope:dim=128,len=4096".
     **options
-        `len` (or `length`), `start`, `step`, `positions`, `dtype`, `layout`, `form` and the others of `TableOptions`.
+        `len` (or `length`), `start`, `step`, `positions`, `dtype`, `layout`, `form` and the others of `TableKeywords`.
 
     Raises
     ------
@@ -334,8 +334,8 @@ def table(text: str | Recipe, **options: Unpack[TableOptions]) -> Table:
         raise BadParameter("recipe", type(text).__name__, "must be a recipe's text, such as rope:dim=128,len=4096")
     given: dict[str, Any] = dict(options)
     for word in given:
-        if word not in TableOptions.__annotations__:
-            raise UnknownName("option", word, [*TableOptions.__annotations__])
+        if word not in TableKeywords.__annotations__:
+            raise UnknownName("option", word, [*TableKeywords.__annotations__])
     if "len" in given:
         given["length"] = given.pop("len")
     return Table.make(text, **given) if isinstance(text, Recipe) else Table.parse(text, **given)

@@ -23,9 +23,9 @@ PLAIN = (
     "Cohere Cohere2 Granite Mixtral Qwen2Moe Glm Glm4 Helium Persimmon GPTNeoX SmolLM3 Nemotron Ernie4_5 "
     "Exaone4 SeedOss Apertus Arcee HunYuanDenseV1 GptOss MiniMax DiffLlama Lfm2 VaultGemma ModernBert "
     "RoFormer Bert Roberta Electra Moshi Llama4Text JetMoe Doge EuroBert Cwm"
-).split()  # noqa: SIM905 - a list of names is read as words
+)
 MODELS = {
-    **{name: {} for name in PLAIN},
+    **{name: {} for name in PLAIN.split()},
     **dict.fromkeys(["T5", "MT5", "UMT5", "LongT5"], T5),
     **dict.fromkeys(["Bart", "MBart", "Marian", "Pegasus", "M2M100"], BART),
     "GPTJ": {**GPT, "rotary_dim": 8}, "CodeGen": {**GPT, "rotary_dim": 8}, "GPT2": GPT,
