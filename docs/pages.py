@@ -15,8 +15,8 @@ import numpy as np
 
 import pecli
 from pecli import CATALOGUE, Recipe, Table
-from pecli.cli.explain import example_lines
-from pecli.cli.generate import option_help
+from pecli.cli.explain import example_view
+from pecli.cli.terminal.layout import lines_of
 from pecli.errors import PecliError
 from pecli.plots.charts import Chart
 from pecli.plots.figures import picture_bytes
@@ -88,16 +88,13 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
         lines += ["## Picture", "", f"![{kind} of {name}]({name}-{kind}.svg)", "", "```sh", command, "```", ""]
         others = ", ".join(f"[{other}](gallery.md#{name}-{other})" for other in list(kinds)[1:])
         lines += [f"Also {others}, in the gallery.", ""] if others else []
-    lines += [
-        "## Worked example",
-        "",
-        "```text",
-        *example_lines(work_through(Recipe.parse(encoding.example)), None, 80),
-        "```",
-        "",
-    ]
+    example = work_through(Recipe.parse(encoding.example))
+    title, _, *items = example_view(example, 80)
+    steps = items[len(example.formula) :]  # the formula stands above
+    lines += ["## Worked example", "", "```text", *(line for item in (title, *steps) for line in lines_of(item, 80))]
+    lines += ["```", ""]
     lines += ["## Options", "", "| option | what it is |", "|---|---|"]
-    lines += [f"| `--{p.option}` | {option_help(p).replace('|', '/')} |" for p in encoding.options]
+    lines += [f"| `--{p.option}` | {p.help_text.replace('|', '/')} |" for p in encoding.options]
     return "\n".join([*lines, "", "## Why", "", *_answers(encoding)])
 
 
