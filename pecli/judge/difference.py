@@ -317,6 +317,9 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     one = shortest(low * (1 - loose), high * (1 + loose))
     times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
     text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
+    backwards = np.remainder(pairs.steps[bad] + np.pi, 2 * np.pi) - np.pi  # a turn less each row is the other way round
+    if (np.abs(backwards + w[bad]) <= 4 * seen.slack(w)[bad]).all():
+        text = f"the sines of {numbered('pair', bad)} have the other sign"
     yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
 
 
@@ -424,6 +427,8 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
     """Yield the finding on a narrower type, or on the arithmetic of a rounding with the tolerance that accepts it."""
     figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
     largest, ulps = figures.max_abs, figures.max_ulp
+    if not largest:  # arrays are missing, and the others are equal
+        return
     if kind in LOW_TYPES and own not in LOW_TYPES:
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"

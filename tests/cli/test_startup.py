@@ -28,9 +28,9 @@ def loaded(*lines):
 
 
 def test_help_and_listing_load_nothing_heavy_and_an_example_numpy_alone():
-    light = ("--help", "list", "list rope --json", "generate sinusoidal --help", "compare --help")
-    printed, after = loaded(*light, "list rope")
-    assert after == ["import pecli:", *(f"{line}:" for line in light), "list rope: numpy"]
+    light = ("--help", "list", "list rope", "generate sinusoidal --help", "compare --help")
+    printed, after = loaded(*light, "explain rope:dim=4")
+    assert after == ["import pecli:", *(f"{line}:" for line in light), "explain rope:dim=4: numpy"]
     assert "3 x 0.01 = 0.03" in printed
 
 

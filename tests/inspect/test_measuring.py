@@ -187,7 +187,7 @@ def test_a_table_without_rows_is_no_bug(refuses, tmp_path):
     refuses("extrapolate", "z.npy", "--test-len", "4", says=["0 x 8"])
 
 
-@pytest.mark.parametrize("words", [["--expect", "finite"], ["--similarity", "cosine"], ["--frequencies"]])
+@pytest.mark.parametrize("words", [["--expect", "finite"], ["--similarity", "cosine"]])
 def test_what_is_not_drawn_is_refused(words, refuses):
     refuses("inspect", "rope:dim=8", *words, "--plot", "x.svg", says=[f"plot has no option {words[0]}"])
 

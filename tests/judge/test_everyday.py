@@ -318,3 +318,18 @@ def test_two_pairs_of_a_stack_and_two_rows_of_pairs_are_told_apart(ask, tmp_path
     np.save("t.npy", (np.stack(parts) if layout == "split" else np.stack(parts, -1)).astype(np.float32))
     assert pecli.compare("t.npy", "rope:dim=4", ulp=1)
     assert pecli.identify("t.npy").recipe.startswith("rope:dim=4")
+
+
+def test_equal_cosines_without_their_sines_are_not_called_rounding(ask):
+    np.savez("c.npz", cos=pecli.table("rope:dim=64,len=32")["cos"])
+    text = str(pecli.compare("c.npz", "rope:dim=64"))
+    assert "only the second has 'sin'" in text
+    assert "rounding" not in text
+
+
+def test_a_pair_that_turns_backwards_has_negated_sines(ask):
+    table = sinusoid(512, 64).astype(np.float32)
+    table[:, 10] *= -1
+    found = str(pecli.compare(table, "sinusoidal:dim=64"))
+    assert "the sines of pair 5 have the other sign" in found
+    assert "times as fast" not in found
