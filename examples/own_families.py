@@ -129,7 +129,7 @@ def hyperbolic_bias(*, heads: Heads) -> Bias:
         share = divide(size, size + from_decimal([Decimal(1)])[:, None])
         return from_decimal([Decimal(-(h + 1)) for h in chosen])[:, None] * share
 
-    return Bias(heads, value, even=True)
+    return Bias(heads, value)
 
 
 # Relative: vectors, and which of them belongs to a query and a key. `apply` says what a score is the sum of.

@@ -60,7 +60,7 @@ def test_a_writer_cleans_up_and_dies_of_the_signal(name, tmp_path):
     process.send_signal(number)
     process.send_signal(number)  # who is impatient does not stop the cleaning up
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (-number, b"", b"")
+    assert (process.returncode, out, err) == (-number, b"", b"pecli: interrupted: nothing was written to pe.npy\n")
     assert os.listdir(tmp_path) == ["pe.npy"]
     assert (tmp_path / "pe.npy").read_bytes() == b"old"
 
@@ -88,7 +88,7 @@ def test_a_shells_loop_stops(tmp_path):
     assert child.stdout.readline() == b"1\n"
     wait_until(lambda: any(name.endswith(".tmp") for name in os.listdir(tmp_path)))
     os.killpg(child.pid, signal.SIGINT)  # as a terminal does
-    assert child.communicate(timeout=60) == (b"", b"")
+    assert child.communicate(timeout=60) == (b"", b"pecli: interrupted: nothing was written to pe.npy\n")
 
 
 def test_a_signal_that_the_caller_ignores_stays_ignored(tmp_path):

@@ -275,9 +275,9 @@ def test_explain_answers_a_word_and_refuses_one_that_no_answer_has(pecli, refuse
 
 def test_plot_draws_in_the_terminal_without_a_file(pecli, tmp_path):
     assert "Values of sinusoidal" in pecli("plot", "sinusoidal:dim=8,len=8", "--picture", "heatmap").stdout
-    done = pecli("plot", "alibi:heads=2,len=8", "-o", "a.svg", "--json")
-    assert json.loads(done.stdout)["path"] == "a.svg"
-    assert "<svg" in (tmp_path / "a.svg").read_text()
+    done = pecli("plot", "alibi:heads=2,len=8", "-o", "a.html", "--json")
+    assert json.loads(done.stdout)["path"] == "a.html"
+    assert "<html" in (tmp_path / "a.html").read_text()
 
 
 @pytest.mark.parametrize(
