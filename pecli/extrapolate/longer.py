@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from pecli.errors import BadParameter
-from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of
+from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of, reach_of
 from pecli.extrapolate.resize import Extension, Resized, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
@@ -76,7 +76,7 @@ def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
         return subject.table
     recipe = subject.recipe
     assert recipe is not None
-    if recipe.encoding.hook("extend")(recipe).new != "rows":
+    if reach_of(recipe).new != "rows":
         rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
         raise BadParameter("extend", way, rule)
     length = train if train is not None else recipe.values.get("max_len")

@@ -350,9 +350,8 @@ def _structured(want: Expected, pairs: Pairs) -> Named:
 
 def _mistakes(want: Expected) -> list[Change]:
     encoding = want.recipe.encoding
-    found = list(other_bases(want.keys, *PUBLISHED_BASES))
-    found += encoding.hook("mistakes")(want.keys) if encoding.declares("mistakes") else []
-    found += other_units()
+    found = list(encoding.hook("mistakes")(want.keys)) if encoding.declares("mistakes") else []
+    found += [*other_bases(want.keys, *PUBLISHED_BASES), *other_units()]
     return [change for change in found if change.values is None]
 
 

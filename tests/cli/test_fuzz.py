@@ -253,7 +253,7 @@ def test_an_input_scale_of_no_model_is_refused():
     import pecli
     from pecli.errors import BadParameter
 
-    with pytest.raises(BadParameter, match="input-scale=1e400 must be 0, or 1e-30 to 1e30 in size"):
+    with pytest.raises(BadParameter, match="scale=1e400 must be 0, or 1e-30 to 1e30 in size"):
         pecli.apply("sinusoidal:dim=8", np.ones((6, 8), np.float32), scale="1e400")
 
 

@@ -213,12 +213,6 @@ def test_options_that_say_nothing_beside_an_example_are_refused(refuses):
     refuses("inspect", "rope:dim=4", "--steps", "--layer-type", "full_attention", says=["layer-type", "config"])
 
 
-def test_list_ends_with_a_small_example(pecli):
-    shown = pecli("list", "alibi").stdout
-    assert "head 7: m_8 = 2^(-8) = 0.00390625" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-
-
 def test_a_bias_by_the_keys_position_leaves_no_weight_after_the_query():
     # m (j - 0) of equal logits under a causal mask: e^(j/2) over their sum for keys 0 to 2, nothing for 3 and 4
     weights = [math.exp(j / 2) for j in range(3)]

@@ -192,7 +192,7 @@ def test_a_picture_is_drawn_as_svg(pecli, tmp_path):
     root = ET.parse(tmp_path / "reach.svg").getroot()
     texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Phases of rope:dim=128: seen in training and new" in texts
-    assert {"share of the circle", "pair (0 turns fastest)", "distance (positions)", "trained to 4096", "yarn"} <= set(
+    assert {"share of the circle", "pair (0 is the fastest)", "distance (positions)", "trained to 4096", "yarn"} <= set(
         texts
     )
 
