@@ -19,8 +19,8 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.stored import KEY, StoredTable, parse_object, texts
+from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES
-from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
@@ -296,9 +296,6 @@ def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
     return StoredBatch(at, batch.number(ROWS), inflated), after
 
 
-LARGEST_BATCH = 256 << 20  # bytes of the compressed parts of one, which pyarrow inflates together
-
-
 class ArrowTable(BatchTable):
     """An open Arrow file or stream; where its record batches lie is found on opening."""
 
@@ -341,9 +338,9 @@ class ArrowTable(BatchTable):
             import pyarrow as pa
 
             place = self._places[index]
-            if place.inflated > limit(LARGEST_BATCH):
+            if place.inflated > limit(LARGEST_CHUNK):
                 rule = f"has a record batch that inflates to {place.inflated:,} bytes, of which"
-                raise self.source.bad(f"{rule} {size_text(limit(LARGEST_BATCH))}")
+                raise self.source.bad(f"{rule} {size_text(limit(LARGEST_CHUNK))}")
             self._kept = -1, None  # before another takes its room
             self._file.seek(place.offset)
             batch = pa.ipc.read_record_batch(pa.ipc.read_message(self._file), self._schema)

@@ -24,15 +24,13 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
-from pecli.formats.stored import MAX_ARRAYS
+from pecli.numbers.bounds import LARGEST_CSV, MAX_ARRAYS, limit, size_text
 from pecli.numbers.dtypes import real_pairs
-from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGEST_FILE = 256 << 20  # bytes of text, which is held with its values; beyond it, other formats are read in blocks
 BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a line must fit, and that of 65,536 columns does
 SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
@@ -98,9 +96,9 @@ class CsvTable(BatchTable):
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
-        if source.size > limit(LARGEST_FILE):
+        if source.size > limit(LARGEST_CSV):
             remedy = "convert it to npy where it was made, or allow more"
-            raise source.bad(f"is a csv of {source.size:,} bytes, of which {size_text(limit(LARGEST_FILE))}: {remedy}")
+            raise source.bad(f"is a csv of {source.size:,} bytes, of which {size_text(limit(LARGEST_CSV))}: {remedy}")
         self._data = bytearray(source.size)
         with contextlib.closing(RawFile(source)) as file:
             file.read_into(0, memoryview(self._data))

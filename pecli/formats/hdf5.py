@@ -27,8 +27,8 @@ from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, plain
+from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes, storage
-from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
@@ -246,7 +246,6 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
 
 MAX_DATASETS = 10_000
 CHUNK_CACHE = 1 << 20  # the library's own for each dataset
-LARGEST_CHUNK = 256 << 20
 LONGEST_FACT = 1 << 20
 
 

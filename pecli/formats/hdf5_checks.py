@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pecli.formats.io.source import InputFile, RawFile, zlib_size
-from pecli.numbers.reader import limit, size_text
+from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALEOFFSET, LZF = 1, 2, 3, 4, 5, 6, 32000
 COMPRESSORS = (DEFLATE, SZIP, NBIT, SCALEOFFSET, LZF)
 BEST_LZF = 88  # three bytes stand for 264 at most
-LARGEST_LZF = 256 << 20  # bytes that a chunk in LZF may stand for, whose true size only inflating it tells
 
 
 class FilteredChunks:
@@ -95,9 +94,9 @@ class FilteredChunks:
         if SZIP in used:
             return int.from_bytes(data[:4], "little") == self._bytes
         if LZF in used:
-            if len(data) * BEST_LZF > limit(LARGEST_LZF):
+            if len(data) * BEST_LZF > limit(LARGEST_CHUNK):
                 rule = f"has a chunk of {len(data):,} bytes in LZF in '{self._name}', which may stand for more"
-                raise self._source.bad(f"{rule}: {size_text(limit(LARGEST_LZF))}")
+                raise self._source.bad(f"{rule}: {size_text(limit(LARGEST_CHUNK))}")
             return True
         return NBIT in used or SCALEOFFSET in used or len(data) == self._bytes
 

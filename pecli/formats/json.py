@@ -23,8 +23,8 @@ from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import with_positions
 from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
+from pecli.numbers.bounds import LARGEST_JSON, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
-from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Array, Tabular, array_of
 
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
@@ -76,7 +76,6 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
             output.write(text)
 
 
-LARGEST_FILE = 64 << 20  # bytes of text, of which Python's objects take up to eight times as much
 MAX_LEVELS = 32  # of lists
 TEXTS = re.compile(rb'(?<=[\[,\s])"(-?)(inf|nan)"(?=[,\]\n])')  # infinity and NaN in a list, as `json_texts` has them
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
@@ -87,9 +86,9 @@ class JsonTable(StoredTable):
 
     def __init__(self, source: InputFile) -> None:
         self.source = source
-        if source.size > limit(LARGEST_FILE):
+        if source.size > limit(LARGEST_JSON):
             remedy = "convert it to npy where it was made, or allow more"
-            rule = f"is JSON of {source.size:,} bytes, and at most {size_text(limit(LARGEST_FILE))} are read"
+            rule = f"is JSON of {source.size:,} bytes, of which {size_text(limit(LARGEST_JSON))}"
             raise source.bad(f"{rule}: {remedy}")
         with contextlib.closing(RawFile(source)) as file:
             data = file.read(0, source.size)

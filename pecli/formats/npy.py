@@ -17,6 +17,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import StoredTable, dtype_name, safe_shape
+from pecli.numbers.bounds import LONGEST_NPY_HEADER
 from pecli.numbers.dtypes import storage
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -46,7 +47,6 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     return FileLayout(size, ((0, head),), offsets).draft(table, options)
 
 
-LONGEST_HEADER = 10_000  # NumPy's own limit, against a slow parse
 MAX_SPAN_BYTES = 64 << 20  # bytes read to gather rows of a Fortran array
 
 
@@ -65,9 +65,9 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     if major not in (1, 2, 3):
         raise ValueError(f"has npy version {major}, and versions 1 to 3 are known: save it with a current NumPy")
     length = int.from_bytes(head[8:start], "little")
-    if length > LONGEST_HEADER:
+    if length > LONGEST_NPY_HEADER:
         raise ValueError(
-            f"has a header of {length:,} bytes, and at most {LONGEST_HEADER:,} are sensible: it is damaged"
+            f"has a header of {length:,} bytes, and at most {LONGEST_NPY_HEADER:,} are sensible: it is damaged"
         )
     if len(head) < start + length:
         raise ValueError("ends within the header: it is truncated; make it again")
@@ -96,7 +96,7 @@ class NpyArray:
     def __init__(self, file: RawFile, offset: int, length: int, name: str) -> None:
         """Read the header at `offset`; the array may take `length` bytes with it."""
         self.file = file
-        head = file.read(offset, min(length, 12 + LONGEST_HEADER))
+        head = file.read(offset, min(length, 12 + LONGEST_NPY_HEADER))
         try:
             self.dtype, self.fortran, shape, start = parse_header(head)
         except ValueError as error:

@@ -14,8 +14,9 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import in_order
-from pecli.formats.npy import LONGEST_HEADER, NpyArray, header
+from pecli.formats.npy import NpyArray, header
 from pecli.formats.stored import StoredTable, axes_of, facts_json, parse_object, texts
+from pecli.numbers.bounds import LARGEST_CHUNK, LONGEST_NPY_HEADER
 from pecli.numbers.dtypes import raw_bytes
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -67,7 +68,6 @@ def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
 BEST_DEFLATE = 1032  # no deflated byte stands for more, so a member that claims more is a bomb
 LOCAL_HEADER = 30
 END_RECORD = 22  # bytes, without the comment
-LARGEST_TRANSPOSED = 256 << 20  # bytes of a compressed array in Fortran order, which is read whole
 PIECE = 1 << 20
 LONGEST_TEXT = 4 << 20  # bytes of the recipe, four for each character
 _TEXT = re.compile(rb"\x93NUMPY.{4,6}\{'descr': '[<>|=]?[US]\d+'", re.DOTALL)  # the beginning of an array of text
@@ -98,7 +98,7 @@ class NpzTable(StoredTable):
             facts: dict[str, Any] = {}
             for info in members:
                 if info.filename.endswith(".npy") and not info.is_dir():
-                    head = self._small(source, info, LONGEST_HEADER)
+                    head = self._small(source, info, LONGEST_NPY_HEADER)
                     if not _TEXT.match(head):
                         self._members[info.filename.removesuffix(".npy")] = self._open(source, info)
                     elif info.filename.removesuffix(".npy").rstrip("_") == RECIPE:
@@ -191,7 +191,7 @@ class _Deflated(RawFile):
     def hold(self) -> None:
         """Keep all of the member in memory, where reading goes back for every column."""
         size = self._info.file_size
-        if size > LARGEST_TRANSPOSED:
+        if size > LARGEST_CHUNK:
             raise self.source.bad(
                 f"holds '{self._info.filename}' compressed in Fortran order, {size:,} bytes: save it in C order"
             )

@@ -13,14 +13,11 @@ from pecli.formats import FORMATS, is_text, open_source, open_table, recognised,
 from pecli.formats.decimals import is_number
 from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
+from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
 from pecli.numbers.reader import (
-    LARGEST_ARRAY,
-    LARGEST_TEXT,
     NumberFile,
     StoredArray,
-    limit,
     parse_rows,
-    size_text,
     text_array,
 )
 

@@ -11,10 +11,10 @@ from enum import Enum
 from pathlib import Path
 
 from pecli.errors import BadFile
+from pecli.numbers.bounds import LARGEST_CONFIG, MAX_OTHER_FILES
 from pecli.numbers.reader import is_url
 from pecli.spec.catalogue import CATALOGUE
 
-LARGEST_CONFIG = 16 << 20  # bytes; a file of this suffix that is larger holds values
 CONFIG_KEYS = {"model_type", "architectures", "rope_scaling", "rope_theta", "rope_parameters", "text_config"}
 
 
@@ -71,9 +71,6 @@ def _is_config(path: Path) -> bool:
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(loaded, dict) and bool(CONFIG_KEYS & loaded.keys())
-
-
-MAX_OTHER_FILES = 20_000  # files that are not tables; more mean that the folder is a home folder or a disk
 
 
 def files_of(text: str) -> list[str]:

@@ -14,8 +14,8 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, StoredTable, axes_of, facts_json, parse_object, plain, safe_shape, texts
+from pecli.numbers.bounds import LONGEST_HEADER, limit, size_text
 from pecli.numbers.dtypes import storage
-from pecli.numbers.reader import limit, size_text
 from pecli.spec.tabular import Array, Tabular, array_of
 
 CODES = {
@@ -43,7 +43,6 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 
 DTYPES = {code: dtype for dtype, code in CODES.items()}
-LONGEST_HEADER = 16 << 20  # bytes, some 100,000 tensors; the format's own reader allows 100 million
 
 
 class SafetensorsTable(StoredTable):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import UnknownName
 from pecli.formats.io.source import InputFile
+from pecli.numbers.bounds import MAX_ARRAYS, MAX_EMPTY_ROWS
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.numbers.reader import UntrustedText
 from pecli.spec.tabular import Array, Tabular
@@ -67,10 +68,6 @@ def parse_object(data: bytes | str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-MAX_ARRAYS = 1 << 16  # each costs time, however little it holds
-MAX_EMPTY_ROWS = 1 << 20  # which take no bytes, so that the size of a file does not bound the work
 
 
 class StoredTable(Tabular):

@@ -33,8 +33,9 @@ from pecli.formats.io.remote import ReadAhead
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
+from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import raw_bytes, storage
-from pecli.numbers.reader import is_url, limit, shown, size_text
+from pecli.numbers.reader import is_url, shown
 from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
@@ -312,7 +313,6 @@ def _finish(table: Numbered, path: str) -> None:
     outbox.send()
 
 
-LARGEST_CHUNK = 256 << 20
 LARGEST_PIECE = 16 << 20  # bytes of an object that is fetched whole, where a part of it is wanted
 MAX_DIMENSIONS = 32
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from pecli.errors import BadFile
 from pecli.models.reading import Key
+from pecli.numbers.bounds import LARGEST_CONFIG
 from pecli.numbers.decimals import number_text
 
 LARGEST = 1 << 53  # below it a whole number is a float64
-LARGEST_CONFIG = 16 << 20  # bytes; the longest known are some hundred kilobytes, of id2label
 SHORTEST_WORD = 3  # letters of the longer of two words that may differ: with 2, q_rank is a slip of qk_rank
 Number = int | Decimal
 

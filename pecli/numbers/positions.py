@@ -16,6 +16,7 @@ from math import ceil, lcm
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
+from pecli.numbers.bounds import LARGEST_POSITIONS
 from pecli.numbers.decimals import number_text, parse_integer, parse_position, split_list
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
 LARGEST_MULTIPLE = 1 << 63
-LARGEST_LIST = 128 << 20  # bytes of a list in a file; all of it stays in memory
 BLOCK = 1 << 16  # values of an array that are looked at together
 LISTED = 1000  # positions; a longer list is stored as a position array, not in the recipe
 
@@ -250,7 +250,7 @@ def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:
 
     from pecli.numbers.reader import read_exact
 
-    found = read_exact(path, most=LARGEST_LIST)
+    found = read_exact(path, most=LARGEST_POSITIONS)
     if not isinstance(found, list) and max(abs(float(np.min(found))), abs(float(np.max(found)))) >= LIMIT:
         raise BadFile(path, "holds a position of 2^53 or more")
     return found

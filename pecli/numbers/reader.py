@@ -18,28 +18,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter, BadRecipe
+from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
 from pecli.numbers.decimals import parse_number, shorten
 from pecli.settings import settings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-
-def limit(size: int) -> int:
-    """Return the larger of a limit in bytes and the limit that the user set."""
-    return max(size, settings().limit)
-
-
-def size_text(size: int) -> str:
-    """Return a limit as messages say it, with how to raise it.
-
-    Examples
-    --------
-    >>> size_text(16 << 20)
-    'at most 16 MiB are read (more with --limit SIZE)'
-    """
-    return f"at most {size >> 20} MiB are read (more with --limit SIZE)"
 
 
 _URL = re.compile(r"(?!file:)[a-z][a-z0-9+.-]+://", re.IGNORECASE)
@@ -116,13 +101,6 @@ def _bare(rest: str) -> str:
         host = re.split("[/?#]", rest, maxsplit=1)[0]
         rest = rest[host.rfind("@") + 1 :]
     return _REST.sub(r"\1...", rest)
-
-
-LARGEST_TEXT = 16 << 20
-"""Bytes of a text of numbers, which is read whole: 2^20 doubles written in full."""
-
-LARGEST_ARRAY = 1 << 30
-"""Bytes of an array that is read whole."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, mo
     """A file of 49 kB took 3.2 GB in compare."""
     from pecli.formats import arrow as read
 
-    monkeypatch.setattr(read, "LARGEST_BATCH", 1 << 20)
+    monkeypatch.setattr(read, "LARGEST_CHUNK", 1 << 20)
     lists = pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(300_000, np.float32)), 8)
     for name, new in (("a.arrow", pa.ipc.new_file), ("a.arrows", pa.ipc.new_stream)):
         options = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -137,7 +137,7 @@ def test_json_of_any_spelling_is_the_same(seed, tmp_path):
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     from pecli.formats import json as reader
 
-    monkeypatch.setattr(reader, "LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr(reader, "LARGEST_JSON", 1 << 20)
     path = tmp_path / "a.json"
     path.write_text("[1." + "0" * 3_000_000 + "]")
     assert run(["inspect", str(path)]) == 2

@@ -297,7 +297,7 @@ def test_an_infinity_is_none_beyond_the_largest_though_words_hold_its_name(tmp_p
 
 def test_a_csv_beyond_the_limit_is_refused_with_the_remedy(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("1,2\n3,4\n")
-    monkeypatch.setattr("pecli.formats.csv.LARGEST_FILE", 4)
+    monkeypatch.setattr("pecli.formats.csv.LARGEST_CSV", 4)
     with pytest.raises(BadFile, match="convert it to npy where it was made"):
         open_table(tmp_path / "x.csv")
 

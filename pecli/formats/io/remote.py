@@ -21,20 +21,19 @@ from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, Wr
 from pecli.formats.io.atomic import Need, free_space
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import HEAD_BYTES, InputFile
+from pecli.numbers.bounds import MAX_KEPT, MAX_TRIES, MAX_WAIT, SILENCE
 from pecli.numbers.reader import shown, url_name
 from pecli.process import keep_connections
 from pecli.settings import notice
 
-TRIES = 5
 PAUSE = 0.5  # seconds before the second try, doubled for each further one
 
-MAX_WAIT = 60.0  # seconds after which nothing is tried again: a silent server is waited for long each time
 
 Result = TypeVar("Result")
 
 
 def retry(name: str, act: Callable[[], Result]) -> Result:
-    """Call a function that may fail while a connection is lost, up to `TRIES` times, with a message before each retry.
+    """Call a function that may fail while a connection is lost, at most `MAX_TRIES` times, with a message each time.
 
     Raises
     ------
@@ -42,16 +41,16 @@ def retry(name: str, act: Callable[[], Result]) -> Result:
         If it fails for good.
     """
     began = time.monotonic()
-    for number in range(1, TRIES + 1):
+    for number in range(1, MAX_TRIES + 1):
         try:
             return act()
         except PecliError:
             raise
         except Exception as phrase:
             error = _cause(phrase)
-            if _final(error) or number == TRIES or time.monotonic() - began > MAX_WAIT:
+            if _final(error) or number == MAX_TRIES or time.monotonic() - began > MAX_WAIT:
                 raise BadFile(name, _reason(error)) from error
-            notice(f"{name}: {brief(error)}: trying again, {number} of {TRIES - 1}")
+            notice(f"{name}: {brief(error)}: trying again, {number} of {MAX_TRIES - 1}")
             time.sleep(PAUSE * 2 ** (number - 1))
     raise AssertionError
 
@@ -227,13 +226,11 @@ class ReadAhead:
                 self._max_bytes = max(MIN_RANGE_BYTES, self._max_bytes // 2)
 
 
-MAX_KEPT = 4 << 30  # bytes of a file that is kept on the disk while it is read
 MIN_FREE = 4  # times as much space must be free where it is kept
 KEPT_BLOCK = 1 << 20  # bytes of a file that are fetched and kept together
 
 
 STORES = ("s3", "s3a", "gs", "gcs")
-SILENCE = 30.0  # seconds without a byte after which a server is given up for this try
 RETRIES = 2  # of the client of S3, each of two calls; more are the business of `retry`, which says so
 PART, PARTS = 8 << 20, 9000  # least bytes of a part of an upload; most parts, of which S3 takes 10,000
 PACKAGES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "http": "aiohttp", "https": "aiohttp"}
