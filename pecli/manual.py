@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -222,17 +222,29 @@ def _line(text: str) -> str:
 def regions(text: str) -> str:
     """Return a page with its regions made anew: ``catalogue``, ``commands``, and ``run`` of the commands in it.
 
-    The commands of one page run in one folder, in their order.
+    The commands of one page run in one folder, in their order; a region ``python`` runs its block there first,
+    for the files that later commands read.
     """
+    names: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "examples").symlink_to(ROOT / "examples")
 
+        def block(old: str) -> str:
+            with contextlib.chdir(folder):
+                exec(old.strip().removeprefix("```python").removesuffix("```"), names)  # noqa: S102 - the page's own
+            return old.rstrip("\n")
+
         def region(match: re.Match[str]) -> str:
             kind, old = match["kind"], match["body"]
-            made = {"catalogue": readme_catalogue, "commands": readme_commands}.get(kind, lambda: console(old, folder))
-            return f"<!-- begin:{kind} -->\n{made()}\n<!-- end -->"
+            makers: dict[str, Callable[[], str]] = {
+                "catalogue": readme_catalogue,
+                "commands": readme_commands,
+                "python": lambda: block(old),
+            }
+            made = makers[kind]() if kind in makers else console(old, folder)
+            return f"<!-- begin:{kind} -->\n{made}\n<!-- end -->"
 
-        pattern = r"<!-- begin:(?P<kind>catalogue|commands|run) -->\n(?P<body>.*?)<!-- end -->"
+        pattern = r"<!-- begin:(?P<kind>catalogue|commands|python|run) -->\n(?P<body>.*?)<!-- end -->"
         return re.sub(pattern, region, text, flags=re.DOTALL)
 
 
