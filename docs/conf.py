@@ -14,7 +14,8 @@ from pecli.version import __version__ as release  # noqa: E402, F401
 
 project = "pecli"
 copyright = "the pecli developers"  # noqa: A001 - Sphinx's name
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+copybutton_prompt_text = "$ "  # which is not copied, nor is the output
 html_theme = "furo"
 html_title = "pecli"
 exclude_patterns = ["README.md", "catalogue/extra"]

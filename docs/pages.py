@@ -128,6 +128,15 @@ def gallery(drawn: dict[str, dict[str, str]]) -> str:
     return "\n".join(lines)
 
 
+def all_questions() -> str:
+    """Return the questions about every encoding, with their answers."""
+    lines = ["# Questions", "", "What is asked about each encoding; `pecli explain NAME --why` prints the same.", ""]
+    for name, encoding in CATALOGUE.items():
+        answers = list(_answers(encoding))
+        lines += [f"## {name}", "", f"[{encoding.title}]({name}.md)", "", *answers] if answers else []
+    return "\n".join(lines)
+
+
 def index() -> str:
     """Return the list of encodings, by family, each with what it is."""
     lines = ["# Catalogue", "", "A page for each encoding, and a [gallery](gallery.md) of their pictures.", ""]
@@ -155,6 +164,7 @@ def write(folder: Path, extra: Path) -> None:
             path.write_bytes(picture_bytes(charts, path.name))
         (folder / f"{name}.md").write_text(encoding_page(encoding, drawn[name]))
     (folder / "gallery.md").write_text(gallery(drawn))
+    (folder / "questions.md").write_text(all_questions())
     (folder / "index.md").write_text(index())
     for name in PLAYED:
         recipe = drawn_recipe(CATALOGUE[name])
