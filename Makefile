@@ -95,7 +95,7 @@ frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment o
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
 	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@build/frameworks/bin/python -m pip install --quiet --editable . pytest mpmath
-	@for names in '$(TORCH)' transformers 'onnx onnxscript onnxruntime' jax keras tensorflow; do \
+	@for names in '$(TORCH)' transformers diffusers 'onnx onnxscript onnxruntime' jax keras tensorflow; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
 	build/frameworks/bin/python -m pytest -rs -W ignore \
 	tests/frameworks tests/docs/test_code.py \

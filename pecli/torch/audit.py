@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -428,19 +429,21 @@ class Audited:
         return self.good
 
     def __repr__(self) -> str:
-        return f"{self.name} against {self.recipe}\n  {self.note or repr(self.comparison)}"
+        against = f" against {self.recipe}" if self.recipe else ""
+        return f"{self.name}{against}\n  {self.note or repr(self.comparison)}"
 
 
 def audit(model: torch.nn.Module, length: int = 64) -> list[Audited]:
     """Compare every positional table of a live transformers model with its own config.
 
     Rotary modules are called as the model calls them; of ALiBi, T5's buckets and fixed sinusoids the model's own
-    functions and weights are read. Trained tables are named and not judged.
+    functions and weights are read. Trained tables are named and not judged. Positional modules that cannot be compared,
+    as those of diffusers, are named, with the reason.
 
     Parameters
     ----------
     model : torch.nn.Module
-        With a `config` of transformers.
+        With a `config` of transformers; the tables of other models are only named.
     length : int
         Positions compared, at most those that the table has.
 
@@ -493,7 +496,36 @@ def replace(model: torch.nn.Module) -> Replaced:
 
 
 def _tables(model: torch.nn.Module) -> list[Live]:
-    return [live for name, module in model.named_modules() for kind in KINDS for live in kind(name, module, model)]
+    modules = dict(model.named_modules())
+    found = [live for name, module in modules.items() for kind in KINDS for live in kind(name, module, model)]
+    unread = [word for word in _takes(model) if "rotary_emb" in word]
+    known = [live.name for live in found]
+    for name, module in modules.items():
+        if isinstance(module, (TableModule, RotaryInPlace)) or _related(name, known):
+            continue
+        buffers = dict(module.named_buffers(recurse=False))
+        if any(key.endswith(FREQUENCIES) for key in buffers):  # of another family's config, which leaves them unused
+            continue
+        if POSITIONAL.search(type(module).__name__):
+            names = [name or type(module).__name__]
+        else:
+            names = [".".join(filter(None, (name, key))) for key in buffers if key in BUFFERS]
+        known += names
+        found += [Live(one, None, note=UNREAD, put=lambda: UNREAD) for one in names]
+    return found + [Live(word, None, note=PASSED, put=lambda: PASSED) for word in unread]
+
+
+def _related(name: str, known: list[str]) -> bool:
+    """Return whether a module, a part of it or what it is a part of has a table among the known ones."""
+    return any(f"{name}.".startswith(f"{one}.") or (name and one.startswith(f"{name}.")) for one in known)
+
+
+POSITIONAL = re.compile("(Rotary|Rope|PosEmbed|Position(al)?Embed|EmbedND)(?!.*(Attention|Layer|Block|Encoder|Model))")
+"""Classes that hold or make a positional table, by their names."""
+
+BUFFERS = (*EMBEDDINGS, "pos_embedding")
+UNREAD = "not compared: pecli does not know how this module makes its table"
+PASSED = "not compared: the caller makes this table and passes it to the model's forward"
 
 
 def _sources(model: torch.nn.Module) -> dict[str, NamedSource]:
