@@ -90,11 +90,13 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
         first, *more = found.measured or ("the values match no known encoding",)
         return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
     if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
-        why = "the pattern of trained values" if found.equal is None else f"{_share(found.equal)} equal"
+        why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
         if found.equal != 1 and found.residual and not math.isinf(found.residual):  # NaN has no difference
             why += f", differences up to {figure(found.residual, 3)}"
+    elif found.equal is None:
+        why = "the pattern fits; the trained numbers are the file's own"
     else:
-        why = f"{found.arithmetic} arithmetic"
+        why = found.arithmetic if "arithmetic" in found.arithmetic else f"{found.arithmetic} arithmetic"
     items: list[Item] = [Verdict(f"{found.recipe} ({found.confidence}: {why})", True)]
     if found.equal == 1 and found.arithmetic != "exact":
         items.append(Fact("arithmetic", found.arithmetic))

@@ -412,7 +412,8 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     if way.name in LOW_TYPES:
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
     elif findings and way.name == "float32":
-        yield Finding("rounding", f"the rest is float32 rounding, at most {total.residual:.2g}")
+        kind = name.measured.dtype if name.measured.dtype in LOW_TYPES else "float32"
+        yield Finding("rounding", f"the rest is {kind} rounding, at most {total.residual:.2g}")
     elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
     if rest and not findings and way.name not in LOW_TYPES:
@@ -475,7 +476,10 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
     way, coarse = name.way, " and ".join(name.way.coarse_steps)
-    text = f"{'and ' if also else ''}phases were computed in {way.name} ({coarse} rounded to {way.name})"
+    text = f"phases were computed in {way.name} ({coarse} rounded to {way.name})"
+    if coarse == "positions":
+        text = f"positions were rounded to {way.name}"
+    text = f"{'and ' if also else ''}{text}"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)
     exact = Way("exact", name.named.frequencies)
@@ -505,7 +509,7 @@ def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
 def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the findings on another first position or another step."""
     count = name.measured.planes[0].rows
-    if name.step == -want.step and name.start == want.start + want.step * (count - 1):
+    if count > 1 and name.step == -want.step and name.start == want.start + want.step * (count - 1):
         yield Finding("rows", "the rows are reversed: the last one stands first")
         return
     other = name.step != want.step and count > 1

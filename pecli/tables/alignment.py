@@ -148,11 +148,23 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
+    if len(whole) == 3 and whole[-1] != 2 and _are_copies(table, array):
+        return [whole[1]]
     stacked = len(whole) > 2 and whole[0] == 2  # cosines and sines
     found = [whole[1]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
     return list(dict.fromkeys([*found, *([1] if alone else [])]))
+
+
+def _are_copies(table: Tabular, array: Array) -> bool:
+    """Whether the leading axis of an array (b, n, m) counts copies of one table, as a batch does."""
+    rows = array.shape[-2]
+    if array.lead != len(array.shape) - 1 or array.rows < 2 * rows or rows < 2:
+        return False
+    some = min(rows, LOOK_ROWS)
+    first, second = (table.read_rows([array.name], at, at + some)[array.name] for at in (0, rows))
+    return bool(np.array_equal(first, second, equal_nan=not str(first.dtype).startswith(("V", "b"))))
 
 
 def positions_of(table: Tabular) -> Positions | None:
@@ -202,6 +214,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         shape = [side for side in other.arrays[0].shape if side != 1]
         likely = ["index"] if names == ["index"] else ["slopes"] if len(shape) == 1 else ["dense"]
         forms = dict.fromkeys([*likely, "dense", "distance", "slopes", "index"])
+        if other.arrays[0].shape == (source.recipe.values.get("heads"),):  # a number for each head
+            forms = {"slopes": None}
         return [({"form": form}, None) for form in forms]
     return [({}, None)]
 

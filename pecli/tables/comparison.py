@@ -191,7 +191,7 @@ class Comparison:
                 return f"same: {compared:,} values are equal{self._bits}"
             return f"same within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
         if not compared:
-            return "different: they have nothing in common to compare"
+            return "different: the shapes differ, so no values are counted"
         if not beyond and unequal:
             both = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
             return f"different: what both have is the same {both}"
@@ -291,7 +291,7 @@ def _compare_pair(
         return None
     parts = overlapping_rows(left, right)
     if parts is None:
-        found.remark("shape", f"{name}: these shapes have nothing in common to compare")
+        found.remark("shape", f"{name}: values of these shapes are not counted one by one")
         return None
     return compare_views(left, right, list(parts), tolerance, progress)
 

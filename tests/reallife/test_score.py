@@ -20,7 +20,15 @@ MISSES = {
 """Cases that are not answered right, by "set/name", with what goes wrong."""
 SHARE = {"mistakes": 1}
 """One case in this many of a set runs by default (one in 5 of the other sets); the rest have the marker exhaustive."""
-SLOW = ("131072", "ramp of a row 5", "bfloat16 noise 1")
+SLOW = (
+    "131072",
+    "ramp of a row 5",
+    "ramp divided",
+    "noise 1",
+    "cosine of one row",
+    "pe of two values 1",
+    "linspace -1 to 1 2",
+)
 """Parts of the names of cases that take more than five seconds each."""
 
 
