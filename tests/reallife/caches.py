@@ -439,3 +439,17 @@ cache_of(
 )
 cache_of("swin index 8x8 in one row", "window:grid=8x8", lambda: {"index": swin_index(8, 8).reshape(-1)})
 cache_of("causal mask of float32's minimum", "unknown", lambda: np.triu(np.full((64, 64), np.finfo(F32).min, F32), 1))
+
+
+def keras_tutorial(n: int, d: int) -> np.ndarray:
+    """The Transformer tutorial of TensorFlow: sines, then cosines, in float64."""
+    a = np.arange(n)[:, None] * (1 / (10000 ** (np.arange(d / 2) / (d / 2))))
+    return np.concatenate([np.sin(a), np.cos(a)], -1)
+
+
+cache_of("keras tutorial float64 300x64", "sinusoidal:dim=64,order=sin-cos", lambda: keras_tutorial(300, 64))
+cache_of(
+    "keras tutorial 2048x512",
+    "sinusoidal:dim=512,order=sin-cos",
+    lambda: keras_tutorial(2048, 512).astype(F32),
+)

@@ -1316,3 +1316,52 @@ applied(
     "positions",
     pairs="half",
 )
+
+
+# Right on another machine: powers, exponentials and sines of other libraries and of GPUs
+
+
+def jitter(values: np.ndarray, units: int, kind: type, seed: int = 1) -> np.ndarray:
+    """Values off by up to some units in the last place of a type."""
+    off = np.random.default_rng(seed).integers(-units, units + 1, np.shape(values))
+    return (np.asarray(values, F64) + off * np.spacing(np.abs(np.asarray(values, kind))).astype(F64)).astype(kind)
+
+
+def exact_sinusoid(n: int, w: np.ndarray) -> np.ndarray:
+    """Float64 table of frequencies."""
+    a = np.arange(n)[:, None] * w
+    return np.stack([np.sin(a), np.cos(a)], -1).reshape(n, -1)
+
+
+right(
+    "float64 frequencies off by 3 ulp",
+    "sinusoidal:dim=128",
+    lambda: exact_sinusoid(1000, jitter(inv64(128), 3, F64)),
+)
+right(
+    "float64 rope frequencies off by 3 ulp",
+    "rope:dim=128,base=500000",
+    lambda: cs(np.arange(4096)[:, None] * jitter(inv64(128, 5e5), 3, F64)),
+)
+right("float64 sines off by 1 ulp", "sinusoidal:dim=64", lambda: jitter(exact_sinusoid(500, inv64(64)), 1, F64))
+right("float32 sines off by 2 ulp", "rope:dim=128", lambda: each(rope(128, 2048), lambda a: jitter(a, 2, F32)))
+right("float32 sines off by 3 ulp", "sinusoidal:dim=128", lambda: jitter(sinusoid(1024, 128, dtype=F32), 3, F32))
+right(
+    "float32 frequencies and sines off by 1 ulp",
+    "rope:dim=64",
+    lambda: each(cs(np.arange(2048, dtype=F32)[:, None] * jitter(inv32(64), 1, F32)), lambda a: jitter(a, 1, F32)),
+)
+mistake(
+    "log10 for the natural logarithm",
+    "sinusoidal:dim=64",
+    lambda: exact_sinusoid(200, np.exp(-np.log10(10000.0) * np.arange(0, 64, 2) / 64)),
+    "log10|54.6",
+    "base",
+)
+mistake(
+    "frequencies of arange(dim // 2) / dim",
+    "rope:dim=64",
+    lambda: cs(np.arange(500, dtype=F32)[:, None] * (10000 ** (-np.arange(32) / 64)).astype(F32)),
+    "base 100|exponent",
+    "spacing",
+)
