@@ -62,7 +62,7 @@ def test_a_dry_run_of_much_says_what_it_takes(pecli):
     facts = json.loads(pecli(*asked, "--threads", 4).stdout)["outlook"]
     assert facts["workers"] == 4
     assert facts["seconds"] == pytest.approx(2**20 * 2048 / facts["rate"] / 4)
-    assert 20e6 < facts["memory"]  # with what this process has imported
+    assert facts["memory"] > 20e6  # with what this process has imported
 
 
 def test_a_given_recipe_stands_for_those_of_the_parts(pecli, tmp_path):
