@@ -129,6 +129,8 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     name, shape = called or name, array.shape
     if array.dtype not in DTYPES:
         rule = f"is of type {array.dtype}: give numbers of type {', '.join(DTYPES)}"
+        if array.dtype == "uint16":
+            rule += "; bits of bfloat16 are read from HDF5 or safetensors, which name the type"
         raise BadParameter("input", name, rule)
     if not shape or not prod(shape):
         raise BadParameter("input", name, f"has the shape {_sides(shape)}: it holds no vectors")

@@ -17,6 +17,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, facts_json
 from pecli.numbers.dtypes import storage
+from pecli.spec.declaration import Family
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
@@ -68,7 +69,9 @@ def _header(writer: Any) -> bytes:
 def _rotary(table: Tabular, keys: Any) -> Iterator[tuple[str, str | int | float]]:
     """Yield the keys of a rotary table."""
     recipe = _recipe(table)
-    if recipe is None or "base" not in recipe.values or not isinstance(recipe.plan, Waves):
+    if recipe is None or recipe.encoding.family is not Family.ROTARY or "base" not in recipe.values:
+        return
+    if not isinstance(recipe.plan, Waves):
         return
     values = recipe.values
     yield keys.DIMENSION_COUNT, 2 * recipe.plan.width

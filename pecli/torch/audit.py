@@ -498,7 +498,8 @@ def replace(model: torch.nn.Module) -> Replaced:
 def _tables(model: torch.nn.Module) -> list[Live]:
     modules = dict(model.named_modules())
     found = [live for name, module in modules.items() for kind in KINDS for live in kind(name, module, model)]
-    unread = [word for word in _takes(model) if "rotary_emb" in word]
+    is_rotary = getattr(getattr(model, "config", None), "use_rotary_positional_embeddings", True)  # of CogVideoX
+    unread = [word for word in _takes(model) if "rotary_emb" in word and is_rotary]
     known = [live.name for live in found]
     for name, module in modules.items():
         if isinstance(module, (TableModule, RotaryInPlace)) or _related(name, known):

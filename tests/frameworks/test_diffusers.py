@@ -15,7 +15,7 @@ MODELS = {
         "axes_dims_rope": (4, 4, 8)}),
     "Wan": ("WanTransformer3DModel", ["rope"], {
         "attention_head_dim": 12, "text_dim": 16, "freq_dim": 256, "ffn_dim": 32, "rope_max_seq_len": 32}),
-    "CogVideoX": ("CogVideoXTransformer3DModel", ["patch_embed.pos_embedding", "image_rotary_emb"], {
+    "CogVideoX": ("CogVideoXTransformer3DModel", ["patch_embed.pos_embedding"], {
         **COG, "attention_head_dim": 16, "max_text_seq_length": 8}),
     "Qwen-Image": ("QwenImageTransformer2DModel", ["pos_embed"], {
         "in_channels": 16, "attention_head_dim": 16, "joint_attention_dim": 16, "axes_dims_rope": (8, 4, 4)}),
