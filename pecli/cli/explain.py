@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,14 @@ from pecli.cli import options as shared
 from pecli.cli.completion import source_words
 from pecli.cli.options import TableChoice, flag, option, refuse, required
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
-from pecli.cli.terminal.output import prose_width, say
+from pecli.cli.terminal.output import clean, prose_width, say
 from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, UnknownName
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
+    from pecli.spec.catalogue import Question
     from pecli.spec.declaration import Encoding
     from pecli.spec.hooks import SmallTable, Step
     from pecli.teach.examples import Example
@@ -32,7 +33,12 @@ SAME_FRAMEWORK = {"pytorch": "torch", "np": "numpy", "tensorflow": "keras", "tf"
 class ExplainOptions(TableChoice):
     """The options of ``explain``."""
 
-    source: str = required("An encoding, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    source: str = required(
+        "An encoding, a recipe or a config.json; with --why also a word to search for.",
+        "SOURCE",
+        argument=True,
+        complete=source_words,
+    )
     word: str | None = option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
     why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
     code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
@@ -145,8 +151,10 @@ def _encoding(text: str) -> Encoding:
 
 def _why(options: ExplainOptions) -> int:
     """Print the questions about an encoding with their answers, and the command that shows each."""
-    from pecli.spec.catalogue import questions
+    from pecli.spec.catalogue import CATALOGUE, questions
 
+    if options.word is None and options.source.partition(":")[0] not in CATALOGUE:
+        return _search(options)
     encoding, word = _encoding(options.source), options.word
     found = questions(encoding)
     if word is not None:
@@ -155,14 +163,30 @@ def _why(options: ExplainOptions) -> int:
             rule = f"occurs in no answer about {encoding.name}: pecli explain {encoding.name} --why prints all of them"
             raise BadParameter("WORD", word, rule)
 
+    return _answered(options, encoding.name, f"{encoding.name}: why it is as it is", found)
+
+
+def _search(options: ExplainOptions) -> int:
+    """Print the questions about all encodings that have a word, each once."""
+    from pecli.spec.catalogue import CATALOGUE, questions
+
+    word = options.source
+    every = dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding))
+    found = [one for one in every if word.lower() in f"{one.question} {one.answer}".lower()]
+    if not found:
+        raise BadParameter("WORD", word, "is no encoding, and no question or answer has it: pecli list names the encodings")
+    return _answered(options, word, f"Questions and answers with {clean(word)}", found)
+
+
+def _answered(options: ExplainOptions, name: str, title: str, found: Sequence[Question]) -> int:
     def view() -> Iterator[str]:
-        yield f"{encoding.name}: why it is as it is"
+        yield title
         for one in found:
             yield from ("", one.question, INDENT + one.answer.replace("\n", " "))
             if one.see:
                 yield f"{INDENT}$ pecli {one.see}"
 
-    answer(options, lambda: {"name": encoding.name, "reasons": [asdict(one) for one in found]}, view, prose=True)
+    answer(options, lambda: {"name": name, "reasons": [asdict(one) for one in found]}, view, prose=True)
     return 0
 
 

@@ -482,3 +482,11 @@ def test_a_share_next_to_a_whole_number_of_buckets_has_all_its_digits():
 def test_keys_after_the_query_are_masked_by_their_position():
     table = work_through(Recipe.parse("alibi:heads=2,bias=key-position"), Positions.parse("5,0,3")).steps[-1].items[-1]
     assert [row[1:] for row in table.rows] == [[0.0, 1.0, 0.0]] * 2  # the query at 0 sees itself alone
+
+
+def test_a_word_is_searched_for_in_all_questions(pecli, refuses):
+    shown = pecli("explain", "--why", "training").stdout
+    assert shown.startswith("Questions and answers with training\n")
+    asked = [line for line in shown.splitlines() if line.endswith("?")]
+    assert len(asked) == len(set(asked)) > 2
+    refuses("explain", "--why", "zebra", says=["is no encoding, and no question or answer has it"])
