@@ -174,7 +174,8 @@ def _search(options: ExplainOptions) -> int:
     every = dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding))
     found = [one for one in every if word.lower() in f"{one.question} {one.answer}".lower()]
     if not found:
-        raise BadParameter("WORD", word, "is no encoding, and no question or answer has it: pecli list names the encodings")
+        rule = "is no encoding, and no question or answer has it: pecli list names the encodings"
+        raise BadParameter("WORD", word, rule)
     return _answered(options, word, f"Questions and answers with {clean(word)}", found)
 
 
