@@ -78,6 +78,9 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
 
 MAX_LEVELS = 32  # of lists
 TEXTS = re.compile(rb'(?<=[\[,\s])"(-?)(inf|nan)"(?=[,\]\n])')  # infinity and NaN in a list, as `json_texts` has them
+MAX_NUMBER = 400
+"""Characters of a number as text; NumPy gives every item of an array the length of the longest."""
+LONG_TEXT = re.compile(rb'"[^"]{%d}' % MAX_NUMBER)
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
 
@@ -93,7 +96,9 @@ class JsonTable(StoredTable):
         with contextlib.closing(RawFile(source)) as file:
             data = file.read(0, source.size)
         data = TEXTS.sub(lambda found: found[1] + NAMES[found[2]], data)
-        self._has_words = any(word in data for word in (b"true", b"false", b"null"))
+        self._has_words = (
+            any(word in data for word in (b"true", b"false", b"null")) or LONG_TEXT.search(data) is not None
+        )
         try:
             content = json.loads(data)
         except (ValueError, RecursionError) as error:
@@ -209,7 +214,7 @@ class JsonTable(StoredTable):
 
 
 def _has_word(nested: Any) -> bool:
-    """Return whether nested lists hold true, false or null."""
+    """Return whether nested lists hold true, false, null or a text longer than any number."""
     if isinstance(nested, list):
         return any(map(_has_word, nested))
-    return nested is None or isinstance(nested, bool)
+    return nested is None or isinstance(nested, bool) or (isinstance(nested, str) and len(nested) > MAX_NUMBER)

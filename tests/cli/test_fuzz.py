@@ -134,6 +134,18 @@ def test_json_of_any_spelling_is_the_same(seed, tmp_path):
                 table.read("array")
 
 
+def test_one_long_text_among_numbers_takes_no_memory_for_each(tmp_path, capfd):
+    """Two megabytes took one gigabyte, and more with every further number."""
+    path = tmp_path / "a.json"
+    path.write_text('["' + "x" * 2_000_000 + '"' + ", 1" * 100 + "]")
+    tracemalloc.start()
+    assert run(["inspect", str(path)]) == 2
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "mixes numbers with other things" in capfd.readouterr().err
+    assert peak < 64 << 20
+
+
 def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     from pecli.formats import json as reader
 
