@@ -91,7 +91,7 @@ def _text(given: str, source: InputFile, data: bytes | None) -> NumberFile:
 
     def text() -> str | None:
         if data is None:
-            raise BadFile(path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save so many numbers as npy")
+            raise BadFile(path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save longer lists as npy")
         try:
             found = data.decode("utf-8-sig")
         except UnicodeDecodeError:

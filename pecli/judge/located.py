@@ -438,7 +438,7 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
 
 
 def _is_small(differing: list[ArrayPair], nears: list[float]) -> bool:
-    """Whether the largest difference of an array is no clear one beside the distance that counts as equal."""
+    """Whether the largest difference of an array is close to the distance that counts as equal."""
     both = zip(differing, nears, strict=True)
     return any(pair.same_shape and pair.overview.largest < max(MIN_CONTRAST * near, 1e-300) for pair, near in both)
 

@@ -134,7 +134,7 @@ def spans_of(labels: Sequence[Label]) -> list[Span]:
     return [Span(run[0][1], run[-1][1], len(run), run[0][0]) for run in runs]
 
 
-MAX_WAVES = 16  # that can be told apart
+MAX_WAVES = 16  # colours and dashes that a reader can distinguish
 
 
 def picked(labels: Sequence[Label], channels: Sequence[int], grid: bool = False) -> list[int]:
@@ -143,7 +143,7 @@ def picked(labels: Sequence[Label], channels: Sequence[int], grid: bool = False)
     Raises
     ------
     BadParameter
-        For a number that no column has, or more than can be told apart.
+        For a number that no column has, or for more than `MAX_WAVES`.
     """
     numbers = [number for _, number in labels]
     wrong = [c for c in channels if c not in numbers]

@@ -127,7 +127,7 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 
 def _fitting(rows: Sequence[Sequence[str]], width: int, gap: int = 0) -> list[int | None]:
-    """Return the columns that fit beside the first: all, or the head and the tail with None for those between.
+    """Return the columns that fit next to the first: all, or the head and the tail with None for those between.
 
     With a `gap`, columns are missing before that one, which None shows too.
     """
