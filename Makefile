@@ -145,17 +145,17 @@ check: .venv/.dev ## Lint, types, and whether generated files are current
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	$(VENV_PYTHON) -m mypy
-	$(VENV_PYTHON) -m pecli.manual --check
+	$(VENV_PYTHON) docs/generate.py --check
 
 format: .venv/.dev ## Format the code
 	$(VENV_PYTHON) -m ruff check --fix .
 	$(VENV_PYTHON) -m ruff format .
 
 docs: .venv/.dev ## Write the man pages, and what README and docs show of commands
-	$(VENV_PYTHON) -m pecli.manual --write --pages
+	$(VENV_PYTHON) docs/generate.py --write --pages
 
 docs-check: .venv/.dev ## Fail if the man pages, the README or docs are out of date
-	$(VENV_PYTHON) -m pecli.manual --check --pages
+	$(VENV_PYTHON) docs/generate.py --check --pages
 
 docs-site: .venv/.dev ## Build the documentation as static pages in build/site, and check its links
 	@$(VENV_PYTHON) -m pip install --quiet --group docs
@@ -163,7 +163,7 @@ docs-site: .venv/.dev ## Build the documentation as static pages in build/site, 
 	$(VENV_PYTHON) docs/pages.py build/site
 
 pictures: .venv/.dev ## Draw the pictures of the README and of docs anew
-	$(VENV_PYTHON) -m pecli.manual --write --pictures
+	$(VENV_PYTHON) docs/generate.py --write --pictures
 
 bench: .venv/.dev ## Measure speed, memory and start-up, and draw the figures: docs/bench.svg
 	$(VENV_PYTHON) -m tests.bench --chart docs/bench.svg

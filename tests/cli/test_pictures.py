@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import pecli as library
-from pecli import PecliError, Table, manual
+from docs import generate
+from pecli import PecliError, Table
 from pecli.formats import open_table, write_table
 from pecli.plots.charts import BLUE_TO_RED, EQUAL, Circles, Heat, LineChart, Span, resampled
 from pecli.plots.tables import charts_of_difference, charts_of_table
@@ -497,7 +498,7 @@ def version_of(svg):
 def made():
     """Every picture of the documents, as its command in docs/pictures.txt draws it now."""
     pytest.importorskip("matplotlib")
-    return dict(manual.pictures())
+    return dict(generate.pictures())
 
 
 def test_a_single_value_has_nothing_to_draw():

@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 
 import pecli
-from pecli import manual
+from docs import generate
 from pecli.cli.run import run
 from pecli.formats import WRITTEN
 from pecli.spec.declaration import HookName
@@ -45,8 +45,8 @@ def here(script, *, cwd, env, **options):
 
 
 def test_generated_files_are_what_the_declarations_make(monkeypatch):
-    monkeypatch.setattr(manual, "subprocess", SimpleNamespace(run=here))
-    assert manual.main(["--check", "--pages"]) == 0
+    monkeypatch.setattr(generate, "subprocess", SimpleNamespace(run=here))
+    assert generate.main(["--check", "--pages"]) == 0
 
 
 def test_there_is_a_page_for_every_command():

@@ -37,13 +37,12 @@ ROOMS = (
     "jax",
     "dask",
     "cli",
-    "manual",
     "__main__",
 )
 # what a package outside the standard library may be imported by, and whether its import must wait inside a function
 PACKAGES = {
     "click": (),
-    "typer": ("cli", "manual"),
+    "typer": ("cli",),
     "rich": ("cli.terminal",),
     "h5py": ("formats.hdf5", "formats.hdf5_checks"),
     "pyarrow": ("formats",),
@@ -185,4 +184,4 @@ def test_a_heavy_package_is_imported_only_inside_functions(package):
 
 
 def test_the_library_never_prints():
-    assert {name for name, (_, prints) in imports_and_prints().items() if prints} <= {"cli.terminal.output", "manual"}
+    assert {name for name, (_, prints) in imports_and_prints().items() if prints} <= {"cli.terminal.output"}

@@ -17,7 +17,6 @@ WRITERS = {
     "formats/io/output.py": "bytes of a table to a pipe",
     "formats/io/atomic.py": "bytes of a table to standard output",
     "process.py": "the fixed sentence that an interrupted command wrote nothing",
-    "manual.py": "make docs, which prints names of the repository",
 }
 """Modules that may write to a stream, with what they write."""
 
