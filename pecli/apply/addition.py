@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -139,11 +139,27 @@ class AddedRows(Tabular):
         else:
             size, other = (np.broadcast_to(value, x.shape) for value in (self.factor.hi, np.ones(1)))
             row, bound = rows, largest_size(x) * largest_size(self.factor.hi) + largest_size(rows)
-        round_sums(x, size, other, row, RowFactors(self, where), self.dtype, out, own, bound)
+        exact = partial(self._doubled, where), partial(self._enclosed, where)
+        round_sums(x, size, other, row, *exact, self.dtype, out, own, bound)
         if not_finite is not None:
             out[not_finite] = narrow(special, None, self.dtype)
         if (hidden := self.hidden(vectors)) is not None:
             out[hidden] = minus_infinity(self.dtype)
+
+    def _doubled(self, where: Rows, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return k and r of k x + 1 r, or r and 0 of x r + 0 1, at places of vectors with these rows."""
+        row, column = np.divmod(places, self.tensor.width)
+        value, error = self.exact_rows.doubled(where[row], np.minimum(column, self.exact_rows.width - 1))
+        if self.multiplied:
+            return value, DoubleDouble(np.ones(len(places)), np.zeros(len(places))), error
+        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (self.factor.hi, self.factor.lo)))
+        return size, value, error + np.abs(self.factor.hi) * 2.0**-104
+
+    def _enclosed(self, where: Rows, place: int, bits: int) -> tuple[Interval, Interval]:
+        """Return intervals that hold both at one place."""
+        row, column = divmod(place, self.tensor.width)
+        value = self.exact_rows.interval(int(where[row]), min(column, self.exact_rows.width - 1), bits)
+        return (value, ONE) if self.multiplied else (self.scale.interval(bits), value)
 
     def _rows(self, where: NDArray[np.int64]) -> Floats:
         if int(where.max()) >= self.exact_rows.count:  # says which
@@ -153,32 +169,6 @@ class AddedRows(Tabular):
             selected = np.flatnonzero(where // self.step == number)
             rows[selected] = self._row_block(number)[where[selected] - number * self.step]
         return rows
-
-
-@dataclass(frozen=True)
-class RowFactors:
-    """Factors of a block of vectors and of the added rows: k and r of k x + 1 r, or r of x r + 0 1."""
-
-    added: AddedRows
-    where: NDArray[np.int64]
-
-    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return both at some places; see :class:`pecli.apply.exact.Factors`."""
-        added = self.added
-        row, column = np.divmod(places, added.tensor.width)
-        value, error = added.exact_rows.doubled(self.where[row], np.minimum(column, added.exact_rows.width - 1))
-        one = DoubleDouble(np.ones(len(places)), np.zeros(len(places)))
-        if added.multiplied:
-            return value, one, error
-        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (added.factor.hi, added.factor.lo)))
-        return size, value, error + np.abs(added.factor.hi) * 2.0**-104
-
-    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold both at one place; see :class:`pecli.apply.exact.Factors`."""
-        added = self.added
-        row, column = divmod(place, added.tensor.width)
-        value = added.exact_rows.interval(int(self.where[row]), min(column, added.exact_rows.width - 1), bits)
-        return (value, ONE) if added.multiplied else (added.scale.interval(bits), value)
 
 
 def apply_content(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:

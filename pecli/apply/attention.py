@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import Floats
+from pecli.apply.exact import Floats, finite_size
 from pecli.apply.scores import (
     UNIT,
     Adjustment,
@@ -19,7 +19,6 @@ from pecli.apply.scores import (
     QueryRows,
     ScoreRows,
     WithBias,
-    finite_size,
     pair_tables,
 )
 from pecli.apply.scores import longest_vector as size_of

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import ColumnBands, ExactRows, Floats, Interval, Places, WavePoints, exactly
+from pecli.apply.exact import ExactRows, Floats, Interval, WavePoints, bands_of, exactly
 from pecli.engine.runs import fill_points, plane_error
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
@@ -161,40 +161,6 @@ class Rotations(ABC):
         return exactly(c), exactly(s)
 
 
-@dataclass(frozen=True)
-class RotationFactors:
-    """Factors of sums of rotated vectors: x c - y s of first members of pairs, y c + x s of second ones.
-
-    Attributes
-    ----------
-    rotations : Rotations
-        The cosines and sines.
-    rows, pairs : (k,) int64 ndarray
-        Which row and which pair of theirs each sum has.
-    second : (k,) bool ndarray
-        Whether it is a second member.
-    backward : bool
-        Whether the rotation is transposed: s has the other sign.
-    """
-
-    rotations: Rotations
-    rows: Integers
-    pairs: Integers
-    second: NDArray[np.bool_]
-    backward: bool
-
-    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return the factors of the sums' own numbers and of their pairs' other members; see `Factors`."""
-        c, s, error = self.rotations.doubled(self.rows[places], self.pairs[places])
-        sign = np.where(self.second[places] != self.backward, 1.0, -1.0)
-        return c, DoubleDouble(s.hi * sign, s.lo * sign), error
-
-    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold them; see `Factors`."""
-        c, (low, high) = self.rotations.interval(int(self.rows[place]), int(self.pairs[place]), bits)
-        return c, (low, high) if self.second[place] != self.backward else (-high, -low)
-
-
 class ExactRotations(Rotations):
     """The real cosines and sines of a recipe's rotary plan.
 
@@ -210,9 +176,7 @@ class ExactRotations(Rotations):
         self.table, self.plan, self.pairs = table, plan, plan.width
         self.points = WavePoints(plan, table.part)
         self.loose = plane_error(self.points.run[0]) if self.points.run is not None else 0.0
-        self.where = ColumnBands.still(plan.width)
-        for number, band in enumerate(plan.bands):
-            self.where.put(number, band.sin)
+        self.where = bands_of(plan, "sin")
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Rotations`."""
@@ -232,11 +196,11 @@ class ExactRotations(Rotations):
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
-        return self.points.doubled(rows, self.where.at(pairs))
+        return self.points.doubled(rows, self.where[:, pairs])
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold c and s of one place; see `Rotations`."""
-        return self.points.interval(row, self.where.at(np.array([pair])), bits)
+        return self.points.interval(row, self.where[:, [pair]], bits)
 
 
 class StoredRotations(Rotations):
@@ -283,63 +247,48 @@ MAX_RATIO = 2.0**400
 """Factors and squares between this and its reciprocal neither overflow nor lose digits."""
 
 
-class ChangedRotations(Rotations):
-    """Rotations whose cosines and sines are multiplied or divided, by float64 where nothing overflows."""
-
-    def __init__(self, rotations: Rotations) -> None:
-        self.rotations, self.pairs = rotations, rotations.pairs
-        # two more roundings of scaled ones; of inverse ones the square errs by 8u, the quotient by 12u, the sums by 15u
-        self.coarse = rotations.coarse + 1
-
-    @abstractmethod
-    def divisor(self, points: Points, start: int, stop: int) -> Floats:
-        """Return the divisors of c and s of rows, or their factors where `divides` is false, (n, pairs) or (n, 1)."""
-
-    divides = True
-
-    def rows(self, start: int, stop: int) -> Points:
-        """Return c + i s of rows; see `Rotations`."""
-        points = self.rotations.rows(start, stop)
-        with np.errstate(all="ignore"):
-            size = self.divisor(points, start, stop)
-            if ((size > 1 / MAX_RATIO) & (size < MAX_RATIO)).all():
-                for part in (points.real, points.imag):
-                    (np.divide if self.divides else np.multiply)(part, size, out=part)
-                return points
-        rows, pairs = (index.reshape(-1) for index in np.indices(points.shape))
-        c, s, _ = self.doubled(rows + start, pairs)
-        return complex_points(c.hi, s.hi).reshape(points.shape)
-
-
-class ScaledRotations(ChangedRotations):
-    """Rotations with a factor above zero for each row and pair.
+class ScaledRotations(Rotations):
+    """Rotations whose cosines and sines a number above zero for each row and pair multiplies or divides.
 
     Parameters
     ----------
     rotations : Rotations
         What is scaled.
     scale : ExactRows
-        The factors.
+        The numbers, (n, pairs) or (n, 1).
     divides : bool
         Whether they divide.
     """
 
     def __init__(self, rotations: Rotations, scale: ExactRows, divides: bool) -> None:
-        super().__init__(rotations)
-        self.scale, self.divides = scale, divides
+        self.rotations, self.scale, self.divides = rotations, scale, divides
+        self.pairs = rotations.pairs
+        # two more roundings of scaled ones; of inverse ones the square errs by 8u, the quotient by 12u, the sums by 15u
+        self.coarse = rotations.coarse + 1
 
-    def divisor(self, points: Points, start: int, stop: int) -> Floats:
-        """Return the factors of rows."""
-        return self.scale.rows(start, stop)
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows, by float64 where nothing overflows; see `Rotations`."""
+        points, size = self.rotations.rows(start, stop), self.scale.rows(start, stop)
+        if ((size > 1 / MAX_RATIO) & (size < MAX_RATIO)).all():
+            with np.errstate(all="ignore"):
+                for part in (points.real, points.imag):
+                    (np.divide if self.divides else np.multiply)(part, size, out=part)
+            return points
+        rows, pairs = (index.reshape(-1) for index in np.indices(points.shape))
+        c, s, _ = self.doubled(rows + start, pairs)
+        return complex_points(c.hi, s.hi).reshape(points.shape)
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         c, s, error = self.rotations.doubled(rows, pairs)
         scale, scale_error = self.scale.doubled(rows, pairs)
-        change = divide if self.divides else multiply
-        size = 1 / scale.hi if self.divides else scale.hi
-        # the operation errs by at most 15u^2 of the result, and c and s are at most about 1
-        return change(c, scale), change(s, scale), size * (error * 2 + 2.0**-98) + scale_error * size * size * 2
+        with np.errstate(all="ignore"):
+            change = divide if self.divides else multiply
+            found = change(c, scale), change(s, scale)
+            # the operation errs by at most 15u^2 of the result, the scale by its own relative error
+            relative = 2.0**-98 + 2 * scale_error / scale.hi
+            largest = np.maximum(*(np.abs(part.hi) for part in found))
+            return *found, largest * relative + 2 * error * (1 / scale.hi if self.divides else scale.hi)
 
     def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
         """Return intervals that hold c and s of one place; see `Rotations`."""
@@ -349,38 +298,36 @@ class ScaledRotations(ChangedRotations):
         return _product(c, factor), _product(s, factor)
 
 
-class InverseRotations(ChangedRotations):
-    """Inverse of each pair's matrix, without its transposition: c and s over c^2 + s^2.
+class SquaredLengths(ExactRows):
+    """c^2 + s^2 of each pair of rotations: of a recipe the square of the magnitude."""
 
-    Of a recipe c^2 + s^2 is the square of the magnitude.
-    """
+    def __init__(self, rotations: Rotations) -> None:
+        self.rotations = rotations
 
-    def divisor(self, points: Points, start: int, stop: int) -> Floats:
-        """Return c^2 + s^2."""
-        return np.asarray(points.real * points.real + points.imag * points.imag)
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return rows; see `ExactRows`."""
+        points = self.rotations.rows(start, stop)
+        with np.errstate(all="ignore"):
+            return np.asarray(points.real * points.real + points.imag * points.imag)
 
-    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return c and s at some places; see `Rotations`."""
-        c, s, error = self.rotations.doubled(rows, pairs)
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+        """Return some values; see `ExactRows`."""
+        c, s, error = self.rotations.doubled(rows, columns)
         square = add(multiply(c, c), multiply(s, s))
-        found = divide(c, square), divide(s, square)
-        # the quotient's own error, and what that of c and s does to it: at most 3 times theirs over the square
-        return *found, 2.0**-98 / np.sqrt(square.hi) + 4 * error / square.hi
+        # the sum errs by at most 10u^2 of itself, and by 2 (|c| + |s|) times the error of c and s
+        return square, 2.0**-102 * square.hi + 3 * error * np.sqrt(square.hi)
 
-    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold c and s of one place; see `Rotations`."""
-        c, s = self.rotations.interval(row, pair, bits + 8)
-        low, high = (a + b for a, b in zip(_squared(c), _squared(s), strict=True))
-        reciprocal = [1 / end for end in (high, low) if end]
-        factor = reciprocal[0], reciprocal[-1]
-        return _product(c, factor), _product(s, factor)
+    def interval(self, row: int, column: int, bits: int) -> Interval:
+        """Return an interval that holds one value; see `ExactRows`."""
+        c, s = (_squared(part) for part in self.rotations.interval(row, column, bits))
+        return c[0] + s[0], c[1] + s[1]
 
 
 def inverse_of(rotations: Rotations) -> Rotations:
     """Return the inverse of each pair's matrix, without its transposition: that of a rotation alone is itself."""
     if isinstance(rotations, ExactRotations) and all(size == 1 for size in rotations.plan.magnitudes):
         return rotations
-    return InverseRotations(rotations)
+    return ScaledRotations(rotations, SquaredLengths(rotations), divides=True)
 
 
 def _squared(interval: Interval) -> Interval:

@@ -12,8 +12,6 @@ A and B are known three ways:
   has exact A and B (angle zero, a stored table) and is decided by them; any other one lies off it, so the
   intervals decide it in the end, but for a sum of exactly zero, which no interval excludes: see `MAX_BITS`.
 
-If A and B are coarser than that, the bounds are wider by a factor (`coarse`) or by an absolute error (`loose`).
-
 Only + - x on float64 and integers: the same values on every machine.
 """
 
@@ -26,7 +24,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import isfinite, isqrt
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,16 +76,10 @@ FIRST_BITS, MAX_BITS = 160, 2600
 square roots of small fractions, whose sums cannot be that small without being zero."""
 
 
-class Factors(Protocol):
-    """Factors A and B, beyond float64."""
-
-    def doubled(self, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return A and B at places (k,) in the flat array of sums, and a bound (k,) on the absolute error of each."""
-        ...
-
-    def interval(self, place: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold A and B at one place, about 2^-bits wide."""
-        ...
+Doubled = Callable[[Places], tuple[DoubleDouble, DoubleDouble, Floats]]
+"""Of places (k,) in the flat array of sums, gives A and B and a bound (k,) on the absolute error of each."""
+Enclosed = Callable[[int, int], tuple[Interval, Interval]]
+"""Of one place and a number of bits, gives intervals about 2^-bits wide that hold A and B."""
 
 
 def round_sums(
@@ -95,7 +87,8 @@ def round_sums(
     a: Floats,
     y: Floats,
     b: Floats,
-    factors: Factors,
+    doubled: Doubled,
+    enclosed: Enclosed,
     dtype: str,
     out: NDArray[Any],
     own: Scratch,
@@ -109,8 +102,8 @@ def round_sums(
         What is given; a NaN or an infinity gives what IEEE 754 says of it.
     a, b : (n, m) float64 ndarray
         A and B, each correctly rounded or exact.
-    factors : Factors
-        What they are beyond that; places count in C order.
+    doubled, enclosed : callable
+        Give them beyond that; places count in C order.
     dtype : {"float16", "bfloat16", "float32", "float64"}
         Of the sums; bfloat16 as its bits in uint16.
     out : (n, m) ndarray
@@ -128,9 +121,7 @@ def round_sums(
         doubtful = round_candidates(candidate, most, dtype, out, own)
     if len(doubtful):
         x, a, y, b = (part.reshape(-1)[doubtful] for part in (x, a, y, b))
-        values, unsure = sums_one_by_one(x, a, y, b, dtype)
-        values[unsure] = exact_sums(x[unsure], y[unsure], doubtful[unsure], factors, dtype)
-        out[np.divmod(doubtful, out.shape[1])] = narrow(values, None, dtype)
+        out[np.divmod(doubtful, out.shape[1])] = exact_sums(x, a, y, b, doubtful, doubled, enclosed, dtype)
 
 
 def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Places:
@@ -173,49 +164,37 @@ def _store_float32(candidate: Floats, error: float, out: NDArray[Any], own: Scra
     return flags.places() if differ.any() else np.empty(0, np.int64)
 
 
-def sums_one_by_one(
-    x: Floats, a: Floats, y: Floats, b: Floats, dtype: str, coarse: float = 1.0, loose: float = 0.0
-) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return sums (k,) rounded to a type, as float64, and a mask of the sums whose rounding is in doubt.
-
-    a and b err by as much as `coarse` says, and by `loose` more.
-    """
-    with np.errstate(all="ignore"):
-        first, second = x * a, y * b
-        total = first + second
-        values = widen(narrow(total, None, dtype), dtype)
-        if dtype == "float64":
-            return values, np.ones(len(values), np.bool_)
-        unsure = np.zeros(len(values), np.bool_)
-        error = (
-            coarse * CANDIDATE_ERROR * (np.abs(first) + np.abs(second))
-            + loose * (np.abs(x) + np.abs(y))
-            + UNDERFLOW_ERROR
-        )
-        unsure[_doubtful(total, error, dtype)] = True
-    return values, unsure
-
-
 def largest_size(values: NDArray[np.floating[Any]]) -> float:
     """Return the largest absolute value; infinite or NaN if a value is."""
     return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
-def _doubtful(candidate: Floats, error: Floats, dtype: str) -> Places:
-    """Return the places where the ends of the interval round differently."""
-    above, below = narrow(candidate + error, None, dtype), narrow(candidate - error, None, dtype)
-    differ = above != below
-    if dtype == "bfloat16":  # narrow rounds by way of float32: a float32 midway between two may have been rounded to
-        bits = (candidate.astype(np.float32).view(np.uint32) + np.uint32(1)) & np.uint32(0xFFFF)
-        differ |= (bits >= 0x8000) & (bits <= 0x8002)
-    return np.flatnonzero(differ)
+def finite_size(values: NDArray[np.floating[Any]]) -> float:
+    """Return the largest absolute value of the finite values."""
+    sizes = np.abs(values)
+    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
 
 
-def exact_sums(x: Floats, y: Floats, places: Places, factors: Factors, dtype: str) -> Floats:
-    """Return the sums at some places, correctly rounded, as float64."""
-    values, unsure = double_double_sums(x, y, *factors.doubled(places), dtype)
-    for k in np.flatnonzero(unsure).tolist():
-        values[k] = _exactly(Fraction(x[k]), Fraction(y[k]), int(places[k]), factors, dtype)
+def exact_sums(
+    x: Floats, a: Floats, y: Floats, b: Floats, places: Places, doubled: Doubled, enclosed: Enclosed, dtype: str,
+    coarse: float = 1.0, loose: float = 0.0,
+) -> NDArray[Any]:  # fmt: skip
+    """Return sums (k,) at some places, correctly rounded; see `round_sums`.
+
+    a and b may be coarser than rounded ones: by a factor `coarse`, and in absolute terms by `loose`.
+    """
+    with np.errstate(all="ignore"):
+        first, second = x * a, y * b
+        values = narrow(first + second, None, dtype)
+        error = coarse * CANDIDATE_ERROR * (np.abs(first) + np.abs(second)) + UNDERFLOW_ERROR
+        error += loose * (np.abs(x) + np.abs(y))
+        unsure = round_within(first + second, error, dtype)[1]
+    if len(unsure):
+        x, y, places = x[unsure], y[unsure], places[unsure]
+        decided, left = double_double_sums(x, y, *doubled(places), dtype)
+        for k in np.flatnonzero(left).tolist():
+            decided[k] = _exactly(Fraction(x[k]), Fraction(y[k]), int(places[k]), enclosed, dtype)
+        values[unsure] = narrow(decided, None, dtype)
     return values
 
 
@@ -246,11 +225,11 @@ def _product(x: Floats, factor: DoubleDouble) -> DoubleDouble:
     return DoubleDouble(*quick_two_sum(product, error + x * factor.lo))
 
 
-def _exactly(x: Fraction, y: Fraction, place: int, factors: Factors, dtype: str) -> float:
+def _exactly(x: Fraction, y: Fraction, place: int, enclosed: Enclosed, dtype: str) -> float:
     """Return a sum correctly rounded, by narrowing its interval until both ends round alike."""
     bits = FIRST_BITS
     while True:
-        first, second = factors.interval(place, bits)
+        first, second = enclosed(place, bits)
         ends = [sum(pair) for pair in zip(_scaled_interval(x, first), _scaled_interval(y, second), strict=True)]
         low, high = (round_ratio(end.numerator, end.denominator, GRIDS[dtype]) for end in map(Fraction, ends))
         if low == high and (ends[0] > 0 or ends[1] < 0 or ends[0] == ends[1]):
@@ -267,33 +246,29 @@ def _scaled_interval(factor: Fraction, interval: Interval) -> list[Fraction]:
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class ColumnBands:
-    """Which frequency some columns turn with.
-
-    Attributes
-    ----------
-    band, column : (k,) int64 ndarray
-        The number of the band and the frequency in it; band -1 stands still.
-    """
-
-    band: Integers
-    column: Integers
-
-    @classmethod
-    def still(cls, width: int) -> ColumnBands:
-        """Return columns that nothing rotates yet."""
-        return cls(np.full(width, -1, np.int64), np.zeros(width, np.int64))
-
-    def put(self, band: int, columns: slice | None) -> None:
-        """Say that a band fills some columns, its frequencies in order."""
+def bands_of(plan: Waves, part: Literal["cos", "sin"]) -> Integers:
+    """Return the number of the band that fills each column, and the frequency in it, (2, width); band -1 for none."""
+    found = np.zeros((2, plan.width), np.int64)
+    found[0] = -1
+    for number, band in enumerate(plan.bands):
+        columns = getattr(band, part)
         if columns is not None:
-            places = np.arange(len(self.band))[columns]
-            self.band[places], self.column[places] = band, np.arange(len(places))
+            places = np.arange(plan.width)[columns]
+            found[0, places], found[1, places] = number, np.arange(len(places))
+    return found
 
-    def at(self, columns: Integers) -> ColumnBands:
-        """Return the bands of the given columns (k,)."""
-        return ColumnBands(self.band[columns], self.column[columns])
+
+def multiples_of(positions: Positions, rows: Integers) -> Iterator[tuple[Fraction, Integers, Integers]]:
+    """Yield each unit of some positions, the indices of the given rows (k,) that have it, and their multiples."""
+    for segment in positions.segments(0, positions.count):
+        multiples = segment.multiples
+        if isinstance(multiples, range):
+            yield segment.unit, np.arange(len(rows)), multiples.start + rows * multiples.step
+        elif isinstance(segment.rows, slice):
+            yield segment.unit, np.arange(len(rows)), multiples[rows]
+        else:
+            which = np.flatnonzero(np.isin(rows, segment.rows))
+            yield segment.unit, which, multiples[np.searchsorted(segment.rows, rows[which])]
 
 
 class WavePoints:
@@ -323,8 +298,8 @@ class WavePoints:
         frequencies = self.frequencies.get(band, segment.unit)
         return (frequencies, segment.multiples) if has_points(frequencies, segment.multiples) else None
 
-    def doubled(self, rows: Integers, where: ColumnBands) -> tuple[DoubleDouble, DoubleDouble, Floats]:
-        """Return cosine and sine of some places (k,), magnitude included, and a bound on the error of each."""
+    def doubled(self, rows: Integers, where: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return cosine and sine of places (k,), magnitude included, and a bound on their errors; see `bands_of`."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
         parts[0][...] = 1.0  # what no band rotates stays as it is
         error = np.zeros(len(rows))
@@ -340,7 +315,7 @@ class WavePoints:
             error[chosen] = (frequencies.phase_error(multiples, bits) + 2.0**-98) * abs(float(frequencies.magnitude.hi))
         return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3]), error
 
-    def interval(self, row: int, where: ColumnBands, bits: int) -> tuple[Interval, Interval]:
+    def interval(self, row: int, where: Integers, bits: int) -> tuple[Interval, Interval]:
         """Return intervals about 2^-bits wide that hold cosine and sine of one place."""
         groups = list(self._groups(np.array([row]), where))
         if not groups:
@@ -348,44 +323,21 @@ class WavePoints:
         ((_, frequencies, multiples, columns),) = groups
         return frequencies.exact.enclosed_point(int(multiples[0]), int(columns[0]), bits)
 
-    def _groups(
-        self, rows: Integers, where: ColumnBands
-    ) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
+    def _groups(self, rows: Integers, where: Integers) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
         """Yield the places of each band and unit, with their frequencies, multiples and columns."""
         for number, band in enumerate(self.plan.bands):
-            selected = np.flatnonzero(where.band == number)
+            selected = np.flatnonzero(where[0] == number)
             if not len(selected):
                 continue
-            columns = where.column[selected]
+            columns = where[1, selected]
             if self.plan.axes:
                 axis = self.plan.axes[band.axis]
                 positions = self.part.numbers(0, self.part.count).astype(np.int64)[rows[selected]]
-                values = np.asarray(axis.multiples, np.int64)
-                multiples = values[axis.index(positions - self.plan.prefix)]
+                multiples = np.asarray(axis.multiples, np.int64)[axis.index(positions - self.plan.prefix)]
                 yield selected, self.frequencies.get(band, axis.unit), multiples, columns
                 continue
-            distinct, place = np.unique(rows[selected], return_inverse=True)
-            for unit, which, found in self._multiples(distinct):
-                same_unit = np.flatnonzero(np.isin(place, which))
-                yield (
-                    selected[same_unit],
-                    self.frequencies.get(band, unit),
-                    found[np.searchsorted(which, place[same_unit])],
-                    columns[same_unit],
-                )
-
-    def _multiples(self, rows: Integers) -> Iterator[tuple[Fraction, Integers, Integers]]:
-        """Yield each unit with the indices of the ascending rows that have it, and their multiples."""
-        if self.part.is_range:
-            (segment,) = self.part.segments(0, self.part.count)
-            assert isinstance(segment.multiples, range)
-            first, step = segment.multiples.start, segment.multiples.step
-            yield segment.unit, np.arange(len(rows)), first + rows * step
-            return
-        for segment in self.part.segments(0, self.part.count):
-            own = np.arange(self.part.count)[segment.rows]
-            which = np.flatnonzero(np.isin(rows, own))
-            yield segment.unit, which, np.asarray(segment.multiples)[np.searchsorted(own, rows[which])]
+            for unit, which, multiples in multiples_of(self.part, rows[selected]):
+                yield selected[which], self.frequencies.get(band, unit), multiples, columns[which]
 
 
 class ExactRows(ABC):
@@ -464,10 +416,7 @@ class WaveRows(StoredRows):
         plan = table.plan
         assert isinstance(plan, Waves)
         self.plan, self.points = plan, WavePoints(plan, table.part)
-        self.sines, self.cosines = ColumnBands.still(plan.width), ColumnBands.still(plan.width)
-        for number, band in enumerate(plan.bands):
-            self.sines.put(number, band.sin)
-            self.cosines.put(number, band.cos)
+        self.sines, self.cosines = bands_of(plan, "sin"), bands_of(plan, "cos")
         positions = table.part.numbers(0, table.part.count)
         inside = ~np.isin(positions, plan.blank)
         if plan.prefix:
@@ -480,18 +429,17 @@ class WaveRows(StoredRows):
         """Return some values; see `ExactRows`."""
         hi, lo, error = (np.zeros(len(rows)) for _ in range(3))
         for part, where in ((1, self.sines), (0, self.cosines)):
-            selected = np.flatnonzero(self.inside[rows] & (where.band[columns] >= 0))
+            selected = np.flatnonzero(self.inside[rows] & (where[0, columns] >= 0))
             if len(selected):
-                *point, known = self.points.doubled(rows[selected], where.at(columns[selected]))
+                *point, known = self.points.doubled(rows[selected], where[:, columns[selected]])
                 hi[selected], lo[selected], error[selected] = point[part].hi, point[part].lo, known
         return DoubleDouble(hi, lo), error
 
     def interval(self, row: int, column: int, bits: int) -> Interval:
         """Return an interval that holds one value; see `ExactRows`."""
-        at = np.array([column])
         for part, where in ((1, self.sines), (0, self.cosines)):
-            if self.inside[row] and where.band[column] >= 0:
-                return self.points.interval(row, where.at(at), bits)[part]
+            if self.inside[row] and where[0, column] >= 0:
+                return self.points.interval(row, where[:, [column]], bits)[part]
         return Fraction(0), Fraction(0)
 
 
@@ -515,19 +463,14 @@ class ValueRows(StoredRows):
     def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
-        first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
-        for segment in self.part.segments(first, last):
-            own = np.arange(first, last)[segment.rows]
-            which = np.flatnonzero(np.isin(own, rows))
-            place = np.searchsorted(own[which], rows)
-            selected = np.flatnonzero(np.isin(rows, own))
-            found = self.at(Points(np.asarray(segment.multiples, np.int64)[which], segment.unit))
+        for unit, which, multiples in multiples_of(self.part, rows):
+            distinct, place = np.unique(multiples, return_inverse=True)
+            found = self.at(Points(distinct, unit))
             found = found.doubled() if isinstance(found, Exponentials) else found
-            at = place[selected], columns[selected]
             if isinstance(found, DoubleDouble):
-                hi[selected], lo[selected] = found.hi[at], found.lo[at]
+                hi[which], lo[which] = found.hi[place, columns[which]], found.lo[place, columns[which]]
             else:
-                hi[selected] = np.asarray(found, np.float64)[at]
+                hi[which] = np.asarray(found, np.float64)[place, columns[which]]
         return DoubleDouble(hi, lo), np.zeros(len(rows))
 
 

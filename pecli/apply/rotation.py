@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import isfinite
@@ -21,7 +20,6 @@ from pecli.apply.cosines import (
     HeadPairs,
     Integers,
     Points,
-    RotationFactors,
     Rotations,
     ScaledRotations,
     StoredRotations,
@@ -34,6 +32,7 @@ from pecli.apply.cosines import (
 from pecli.apply.exact import (
     CANDIDATE_ERROR,
     Floats,
+    Interval,
     Places,
     StoredRows,
     ValueRows,
@@ -41,7 +40,6 @@ from pecli.apply.exact import (
     exact_sums,
     largest_size,
     round_candidates,
-    sums_one_by_one,
 )
 from pecli.apply.tensors import (
     ApplyOptions,
@@ -149,17 +147,8 @@ class Doubt(NamedTuple):
     point: Points
 
 
-@dataclass(frozen=True)
-class RotationTask:
-    """Rotation of one tensor.
-
-    Attributes
-    ----------
-    tensor : Tensor
-        The input, whose name the output has.
-    dtype : str
-        Of the output.
-    """
+class RotationTask(NamedTuple):
+    """Rotation of one tensor, whose name the output has, and the type of the output."""
 
     tensor: Tensor
     dtype: str
@@ -344,17 +333,23 @@ class RotatedTensors(Tabular):
         if not doubts:
             return
         vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
+        rows = task.tensor.rows(vectors, self.rows)
+        negative = (second == 1) == self.backward  # x c - y s of first members, y c + x s of second ones
+
+        def doubled(places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+            c, s, error = self.rotations.doubled(rows[places], pairs[places])
+            sign = np.where(negative[places], -1.0, 1.0)
+            return c, DoubleDouble(s.hi * sign, s.lo * sign), error
+
+        def enclosed(place: int, bits: int) -> tuple[Interval, Interval]:
+            c, (low, high) = self.rotations.interval(int(rows[place]), int(pairs[place]), bits)
+            return c, (-high, -low) if negative[place] else (low, high)
+
         signed_sine = np.where(second, points.imag, -points.imag)
-        values, unsure = sums_one_by_one(
-            x, points.real, y, signed_sine, task.dtype, self.rotations.coarse, self.rotations.loose
-        )
-        if unsure.any():
-            left = [part[unsure] for part in (vectors, pairs, second)]
-            rotation = RotationFactors(
-                self.rotations, task.tensor.rows(left[0], self.rows), left[1], left[2] == 1, self.backward
-            )
-            values[unsure] = exact_sums(x[unsure], y[unsure], np.arange(len(left[0])), rotation, task.dtype)
-        out[vectors - start, self.pair_columns[1, second, pairs]] = narrow(values, None, task.dtype)
+        out[vectors - start, self.pair_columns[1, second, pairs]] = exact_sums(
+            x, points.real, y, signed_sine, np.arange(len(x)), doubled, enclosed, task.dtype,
+            self.rotations.coarse, self.rotations.loose,
+        )  # fmt: skip
 
     def _points(self, tensor: Tensor, grid: Tile) -> tuple[Points, float]:
         """Return the points of a grid's rows of the table, which broadcast to (*grid, pairs), and see `_computed`."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows
-from pecli.apply.exact import ExactRows, Floats
+from pecli.apply.exact import ExactRows, Floats, finite_size
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, as_logits, axes_notes
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
@@ -356,12 +356,6 @@ class HeadVectors:
     def keeping(self, number: int) -> Any:
         """Return a function of batch and head that reads all vectors and keeps the last few."""
         return lru_cache(maxsize=number)(lambda batch, head: self.read(batch, head, 0, self.tensor.side("s")))
-
-
-def finite_size(values: Floats) -> float:
-    """Return the largest absolute value of the finite values."""
-    sizes = np.abs(values)
-    return float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
 
 
 def longest_vector(vectors: Floats) -> float:

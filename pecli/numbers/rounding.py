@@ -207,8 +207,8 @@ def to_grid(hi: Floats, lo: Floats | None, grid: FloatGrid) -> Floats:
     return np.where(np.isnan(hi), hi, np.copysign(result, hi))
 
 
-def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any], Places]:
-    """Round values that are known to within an absolute error.
+def round_within(values: Floats, error: float | Floats, dtype: str) -> tuple[NDArray[Any], Places]:
+    """Round values that are known to within an absolute error, one for all or one for each.
 
     Returns
     -------
@@ -221,7 +221,8 @@ def round_within(values: Floats, error: float, dtype: str) -> tuple[NDArray[Any]
         doubtful |= np.abs(single) <= FINE * error
         places = np.flatnonzero(doubtful)
         unsure = values.reshape(-1)[places]
-        found.reshape(-1)[places], differ = both_ends(unsure - error, unsure + error, dtype)
+        errors = error if isinstance(error, float) else error.reshape(-1)[places]
+        found.reshape(-1)[places], differ = both_ends(unsure - errors, unsure + errors, dtype)
         return found, places[differ]
     return both_ends(values - error, values + error, dtype)
 
