@@ -121,8 +121,8 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
 
 @contextlib.contextmanager
-def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.Client]:
-    """Give a client of a scheduler, or of `workers` processes on this machine.
+def cluster(workers: str) -> Iterator[distributed.Client]:
+    """Give a client of so many processes of this machine, or of the scheduler at this address.
 
     Raises
     ------
@@ -133,9 +133,9 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # that a worker died is mended, and no news
     with contextlib.ExitStack() as stack:
-        if scheduler is None:
+        if workers.isdecimal():
             local = distributed.LocalCluster(
-                n_workers=workers or 1,
+                n_workers=int(workers),
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address=None,
@@ -146,14 +146,14 @@ def cluster(scheduler: str | None, workers: int | None) -> Iterator[distributed.
             client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:
             try:
-                client = stack.enter_context(distributed.Client(scheduler, timeout=PATIENCE))
+                client = stack.enter_context(distributed.Client(workers, timeout=PATIENCE))
             except (OSError, ValueError, TimeoutError) as error:
                 rule = "does not answer: check the address, or start one (dask scheduler, dask worker)"
-                raise BadParameter("scheduler", scheduler, rule) from error
+                raise BadParameter("workers", workers, rule) from error
             try:
                 client.wait_for_workers(1, timeout=PATIENCE)
             except TimeoutError as error:
-                raise BadParameter("scheduler", scheduler, "has no worker: start some (dask worker)") from error
+                raise BadParameter("workers", workers, "has no worker: start some (dask worker)") from error
         yield client
 
 

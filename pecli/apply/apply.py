@@ -116,13 +116,9 @@ def _applied(
     for tensor in tensors:
         if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not options.scores:
             raise BadParameter("input", tensor.name, "holds values: positions act on queries and keys, never on them")
-    for name, value in (
-        ("pairs", options.pairs),
-        ("inverse", options.way == "inverse"),
-        ("gradient", options.way == "gradient"),
-    ):
-        if value and family is not Family.ROTARY:
-            raise BadParameter(name, value if name == "pairs" else "true", "is for rotary tables")
+    for name, value in (("pairs", options.pairs), ("way", options.way)):
+        if value not in (None, "forward") and family is not Family.ROTARY:
+            raise BadParameter(name, value, "is for rotary tables")
     if options.arithmetic != "exact" and (options.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
         raise BadParameter("arithmetic", options.arithmetic, "is for rotations, and for rows added to embeddings")
     moves: dict[Family, Move] = {

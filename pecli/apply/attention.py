@@ -316,7 +316,7 @@ UNDIVIDED = "the products are not divided by sqrt(d), as the model has it"
 
 def _fit(queries: Tensor, keys: Tensor, options: ApplyOptions) -> None:
     if options.way != "forward":
-        raise BadParameter(options.way, "true", "is for tensors, not for scores")
+        raise BadParameter("way", options.way, "is for tensors, not for scores")
     if queries.axes not in SCORED:
         raise BadParameter("axes", queries.axes, f"are not those of queries and keys: {', '.join(SCORED)} are")
     if queries.axes != keys.axes:

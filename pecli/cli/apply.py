@@ -68,8 +68,13 @@ class ApplyArguments(Writing):
         ROTATION,
         ("half", "interleaved", "interleaved:half"),
     )
-    inverse: bool = flag("Undo the rotation: transpose it and divide by the magnitude.", panel=ROTATION)
-    gradient: bool = flag("The backward pass: transpose the rotation and multiply by the magnitude.", panel=ROTATION)
+    way: str = option(
+        "inverse: undo the rotation. gradient: the backward pass, which multiplies by the magnitude too.",
+        "WORD",
+        ROTATION,
+        ("inverse", "gradient"),
+        default="forward",
+    )
     arithmetic: str | None = option(
         "{}: real values, or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=_arithmetic
     )
@@ -187,16 +192,14 @@ def _vector(text: str) -> list[float]:
 def _apply_options(options: ApplyArguments) -> Any:
     from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale
 
-    if options.inverse and options.gradient:
-        raise BadParameter("gradient", "true", "cannot go with --inverse: a gradient is not divided")
-    way = "inverse" if options.inverse else "gradient" if options.gradient else "forward"
     given = options.mask or ""
     word, plus, path = ("", "", given) if given[:1] == "@" else given.partition("+")
     if word not in ("", "causal") or (plus and not path) or (path and path[0] != "@"):
         raise BadParameter("mask", options.mask, "must be causal, @FILE or causal+@FILE")
     seen = mask_of(_array(path[1:])) if path else None
     return ApplyOptions(
-        options.pairs, options.start, _positions(options.positions), options.len, parse_scale(options.scale), way,
+        options.pairs, options.start, _positions(options.positions), options.len, parse_scale(options.scale),
+        options.way,
         options.dtype, options.scores, word == "causal", seen, options.softmax, options.arithmetic or "exact",
     )  # fmt: skip
 

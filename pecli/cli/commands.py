@@ -146,6 +146,8 @@ OLDER = (
     ("inspect", "--verify", ("verify",)),
     ("inspect", "--steps", ("explain",)),
     ("inspect", "--plot", ("plot", "--output")),
+    ("apply", "--inverse", ("apply", "--way=inverse")),
+    ("apply", "--gradient", ("apply", "--way=gradient")),
     ("list", "--why", ("explain", "--why")),
     ("list", "--code", ("explain", "--code")),
 )
@@ -153,7 +155,7 @@ OLDER = (
 SAME_OPTION = {
     "-f": "--format", "--position": "--positions", "--out": "--output", "-n": "--len", "--length": "--len",
     "--seq-len": "--len", "--seq-length": "--len", "--max-seq-len": "--len", "--input-scale": "--scale",
-    "--score-scale": "--scale",
+    "--score-scale": "--scale", "--scheduler": "--workers",
 }  # fmt: skip
 """Names of options that other programs use; they are left alone if ours is given too."""
 

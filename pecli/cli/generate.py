@@ -64,7 +64,7 @@ class TableOptions(Writing):
     queries: str | None = option(
         "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE, families=PAIRS
     )
-    keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS)
+    keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS, hidden=True)
     align: str | None = option(
         "Whether the queries are the last or the first of the positions (default last).",
         "WORD",
@@ -97,8 +97,12 @@ class TableOptions(Writing):
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
-    workers: int | None = option("Write the .zarr with N local processes.", "N", OUTPUT, check=whole(1, 1024))
-    scheduler: str | None = option("Write it with the workers of a Dask scheduler: tcp://HOST:8786.", "ADDRESS", OUTPUT)
+    workers: str | None = option(
+        "Write the .zarr with N local processes, or with those of a Dask scheduler: tcp://HOST:8786.",
+        "N|ADDRESS",
+        OUTPUT,
+        check=lambda name, text: text if ":" in text else str(whole(1, 1024)(name, text)),
+    )
     dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))

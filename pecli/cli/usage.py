@@ -42,6 +42,7 @@ CONFIG = ("--config", "--model", "--config-file", "--model-config")
 REPLACED = {
     ("extrapolate", "probe"): "run examples/extrapolation_trial.py, which trains small models with PyTorch",
     ("compare", "for"): "pecli list --choose TASK has recommendations",
+    ("apply", "gradient"): "write --way gradient",
 }
 
 
@@ -205,14 +206,17 @@ def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
         return None
     own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
     flags = {f"--{parameter.option}" for parameter in encoding.options if parameter.kind == "flag"}
-    parts = iter([part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])])
+    parts = [part for word in words for part in (word.split("=", 1) if word[:2] == "--" else [word])]
     line, keys = list[str](), list[str]()
-    for part in parts:
-        if part in own:
-            option = None if part == option else option
-            keys.append(f"{part[2:]}={'true' if part in flags else next(parts, '..')}")
-        else:
+    while parts:
+        part = parts.pop(0)
+        if part not in own:
             line.append(part)
+        elif part not in flags and (not parts or (parts[0][:1] == "-" and parts[0].lstrip("-")[:1].isalpha())):
+            return None  # without a value, it may be an option of another command
+        else:
+            option = None if part == option else option
+            keys.append(f"{part[2:]}={'true' if part in flags else parts.pop(0)}")
     if option is not None:
         return None
     at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)

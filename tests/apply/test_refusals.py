@@ -29,7 +29,7 @@ def files(tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ("rope:dim=8 q.npy k.npy --scores --inverse --pairs half", "--inverse is for tensors, not for scores"),
+        ("rope:dim=8 q.npy k.npy --scores --way inverse --pairs half", "--way inverse is for tensors, not for scores"),
         ("rope:dim=8 q.npy k.npy --scale 2 --pairs half", "--scale 2 is for embeddings, and for scores"),
         ("rope:dim=8 q.npy k-wide.npy --scores --pairs half", "has vectors of 16, and q of 8"),
         ("rope:dim=8 q.npy k-batch.npy --scores --pairs half", "has 2 batches, and q 1"),
@@ -41,7 +41,7 @@ def files(tmp_path):
             "v has the shape (1, 4, 2, 8), and",
         ),
         ("rope:dim=8 q.npy k.npy --scores --pairs half --mask full", "--mask full must be causal"),
-        ("rope:dim=8 q.npy --pairs half --inverse --gradient", "a gradient is not divided"),
+        ("rope:dim=8 q.npy --pairs half --inverse --gradient", "write --way gradient"),
         ("rope:dim=8 q.npy q.npy --pairs half", "must differ: they are the names of the outputs"),
         ("rope:dim=8 q.npy --pairs half --vector 1,2", "--vector 1,2 replaces the inputs"),
         ("alibi:heads=4 --vector 1,2", "--vector is rotated or added to, and alibi does neither"),
@@ -50,7 +50,7 @@ def files(tmp_path):
         ("rope:dim=8 q.npy --pairs half --random 1x2x3x8", "replaces the inputs: name no files"),
         ("rope:dim=8 --pairs half --random 1x4x3x8 --kv-heads 3", "must divide the 4 heads"),
         ("rope:dim=8 q.npy --pairs half --positions @places.npy", "positions of batches are whole numbers"),
-        ("rope:dim=8 q.npy --pairs half --arithmetic float32 --inverse", "is for plain rotations"),
+        ("rope:dim=8 q.npy --pairs half --arithmetic float32 --way inverse", "is for plain rotations"),
         ("cache.npz q.npy --pairs half", "has vectors of 8, and the table rotates 16 columns"),
         ("flat.npy q.npy k.npy --scores --pairs half", "--pairs half is for rotary tables"),
         ("alibi:heads=4 logits.npy --axes bhqk --scale 2", "--scale 2 is for embeddings, and for scores"),

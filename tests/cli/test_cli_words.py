@@ -232,6 +232,12 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),
         ("convert a.npy b.h5", "write -o b.h5"),
+        (
+            "plot rope:dim=8 --frequencies -o f.svg",
+            "plot has no option --frequencies: it is an option of pecli inspect",
+        ),
+        ("plot rope:dim=8 --scaling", "plot has no option --scaling: it is an option of pecli extrapolate"),
+        ("generate rope:dim=8 --len 4 -o a.npy --scheduler tcp://h:1", "--workers tcp://h:1 is for a store of many"),
         ("generate sinusoidal --fp16", "did you mean --dtype fp16?"),
         ("generate position-interpolation", "did you mean 'rope:scaling=linear'?"),
         ("inspect sinusoidal:dim=4,foo=3", "odd, pad-row, len, start, step, positions, dtype."),

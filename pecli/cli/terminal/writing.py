@@ -37,8 +37,7 @@ class Writing(SourceOptions):
     compress: bool = False
     wide: bool = False
     dry_run: bool = False
-    scheduler: str | None = None
-    workers: int | None = None
+    workers: str | None = None
 
     @property
     def silent(self) -> bool:
@@ -99,21 +98,18 @@ def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int,
 @contextmanager
 def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
     """Give who else writes the objects of a store: the workers that were asked for."""
-    for name, value in (("scheduler", to.scheduler), ("workers", to.workers)):
-        if value is not None and not many:
-            raise BadParameter(name, value, "is for a store of many objects: write -o PATH.zarr")
-    if to.scheduler is None and to.workers is None:
+    if to.workers is None:
         yield None
         return
-    if to.scheduler is not None and to.workers is not None:
-        raise BadParameter("workers", to.workers, "starts workers here: leave it out with --scheduler")
+    if not many:
+        raise BadParameter("workers", to.workers, "is for a store of many objects: write -o PATH.zarr")
     if find_spec("distributed") is None:
         raise MissingPackage(
             "distributed", "writing with workers", "pip install 'pecli[dask]', or let this process write"
         )
     from pecli.dask import cluster, spread
 
-    with cluster(to.scheduler, to.workers) as client:
+    with cluster(to.workers) as client:
         yield spread(table, client)
 
 
@@ -154,7 +150,8 @@ def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -
     full = free is not None and need.size > free
     if sum(array.bytes for array in table.arrays) < PLANNED and to.workers is None and not to.json and not full:
         return describe(table, label, to, path, form.name)
-    found = estimate_write(table, form, to.workers or to.threads or default_threads())
+    processes = int(to.workers) if to.workers and to.workers.isdecimal() else 0  # of a scheduler nobody knows how many
+    found = estimate_write(table, form, processes or to.threads or default_threads())
     describe(
         table, label, to, path, form.name,
         more={"outlook": lambda: {**asdict(found), "needed": need.size, "free": free}},
@@ -162,7 +159,7 @@ def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -
     if to.json or to.silent:
         return 0
     parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
-    by = f"{found.workers} {'workers' if to.workers else 'threads'} at {size_text(int(found.rate))}/s each"
+    by = f"{found.workers} {'workers' if processes else 'threads'} at {size_text(int(found.rate))}/s each"
     tell(f"  {parts}; computing takes about {_duration(found.seconds)} on {by}, if the disk or the store")
     tell(f"  is not slower; each process needs about {size_text(found.memory)} of memory")
     if full:
