@@ -22,7 +22,6 @@ from pecli.apply.exact import (
     InputScale,
     Interval,
     Places,
-    StoredRows,
     largest_size,
     round_sums,
     rows_of,
@@ -34,9 +33,8 @@ from pecli.apply.tensors import (
     axes_notes,
     keys_of,
     only_tensor,
+    open_rows,
     roles_note,
-    stored_rows,
-    table_rows,
 )
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
@@ -188,17 +186,13 @@ def _scale_queries(
     source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect
 ) -> ApplyResult:
     """Return queries with their factors, and keys as they are."""
-    table_options, rows = table_rows(source, tensors, options)
-    table = source.open(**table_options, dtype="float64") if source.recipe is not None else source.open()
-    if not isinstance(table, Table):
-        rows = stored_rows(table, tensors, options)
+    table, rows = open_rows(source, tensors, options)
     parts: list[tuple[str, Tabular, str]] = []
     for tensor in tensors:
         if tensor in keys_of(tensors):
             parts.append((tensor.name, tensor.view.table, tensor.view.array.name))
             continue
-        exact_rows: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
-        made = AddedRows(exact_rows, tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
+        made = AddedRows(rows_of(table), tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
         parts.append((tensor.name, made, tensor.name))
     return ApplyResult(ConcatTable(parts), (effect.note, roles_note(tensors), *axes_notes(tensors)))
 

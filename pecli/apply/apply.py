@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
 from pecli.apply.attention import VALUES, Move, scores_of
-from pecli.apply.cosines import ExactRotations, HeadPairs, Rotations, StoredRotations
-from pecli.apply.exact import ExactRows, InputScale, StoredRows, rows_of
+from pecli.apply.cosines import HeadPairs, rotations_of
+from pecli.apply.exact import InputScale, rows_of
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import add_bias
 from pecli.apply.tensors import (
@@ -25,9 +25,8 @@ from pecli.apply.tensors import (
     at_length,
     axes_notes,
     only_tensor,
+    open_rows,
     split_heads,
-    stored_rows,
-    table_rows,
 )
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
@@ -39,7 +38,6 @@ from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, exact_source
-from pecli.tables.table import Table
 
 
 def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> ApplyResult:
@@ -176,16 +174,10 @@ def _family_of_arrays(source: NamedSource) -> Family:
 def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect) -> ApplyResult:
     """Return embeddings with rows added; see :func:`apply`."""
     tensor = only_tensor(tensors, "its rows are added to")
-    table_options, rows = table_rows(source, [tensor], options)
-    if source.recipe is not None:
-        table: Tabular = source.open(**table_options, dtype="float64")
-        assert isinstance(table, Table)
-    else:
-        table = source.open()
-        rows = stored_rows(table, [tensor], options)
+    table, rows = open_rows(source, [tensor], options)
     if table.arrays[0].dtype in COMPLEX.values():
         return _multiply_rows(table, tensor, options, rows)
-    exact_rows: ExactRows = rows_of(table) if isinstance(table, Table) else StoredRows(table)
+    exact_rows = rows_of(table)
     scale = InputScale.root(tensor.width) if options.scale == "sqrt" else InputScale.of(Decimal(options.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
     if options.arithmetic == "exact":
@@ -204,8 +196,7 @@ def _multiply_rows(table: Tabular, tensor: Tensor, options: ApplyOptions, rows: 
         raise BadParameter(
             word, options.scale or options.arithmetic, "is for rows that are added, and complex ones multiply"
         )
-    rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
     tasks = [RotationTask(tensor, options.dtype or tensor.dtype)]
-    made = RotatedTensors(rotations, tasks, HeadPairs("interleaved", "interleaved"), rows=rows)
+    made = RotatedTensors(rotations_of(table), tasks, HeadPairs("interleaved", "interleaved"), rows=rows)
     note = "complex rows multiply: the input's columns are real and imaginary parts in turn"
     return ApplyResult(made, (note, *axes_notes([tensor])))

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from pecli.apply.exact import Floats, finite_size
 from pecli.apply.scores import (
     UNIT,
-    Adjustment,
     BiasRows,
+    Change,
     HeadVectors,
     QueryRows,
     ScoreRows,
-    WithBias,
     pair_tables,
+    weighted,
 )
 from pecli.apply.scores import longest_vector as size_of
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, at_length, axes_notes, tensor_of
@@ -47,8 +47,6 @@ class Products:
     scale : float
         What multiplies the products.
     """
-
-    name = "scores"
 
     def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, tables: Sequence[Tabular], scale: float) -> None:
         self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
@@ -90,7 +88,7 @@ class Products:
             raise BadParameter("input", self.queries.tensor.name, rule)
 
     def values(self, rows: QueryRows) -> tuple[Floats, float]:
-        """Return scores; see :class:`pecli.apply.scores.Logits`."""
+        """Return scores of some queries, (queries, keys), and a bound on their error."""
         query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
         key = self._keys(rows.batch, rows.head // self.group)
         total, error = np.zeros((len(query), len(key))), 0.0
@@ -201,7 +199,7 @@ class AttendedRows(Tabular):
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         vectors = np.arange(start, stop, dtype=np.int64)
         batch, head, query = (self.queries.places(vectors, axis) for axis in "bhs")
-        heads, length = self.weights.logits.sides[1:3]
+        heads, length = self.weights.sides[1:3]
         numbers = (batch * heads + head) * length + query  # in the order of the weights
         for target in out.values():
             for group in np.split(order := np.argsort(numbers), np.flatnonzero(np.diff(numbers[order]) != 1) + 1):
@@ -250,7 +248,7 @@ def scores_of(
     scale, scaled = _scale(source, queries.width, options, effect)
     tables: list[Tabular] = []
     notes: list[str] = []
-    changes: list[Adjustment] = []
+    changes: list[Change] = []
     lengths = queries.side("s"), keys.side("s")
     match family:
         case Family.ROTARY | Family.CONDITIONAL | Family.ABSOLUTE if move is not None:
@@ -259,15 +257,16 @@ def scores_of(
                 notes.append("q.k + q.p + p.k + p.p, p the row that is added to queries and keys")
             if effect.decay is not None:
                 decays = source.open(dtype="float64", length=lengths[1])
-                changes.append(Decay(decays, effect, lengths, queries.side("h")))
+                decay = decay_of(decays.read(effect.decay), effect, lengths, queries.side("h"))
+                changes.append(weighted(decay, "add" if effect.decay_added else "multiply"))
         case Family.BIAS:
             sides = queries.side("b"), queries.side("h"), *lengths
             rows = BiasRows(pair_tables(source, *lengths, options), source.text, sides)
-            changes.append(WithBias(rows, effect.logits, scale if source.model_scores == BIASED else 1.0))
+            changes.append(weighted(rows.of, effect.logits, scale if source.model_scores == BIASED else 1.0))
         case Family.RELATIVE:
             tables = pair_tables(source, *lengths, options)
     products = Products(queries, keys, effect, tables, scale)
-    weights = ScoreRows(products, changes, options, SCORED[queries.axes])
+    weights = ScoreRows("scores", products.sides, products.values, changes, options, SCORED[queries.axes])
     made = AttendedRows(weights, products, values[0], effect) if values else weights
     aligned = "" if lengths[0] == lengths[1] else f"the {lengths[0]} queries are the last of the {lengths[1]} positions"
     stated = [effect.note] if family is Family.RELATIVE else []
@@ -357,39 +356,30 @@ def _later(options: ApplyOptions, skip: int, length: int) -> ApplyOptions:
     return replace(options, start=str(options.first + skip))
 
 
-class Decay:
-    """Weights by which a rotary table decays the scores of each head.
+def decay_of(decays: Floats, effect: Effect, lengths: tuple[int, int], heads: int) -> Callable[[QueryRows], Floats]:
+    """Return the weights by which a rotary table decays the scores of some queries.
 
     Parameters
     ----------
-    table : Tabular
-        With the array of weights, for as many positions as there are keys.
+    decays : (heads, n) or (heads, n, n) ndarray
+        By distance, or by query and key, for as many positions as there are keys.
     effect : Effect
-        Which array, and whether it is added.
+        Whether they are added.
     lengths : tuple of int
         Queries and keys.
     heads : int
         Of the queries.
     """
+    if len(decays) not in (1, heads):
+        raise BadParameter("heads", len(decays), f"do not fit queries of {heads} heads")
+    late = lengths[1] - lengths[0]
 
-    def __init__(self, table: Tabular, effect: Effect, lengths: tuple[int, int], heads: int) -> None:
-        assert effect.decay is not None
-        if table.array(effect.decay).shape[0] not in (1, heads):
-            raise BadParameter("heads", table.array(effect.decay).shape[0], f"do not fit queries of {heads} heads")
-        self.values, self.added, self.lengths = table.read(effect.decay), effect.decay_added, lengths
-
-    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
-        """Change values; see :class:`pecli.apply.scores.Adjustment`."""
-        late = self.lengths[1] - self.lengths[0]
+    def weights(rows: QueryRows) -> Floats:
         at = np.arange(rows.start, rows.stop) + late
-        own = self.values[rows.head % len(self.values)]
+        own: Floats = decays[rows.head % len(decays)]
         if own.ndim == 2:
-            weight = own[at]
-        else:
-            back = at[:, None] - np.arange(self.lengths[1])
-            weight = np.where(back >= 0, own[np.maximum(back, 0)], -np.inf if self.added else 0.0)
-        if self.added:
-            values += weight
-            return error + UNIT * (finite_size(weight) + finite_size(values))
-        values *= weight
-        return error * finite_size(weight) + 2 * UNIT * finite_size(values)
+            return own[at]
+        back = at[:, None] - np.arange(lengths[1])
+        return np.where(back >= 0, own[np.maximum(back, 0)], -np.inf if effect.decay_added else 0.0)
+
+    return weights

@@ -236,6 +236,11 @@ class StoredRotations(Rotations):
         return DoubleDouble(found.real, nothing), DoubleDouble(found.imag, nothing), nothing
 
 
+def rotations_of(table: Tabular) -> Rotations:
+    """Return the real cosines and sines of a recipe's table, or those of a file."""
+    return ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
+
+
 def complex_points(c: Floats, s: Floats) -> Points:
     """Return c + i s."""
     found = np.empty(c.shape, np.complex128)

@@ -474,14 +474,15 @@ class ValueRows(StoredRows):
         return DoubleDouble(hi, lo), np.zeros(len(rows))
 
 
-def rows_of(table: Table) -> ExactRows:
-    """Return the real rows of an absolute table; where nothing finer is known, its float64 values."""
-    plan = table.plan
-    if isinstance(plan, Values):
-        return ValueRows(table, "pe", plan.at)
-    if isinstance(plan, Waves) and plan.form == "real" and not plan.ramps and plan.cross is None:
-        return WaveRows(table)
-    return StoredRows(table, "pe")
+def rows_of(table: Tabular) -> ExactRows:
+    """Return the real rows of an absolute table; where nothing finer is known, or of a file, its values."""
+    if isinstance(table, Table):
+        plan = table.plan
+        if isinstance(plan, Values):
+            return ValueRows(table, "pe", plan.at)
+        if isinstance(plan, Waves) and plan.form == "real" and not plan.ramps and plan.cross is None:
+            return WaveRows(table)
+    return StoredRows(table)
 
 
 @dataclass(frozen=True)

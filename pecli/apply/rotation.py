@@ -16,17 +16,16 @@ from pecli.apply.addition import FrameworkRows, rounded
 from pecli.apply.cosines import (
     OF_LAYOUT,
     OF_MODEL,
-    ExactRotations,
     HeadPairs,
     Integers,
     Points,
     Rotations,
     ScaledRotations,
-    StoredRotations,
     columns,
     complex_points,
     inverse_of,
     members,
+    rotations_of,
     scatter_pairs,
 )
 from pecli.apply.exact import (
@@ -48,8 +47,8 @@ from pecli.apply.tensors import (
     Tile,
     axes_notes,
     keys_of,
+    open_rows,
     roles_note,
-    stored_rows,
     table_rows,
     tiles,
 )
@@ -64,7 +63,6 @@ from pecli.spec.hooks import Effect
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
-from pecli.tables.conversion import convert
 from pecli.tables.figures import pair_norms
 from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
@@ -392,8 +390,10 @@ def rotate(
     if options.scale is not None:
         raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     pairing, note = pairing_of(source, options.pairs)
-    table, rows = _table(source, tensors, options)
-    rotations: Rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
+    table, rows = open_rows(source, tensors, options, "split")
+    if not {"cos", "sin"} <= {*table}:
+        raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table)}: cos and sin are needed to turn pairs")
+    rotations = rotations_of(table)
     _check_widths(source, recipe, tensors, rotations.pairs)
     backward = options.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()
@@ -525,17 +525,6 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
     assert isinstance(table.plan, Waves)
     (factor,) = (array for array in table.plan.companions if array.name == effect.factor)
     return ScaledRotations(rotations, ValueRows(table, effect.factor, factor.at), divides=key)
-
-
-def _table(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[Tabular, Any]:
-    """Return the table with cos and sin (n, pairs), and the row of each position."""
-    table_options, rows = table_rows(source, tensors, options)
-    if source.recipe is not None:
-        return source.open(**table_options, dtype="float64", layout="split"), rows
-    table = convert(source.open(), layout="split")
-    if not {"cos", "sin"} <= {array.name for array in table.arrays}:
-        raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table.keys())}: cos and sin are needed to turn pairs")
-    return table, stored_rows(table, tensors, options)
 
 
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:

@@ -11,17 +11,17 @@ n u.  Matrix products and exponentials are NumPy's, so the last bits may differ 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows
 from pecli.apply.exact import ExactRows, Floats, finite_size
-from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, as_logits, axes_notes
+from pecli.apply.tensors import LONG, ApplyOptions, ApplyResult, Tensor, as_logits, axes_notes
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, Points
@@ -112,6 +112,11 @@ class BiasRows(ExactRows):
         self.tables, self.dtype = tables, array.dtype
         self.views = [regrouped(view_of(one, one.array("bias")), self.width) for one in tables]
 
+    def of(self, rows: QueryRows) -> Floats:
+        """Return the numbers of some queries, (stop - start, keys)."""
+        at = self.row(rows.batch, rows.head, rows.start)
+        return self.rows(at, at + rows.stop - rows.start)
+
     def row(self, batch: Any, head: Any, query: Any) -> Any:
         """Return the number of a row."""
         return batch % len(self.tables) * self.each + head % self.heads * self.queries + query
@@ -197,66 +202,25 @@ class QueryRows:
     stop: int
 
 
-class Logits(Protocol):
-    """Initial scores."""
-
-    sides: tuple[int, int, int, int]
-    name: str
-
-    def values(self, rows: QueryRows) -> tuple[Floats, float]:
-        """Return (stop - start, keys) float64 of the caller's own, and a bound on their error."""
-        ...
+Scores = Callable[[QueryRows], tuple[Floats, float]]
+"""Gives initial scores, (stop - start, keys) float64 of the caller's own, and a bound on their error."""
+Change = Callable[[Floats, float, QueryRows], float]
+"""Changes scores in place; takes the bound on their error and returns the new one."""
 
 
-class Adjustment(Protocol):
-    """Change made to the scores."""
+def weighted(numbers: Callable[[QueryRows], Floats], how: Literal["add", "multiply"], scale: float = 1.0) -> Change:
+    """Return the change by numbers for each query and key: they multiply scores, or are added, times a scale."""
 
-    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
-        """Change values in place; return the new bound."""
-        ...
-
-
-class GivenLogits:
-    """Logits as stored in a tensor (b, h, q, k)."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor, self.name = tensor, tensor.name
-        self.sides = (tensor.side("b"), tensor.side("h"), tensor.side("q"), tensor.side("k"))
-
-    def values(self, rows: QueryRows) -> tuple[Floats, float]:
-        """Return logits; see `Logits`."""
-        at = (rows.batch * self.sides[1] + rows.head) * self.sides[2]
-        return np.array(self.tensor.read(at + rows.start, at + rows.stop)), 0.0
-
-
-@dataclass(frozen=True)
-class WithBias:
-    """A bias that is added, or a weight that multiplies.
-
-    Attributes
-    ----------
-    rows : BiasRows
-        The numbers.
-    how : {"add", "multiply"}
-        What is done with them.
-    scale : float
-        What multiplies the numbers first.
-    """
-
-    rows: BiasRows
-    how: str
-    scale: float = 1.0
-
-    def change(self, values: Floats, error: float, rows: QueryRows) -> float:
-        """Change values; see `Adjustment`."""
-        at = self.rows.row(rows.batch, rows.head, rows.start)
-        found = self.rows.rows(at, at + rows.stop - rows.start)
+    def change(values: Floats, error: float, rows: QueryRows) -> float:
+        found = numbers(rows)
         with np.errstate(invalid="ignore"):
-            if self.how == "add":
-                values += found * self.scale
-                return error + UNIT * (5 * abs(self.scale) * finite_size(found) + finite_size(values))
+            if how == "add":
+                values += found * scale
+                return error + UNIT * (5 * abs(scale) * finite_size(found) + finite_size(values))
             values *= found
         return error * finite_size(found) + 2 * UNIT * finite_size(values)
+
+    return change
 
 
 class ScoreRows(Tabular):
@@ -264,9 +228,13 @@ class ScoreRows(Tabular):
 
     Parameters
     ----------
-    logits : Logits
+    name : str
+        Of the array.
+    sides : tuple of int
+        Batches, heads, queries and keys.
+    scores : callable
         What they begin with.
-    changes : sequence of Adjustment
+    changes : sequence of callable
         Biases and decays, in order.
     options : ApplyOptions
         Mask, softmax and type.
@@ -280,17 +248,15 @@ class ScoreRows(Tabular):
     """
 
     def __init__(
-        self, logits: Logits, changes: Sequence[Adjustment], options: ApplyOptions, axes: str = "bhqk"
-    ) -> None:
-        self.logits, self.changes, self.options = logits, changes, options
+        self, name: str, sides: tuple[int, int, int, int], scores: Scores, changes: Sequence[Change],
+        options: ApplyOptions, axes: str,
+    ) -> None:  # fmt: skip
+        self.sides, self.scores, self.changes, self.options = sides, scores, changes, options
         self.dtype = options.dtype or "float64"
-        self.queries, self.width = logits.sides[2:]
-        letters = {"b": "batch", "h": "head", "q": "query", "k": "key"}
-        shape = tuple(side for side, letter in zip(logits.sides, "bhqk", strict=True) if letter in axes)
-        self.arrays = (
-            Array(logits.name, shape, self.dtype, tuple(letters[letter] for letter in axes), len(shape) - 1),
-        )
-        self.recipe, self.metadata, self.mask = None, {}, Mask.of(options, logits.sides)
+        self.queries, self.width = sides[2:]
+        shape = tuple(side for side, letter in zip(sides, "bhqk", strict=True) if letter in axes)
+        self.arrays = (Array(name, shape, self.dtype, tuple(LONG[letter] for letter in axes), len(shape) - 1),)
+        self.recipe, self.metadata, self.mask = None, {}, Mask.of(options, sides)
         self.error, self._lock = 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
@@ -310,14 +276,14 @@ class ScoreRows(Tabular):
         while start < stop:
             head, first = divmod(start, self.queries)
             last = min(self.queries, first + min(most, stop - start))
-            yield QueryRows(*divmod(head, self.logits.sides[1]), first, last)
+            yield QueryRows(*divmod(head, self.sides[1]), first, last)
             start += last - first
 
     def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return scores or weights (queries, keys), and a bound on their error."""
-        values, error = self.logits.values(rows)
+        values, error = self.scores(rows)
         for change in self.changes:
-            error = change.change(values, error, rows)
+            error = change(values, error, rows)
         hidden = None
         if self.mask is not None:
             hidden = self.mask.hidden(np.full(len(values), rows.batch), np.arange(rows.start, rows.stop))
@@ -368,18 +334,23 @@ def add_bias(source: NamedSource, tensor: Tensor, options: ApplyOptions, effect:
     if options.scale is not None:
         raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     logits = as_logits(tensor)
-    given = GivenLogits(logits)
-    rows = BiasRows(pair_tables(source, *given.sides[2:], options), source.text, given.sides)
+    sides = (logits.side("b"), logits.side("h"), logits.side("q"), logits.side("k"))
+    rows = BiasRows(pair_tables(source, *sides[2:], options), source.text, sides)
     notes = tuple(axes_notes([logits]))
+
+    def given(some: QueryRows) -> tuple[Floats, float]:
+        at = (some.batch * sides[1] + some.head) * sides[2]
+        return np.array(logits.read(at + some.start, at + some.stop)), 0.0
+
     if options.softmax:
-        made = ScoreRows(given, [WithBias(rows, effect.logits)], options, logits.axes)
+        made = ScoreRows(logits.name, sides, given, [weighted(rows.of, effect.logits)], options, logits.axes)
         return ApplyResult(made, notes, lambda: made.error)
 
     def where(vectors: Integers) -> Integers:
         found: Integers = rows.row(*(logits.places(vectors, axis) for axis in "bhq"))
         return found
 
-    mask = Mask.of(options, given.sides)
+    mask = Mask.of(options, sides)
 
     def hidden(vectors: Integers) -> NDArray[np.bool_] | None:
         return None if mask is None else mask.hidden(logits.places(vectors, "b"), logits.places(vectors, "q"))

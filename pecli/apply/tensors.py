@@ -30,6 +30,7 @@ from pecli.numbers.rounding import narrow, widen
 from pecli.spec.declaration import Family
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
+from pecli.tables.conversion import convert
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
 
@@ -516,6 +517,17 @@ def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOpt
         raise BadParameter("positions", f"({sides})", f"must have a row for each batch and {length} columns")
     distinct, rows = np.unique(options.positions, return_inverse=True)
     return {"positions": Positions.listed(distinct.tolist())}, rows.reshape(batches, count)
+
+
+def open_rows(
+    source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, layout: str | None = None
+) -> tuple[Tabular, Any]:
+    """Return the table of a source, float64 where it is computed, and the row of each position of each batch."""
+    table_options, rows = table_rows(source, tensors, options)
+    if source.recipe is not None:
+        return source.open(**table_options, dtype="float64", layout=layout), rows
+    table: Tabular = convert(source.open(), layout=layout)
+    return table, stored_rows(table, tensors, options)
 
 
 def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions) -> NDArray[np.int64] | None:
