@@ -96,8 +96,7 @@ class ApplyArguments(Writing):
 
 def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
-    from pecli.apply.apply import apply
-    from pecli.apply.reference import with_inputs
+    from pecli.apply.apply import apply, with_inputs
     from pecli.cli.terminal.output import clean, tell
     from pecli.tables.sources import read_source
 
@@ -255,6 +254,6 @@ def _random_inputs(options: ApplyArguments) -> list[Tensor] | None:
         return None
     if options.inputs:
         raise BadParameter("random", options.random, "replaces the inputs: name no files")
-    from pecli.apply.reference import random_inputs
+    from pecli.apply.apply import random_inputs
 
     return random_inputs(options.random, options.kv_heads, options.dtype or "float32", options.seed or 0)

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, Spread, WriteOptions, one_at_a_time
+from pecli.formats.io.atomic import Need, check_place, free_space, is_stream, open_output
+from pecli.formats.io.source import InputFile, regular_source, undone, without_limit
 from pecli.numbers.reader import is_url, shown
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
-    from pecli.formats.io.atomic import Need
-    from pecli.formats.io.source import InputFile
     from pecli.formats.stored import StoredTable
 
 
@@ -95,8 +95,6 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     form = _by_suffix(os.fspath(path).rstrip("/"))
     if form is not None:
         return form
-    from pecli.formats.io.atomic import is_stream
-
     if is_stream(os.fspath(path)):
         return FORMATS["npy"]
     known = [suffix for f in WRITTEN.values() for suffix in f.suffixes]
@@ -129,8 +127,6 @@ def check(
     MissingPackage
         If the format's package is not installed.
     """
-    from pecli.formats.io.atomic import free_space, is_stream
-
     path = os.fspath(path)
     draft = _checked(table, form, path, WriteOptions(compress=compress, wide=wide), clobber=clobber, space=space)
     on_disk = not is_url(path) and not is_stream(path)
@@ -207,8 +203,6 @@ def write_table(
 
         opened = remote_output(path, clobber=clobber, need=_needed(draft))
     else:
-        from pecli.formats.io.atomic import open_output
-
         opened = open_output(path, clobber=clobber, need=_needed(draft))
     with opened as output:
         draft.write(output)
@@ -237,8 +231,6 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     UnknownName
         If it has no array of this name, or there is no such format.
     """
-    from pecli.formats.io.source import regular_source, without_limit
-
     path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)
 
@@ -253,8 +245,6 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         return without_limit(source)
 
     if form := (named if named is not None and named.many else _store_at(path)):
-        from pecli.formats.io.source import InputFile
-
         return open_source(InputFile(path, shown(path), 0, b""), form, name)
     if is_url(path):
         from pecli.formats.io.remote import remote_source
@@ -278,8 +268,6 @@ def _store_at(path: str) -> Format | None:
 
 def open_source(source: InputFile, form: Format, name: str | None = None) -> StoredTable:
     """Open a regular file of this format; with a name, only the array that is called so."""
-    from pecli.formats.io.source import undone
-
     form.need()
     table = form.open(source)
     table.reopen = reopened
@@ -300,8 +288,6 @@ def _suffix(path: str | os.PathLike[str]) -> str:
 def _checked(
     table: Tabular, form: Format, path: str, options: WriteOptions, *, clobber: bool, space: bool = True
 ) -> Draft:
-    from pecli.formats.io.atomic import Need, check_place
-
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
             able = ", ".join(f.name for f in FORMATS.values() if getattr(f, known))
@@ -323,8 +309,6 @@ def _checked(
 
 
 def _needed(draft: Draft) -> Need:
-    from pecli.formats.io.atomic import Need
-
     return Need(draft.least, exact=False) if draft.size is None else Need(draft.size)
 
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pecli.formats.columns import Column, TableColumns, batches, gather, labels_of, schema
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
@@ -25,7 +28,6 @@ from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -79,7 +81,6 @@ def describe(source: InputFile, field: pa.Field, first: pa.Array | None) -> Colu
 
 def to_numpy(source: InputFile, column: Column, values: pa.Array) -> NDArray[Any]:
     """Return the entries of a column as an array (n, *shape); lists of unequal length and nulls are refused."""
-    import numpy as np
     import pyarrow.types as types
 
     if hasattr(values, "storage"):
@@ -104,8 +105,6 @@ def _nulls(source: InputFile, column: Column) -> Exception:
 
 def numbers(values: pa.Array) -> NDArray[Any]:
     """Return a plain array without nulls, sharing its memory."""
-    import numpy as np
-
     dtype = value_type(values.type)
     data = values.buffers()[1]
     if dtype == "bool":
@@ -159,8 +158,6 @@ class BatchTable(StoredTable):
 
     def read_column(self, name: str, start: int, stop: int) -> NDArray[Any]:
         """Return entries `start` to `stop` of one column."""
-        import numpy as np
-
         column, parts = self._columns[name], self.read_batches([name], start, stop)
         return np.concatenate([np.empty((0, *column.shape), column.dtype), *(part[name] for part in parts)])
 

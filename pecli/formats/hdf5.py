@@ -13,6 +13,8 @@ import math
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,57 +89,47 @@ def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
     return block
 
 
+@dataclass(frozen=True)
+class ChunkTask(Task):
+    """Rows that are one chunk, or, where a row has several chunks, one row, and the values of each chunk in order."""
+
+    spans: tuple[tuple[int, int], ...] = ()
+
+
 def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:
     """Yield the chunks of an array, shuffled and deflated, with their places."""
-    shape = chunk_shape(array)
-    axis = _split_axis(array, shape)
-    count = math.prod(shape)
+    count, size = math.prod(chunk_shape(array)), math.prod(array.row_shape)
 
     def make(task: Task, buffer: Buffer) -> tuple[list[Chunk], int]:
+        assert isinstance(task, ChunkTask)
         values = fill(table, task, buffer)[array.name].reshape(-1)
-        size = math.prod(array.row_shape)
-        first = task.start * size
-        places = _places(array, shape, axis, task)
-        return [(place, _packed(values[a - first : b - first], count)) for place, a, b in places], values.nbytes
+        first, found = task.start * size, []
+        for start, stop in task.spans:
+            place = tuple(int(index) for index in np.unravel_index(start, array.shape))
+            found.append((place, _packed(values[start - first : stop - first], count)))
+        return found, values.nbytes
 
-    with in_turn(_tasks(array, shape, axis), make, options, max(CHUNK_BYTES, array.row_bytes)) as results:
+    with in_turn(_tasks(array), make, options, max(CHUNK_BYTES, array.row_bytes)) as results:
         for found in results:
             yield from found
 
 
-def _split_axis(array: Array, shape: tuple[int, ...]) -> int:
-    """Return the axis along which chunks divide the array: all later ones are whole, all earlier ones single."""
-    return max((axis for axis, part in enumerate(shape) if part < array.shape[axis]), default=0)
-
-
-def _tasks(array: Array, shape: tuple[int, ...], axis: int) -> Iterator[Task]:
-    """Split the rows so that a task is one chunk, or, where a row has several chunks, one row."""
-    if axis >= array.lead:
-        for row in range(array.rows):
-            yield Task((array,), row, row + 1)
-        return
-    inner = math.prod(array.shape[axis + 1 : array.lead])
-    for prefix in range(math.prod(array.shape[:axis])):
-        base = prefix * array.shape[axis]
-        for start in range(0, array.shape[axis], shape[axis]):
-            stop = min(start + shape[axis], array.shape[axis])
-            yield Task((array,), (base + start) * inner, (base + stop) * inner)
-
-
-def _places(array: Array, shape: tuple[int, ...], axis: int, task: Task) -> Iterator[tuple[tuple[int, ...], int, int]]:
-    """Yield where each chunk of a task begins, and which of the array's values it holds."""
+def _tasks(array: Array) -> Iterator[Task]:
     size = math.prod(array.row_shape)
-    spans = [(task.start * size, task.stop * size)]
-    if axis >= array.lead:
-        inner = math.prod(array.shape[axis + 1 :])
-        whole = array.shape[axis] * inner
-        spans = [
-            (start, min(start + shape[axis] * inner, first + whole))
-            for first in range(task.start * size, task.stop * size, whole)
-            for start in range(first, first + whole, shape[axis] * inner)
-        ]
-    for start, stop in spans:
-        yield tuple(int(index) for index in np.unravel_index(start, array.shape)), start, stop
+    for row, spans in groupby(_chunk_spans(array), key=lambda span: span[0] // size):
+        found = tuple(spans)
+        yield ChunkTask((array,), row, -(-found[-1][1] // size), found)
+
+
+def _chunk_spans(array: Array) -> Iterator[tuple[int, int]]:
+    """Yield the values of each chunk, from and to: one axis is cut, later ones are whole, earlier ones single."""
+    shape = chunk_shape(array)
+    axis = max((axis for axis, part in enumerate(shape) if part < array.shape[axis]), default=0)
+    inner = math.prod(array.shape[axis + 1 :])
+    whole = array.shape[axis] * inner
+    for first in range(0, math.prod(array.shape), whole):
+        for start in range(first, first + whole, shape[axis] * inner):
+            yield start, min(start + shape[axis] * inner, first + whole)
 
 
 def _packed(values: NDArray[Any], count: int) -> bytes:
@@ -378,36 +370,38 @@ def _with_cache(dataset: h5py.Dataset) -> h5py.Dataset:
     return h5py.Dataset(h5d.open(place, name, plan))
 
 
-def _is_scale(dataset: h5py.Dataset) -> bool:
-    """Return whether a dataset is a dimension scale, without the library's own call, which crashes on damaged files."""
-    from h5py import h5a, h5t
+def _attribute(item: h5py.Group | h5py.Dataset, name: str | bytes) -> Any:
+    """Return an attribute of texts or numbers; None where there is none, or it is of another kind or damaged.
 
-    if len(dataset.shape) != 1 or not h5a.exists(dataset.id, b"CLASS"):
-        return False
-    held = h5a.open(dataset.id, b"CLASS")
-    kind = held.get_type()
-    fixed = isinstance(kind, h5t.TypeStringID) and not kind.is_variable_str() and held.shape == ()
-    return fixed and kind.get_size() < LONGEST_FACT and _text(dataset.attrs["CLASS"]) == "DIMENSION_SCALE"
-
-
-def _labels(dataset: h5py.Dataset) -> list[str]:
-    """Return the names of the axes.
-
-    Read as the attribute that they are: the library's own way to a label was
-    seen to abort the process where the attribute has more entries than axes.
+    It is looked at before it is read: a damaged one may say gigabytes, and the library's own ways to a label and to
+    whether a dataset is a scale were seen to abort the process on damaged files.
     """
     from h5py import h5a, h5t
 
-    if not h5a.exists(dataset.id, b"DIMENSION_LABELS"):
+    key = name if isinstance(name, bytes) else name.encode()
+    try:
+        if not h5a.exists(item.id, key):
+            return None
+        held = h5a.open(item.id, key)
+        kind = held.get_type()
+        lists = kind.detect_class(h5t.VLEN) and not isinstance(kind, h5t.TypeStringID)
+        return None if lists or held.get_storage_size() > LONGEST_FACT else item.attrs[name]
+    except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):
+        return None
+
+
+def _is_scale(dataset: h5py.Dataset) -> bool:
+    """Return whether a dataset is a dimension scale."""
+    word = _attribute(dataset, "CLASS") if len(dataset.shape) == 1 else None
+    return isinstance(word, str | bytes) and _text(word) == "DIMENSION_SCALE"
+
+
+def _labels(dataset: h5py.Dataset) -> list[str]:
+    """Return the names of the axes."""
+    labels = _attribute(dataset, "DIMENSION_LABELS")
+    if not isinstance(labels, np.ndarray) or labels.shape != (len(dataset.shape),):
         return []
-    held = h5a.open(dataset.id, b"DIMENSION_LABELS")
-    kind = held.get_type()
-    if held.shape != (len(dataset.shape),) or not isinstance(kind, h5t.TypeStringID):
-        return []
-    if held.get_storage_size() > LONGEST_FACT:
-        return []
-    labels = dataset.attrs["DIMENSION_LABELS"]
-    return [_text(label) for label in labels]
+    return [_text(label) for label in labels] if all(isinstance(label, str | bytes) for label in labels) else []
 
 
 def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: Array) -> None:
@@ -455,22 +449,11 @@ def _text(held: str | bytes) -> str:
 
 def _facts(file: h5py.File) -> tuple[str | None, dict[str, str]]:
     """Return the recipe and the other texts and numbers at the root."""
-    from h5py import h5a, h5t
-
     facts = {}
     for name in file.attrs:
-        try:
-            held = h5a.open(file.id, name if isinstance(name, bytes) else name.encode())
-            kind = held.get_type()
-            if held.get_storage_size() > LONGEST_FACT:  # a damaged file may say gigabytes
-                continue
-            if kind.detect_class(h5t.VLEN) and not isinstance(kind, h5t.TypeStringID):
-                continue
-            value: Any = file.attrs[name]
-        except (OSError, RuntimeError, TypeError, ValueError, UnicodeDecodeError):
-            continue
+        value = _attribute(file, name)
         if isinstance(value, bytes):
             value = _text(value)
-        if getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
+        if value is not None and getattr(value, "ndim", 0) == 0 and len(text := str(value)) <= LONGEST_FACT:
             facts[_text(name)] = text
     return facts.pop("pecli_recipe", None), facts

@@ -6,20 +6,15 @@ import math
 import os
 import stat
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pecli.errors import BadFile
 from pecli.formats import FORMATS, is_text, open_source, open_table, recognised, split_path
 from pecli.formats.decimals import is_number
 from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
-from pecli.numbers.reader import (
-    NumberFile,
-    StoredArray,
-    parse_rows,
-    text_array,
-)
+from pecli.numbers.reader import NumberFile, StoredArray, parse_rows, text_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,13 +53,20 @@ def _pipe(path: str) -> tuple[str, int, int] | None:
 def _opened(path: str) -> NumberFile:
     place, name = split_path(path)
     with regular_source(place, _most) as source:
-        if _is_text(source):
-            data = None
-            if source.size <= limit(LARGEST_TEXT):
-                with open(source.path, "rb") as file:
-                    data = file.read(limit(LARGEST_TEXT))
-            return _text(path, source, data)
-        return _table(path, open_source(source, FORMATS[recognised(source, FORMATS.values()) or ""], name))
+        if not _is_text(source):
+            form = FORMATS[recognised(source, FORMATS.values()) or ""]
+            return NumberFile(path, None, partial(_arrays, path, open_source(source, form, name)))
+        shown_as = source.name
+        plain = source.path != shown_as or os.path.splitext(shown_as)[1].lower() in TEXTS
+        text = None
+        if source.size <= limit(LARGEST_TEXT):
+            with open(source.path, "rb") as file:
+                text = _decoded(source, file.read(limit(LARGEST_TEXT)))
+        elif plain:
+            raise source.bad(f"is text, of which {size_text(limit(LARGEST_TEXT))}: save longer lists as npy")
+    if not plain:
+        return NumberFile(shown_as, _list_of(text or ""), lambda: _arrays(path, open_table(path)))
+    return NumberFile(shown_as, text, lambda: {"array": text_array(shown_as, parse_rows(shown_as, text or ""))})
 
 
 def _most(source: InputFile) -> int:
@@ -78,32 +80,15 @@ def _is_text(source: InputFile) -> bool:
     return shown in (None, "json")
 
 
-def _table(path: str, table: StoredTable) -> NumberFile:
-    """Return a file of one of the formats."""
-    arrays = {array.name: _stored(path, table, array.name) for array in table.arrays}
-    return NumberFile(path, lambda: None, lambda: arrays)
+def _decoded(source: InputFile, data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise source.bad("is no text in UTF-8") from None
 
 
-def _text(given: str, source: InputFile, data: bytes | None) -> NumberFile:
-    """Return a text, which is a list of rows of numbers, or by its suffix a table."""
-    path = source.name
-    plain = source.path != path or os.path.splitext(path)[1].lower() in TEXTS
-
-    def text() -> str | None:
-        if data is None:
-            raise BadFile(path, f"is text, of which {size_text(limit(LARGEST_TEXT))}: save longer lists as npy")
-        try:
-            found = data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise BadFile(path, "is no text in UTF-8") from None
-        return found if plain else _list_of(found)
-
-    def arrays() -> Mapping[str, StoredArray]:
-        if not plain:
-            return _table(given, open_table(given)).arrays()
-        return {"array": text_array(path, parse_rows(path, text() or ""))}
-
-    return NumberFile(path, text, arrays)
+def _arrays(path: str, table: StoredTable) -> Mapping[str, StoredArray]:
+    return {array.name: _stored(path, table, array.name) for array in table.arrays}
 
 
 def _list_of(text: str) -> str | None:

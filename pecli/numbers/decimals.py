@@ -110,7 +110,6 @@ def powers_of_ratios(count: int, exponent: Decimal) -> list[Decimal]:
 
 
 MAX_FLOAT_DIGITS = 17
-MAX_WITH_FRACTION = 1000  # beyond it hardly anybody writes a fraction
 
 
 def shortest(low: float, high: float) -> Decimal:
@@ -145,11 +144,6 @@ def near(value: float, relative: float) -> Decimal:
 def digits(value: Decimal) -> int:
     """Return how many significant digits a decimal has."""
     return len(value.normalize().as_tuple().digits) if value else 1
-
-
-def price(value: Decimal) -> int:
-    """Return the cost of a number that somebody may have chosen: digits, one more for a large one with a fraction."""
-    return digits(value) + (abs(value) > MAX_WITH_FRACTION and value != value.to_integral_value())
 
 
 def decimal_exactly(value: Fraction) -> bool:

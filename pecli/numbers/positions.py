@@ -150,11 +150,6 @@ class Positions:
             return self.unit.denominator == 1
         return all(s.unit.denominator == 1 for s in self._segments)
 
-    @property
-    def whole(self) -> bool:
-        """Whether they are 0, 1, 2, ... as a table's own rows are."""
-        return self.start == 0 and self.step == 1
-
     def part(self, start: int, stop: int) -> Positions:
         """Return rows `start` to `stop` of them."""
         if self.start is not None and self.step is not None:

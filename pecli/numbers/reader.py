@@ -173,14 +173,14 @@ class NumberFile:
     ----------
     path : str
         Name of the file in messages.
-    text : callable
-        Returns the content of a text file, None for others; :class:`BadFile` if it is too long.
+    text : str or None
+        The content of a list of numbers as text; None for others.
     arrays : callable
         Returns its arrays by name; the one array of a plain text is called ``array``.
     """
 
     path: str
-    text: Callable[[], str | None]
+    text: str | None
     arrays: Callable[[], Mapping[str, StoredArray]]
 
 
@@ -259,9 +259,8 @@ def read_vector(path: str, rows: bool = False) -> tuple[Decimal, ...]:
 def read_exact(path: str, *, rows: bool = False, most: int = LARGEST_TEXT) -> list[Decimal] | NDArray[Any]:
     """Return the numbers of a text as decimals, or the numbers of an array in their own type, (n,)."""
     file = open_numbers(path)
-    text = file.text()
-    if text is not None:
-        return [number for row in parse_rows(file.path, text, nested=rows) for number in row]
+    if file.text is not None:
+        return [number for row in parse_rows(file.path, file.text, nested=rows) for number in row]
     array = only_array(file.arrays(), file.path)
     size = math.prod(array.shape)
     if not size or not (size == max(array.shape, default=1) or (rows and len(array.shape) == 2)):

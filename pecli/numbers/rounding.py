@@ -23,9 +23,6 @@ _SIZE, _MIN_NORMAL, _MAX_FINITE = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000 
 
 STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
 
-SMALL = 2.0**-20
-"""Candidates below this are doubtful where their error is absolute: float32 is finer there than they are."""
-
 FINE = 2.0**26
 """Factor of an error, below which a value is doubtful: half a unit of float32 is at least 2^-25 of the number."""
 
