@@ -24,7 +24,6 @@ from pecli.own import CONTEXT, TAU, Facts, Family, Param, Source, Waves, encodin
     example="resonance-rope:dim=4,base=100",
     use_when="to train on short sequences and test on long ones: short wavelengths repeat exactly",
     not_when="where a model was trained with the plain frequencies",
-    hooks={"extend": "pecli.encodings.shared.reaches:phases"},
 )
 def resonance_rope(
     *,

@@ -16,8 +16,8 @@ from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure, percent
 from pecli.spec.declaration import Family
-from pecli.spec.hooks import New, Reach
-from pecli.spec.plans import Bias, Plan, Relative, Values, Waves
+from pecli.spec.hooks import LONGER, New, Reach
+from pecli.spec.plans import Bias, Conditional, Plan, Relative, Values, Waves
 from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Tabular, html_table
 from pecli.tables.request import take_table_keys
@@ -120,20 +120,26 @@ def check_lengths(train: int, test: int) -> None:
         raise BadParameter("test-len", test, rule)
 
 
-NEW: dict[Family, New] = {
-    Family.ABSOLUTE: "values", Family.ROTARY: "phases", Family.BIAS: "biases", Family.RELATIVE: "vectors",
-    Family.CONDITIONAL: "content", Family.NONE: "nothing",
-}  # fmt: skip
-"""What new positions bring, where an encoding does not declare it."""
-
-
 def reach_of(recipe: Recipe) -> Reach:
-    """Return what an encoding declares of new positions, or what its family usually has."""
-    if not recipe.encoding.declares("extend"):
-        new: New = "grid" if recipe.rows is not None else NEW[recipe.encoding.family]
-        return Reach(new, "what its function gives at the new positions")
-    found: Reach = recipe.encoding.hook("extend")(recipe)
-    return found
+    """Return what an encoding declares of new positions, or what those of its family and kind of plan usually have."""
+    if recipe.encoding.declares("extend"):
+        found: Reach = recipe.encoding.hook("extend")(recipe)
+        return found
+    if recipe.rows is not None:
+        return Reach("grid", LONGER["grid"], "give a larger grid, or more points")
+    new: New = "values"
+    match recipe.resolve(length=2, last=1, whole=True).plan:
+        case _ if recipe.encoding.family is Family.NONE:
+            new = "nothing"
+        case Waves() | Relative(waves=Waves()):
+            new = "phases"
+        case Bias(index=None):
+            new = "biases"
+        case Bias() | Relative():
+            new = "vectors"
+        case Conditional():
+            new = "content"
+    return Reach(new, LONGER[new])
 
 
 def extrapolate(

@@ -148,6 +148,18 @@ class Reach:
     measured: str = ""
 
 
+LONGER: Mapping[New, str] = {
+    "phases": "sines and cosines of the new positions, by the same formula",
+    "values": "the same formula at the new positions",
+    "biases": "the bias of each new distance, by the same formula",
+    "vectors": "the trained rows as they are: far distances share the last",
+    "grid": "nothing: another grid is another table",
+    "content": "the content of the new positions",
+    "nothing": "nothing: the causal mask alone carries order",
+}
+"""Content of a longer table, by the kind of the new values."""
+
+
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
 """Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
 and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling."""

@@ -10,7 +10,7 @@ import pytest
 
 from pecli import CATALOGUE, PecliError, Recipe
 from pecli.extrapolate.coverage import cover
-from pecli.extrapolate.report import RULES, extrapolate, rules_of, stored_rows
+from pecli.extrapolate.report import RULES, extrapolate, reach_of, rules_of, stored_rows
 from pecli.extrapolate.scalings import unscaled
 
 
@@ -141,10 +141,10 @@ MEASURED = {  # what may be found of examples trained on 4 positions (phases) or
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_what_is_declared_of_new_positions_is_what_is_measured(name):
     recipe = Recipe.parse(CATALOGUE[name].example)
-    declared = recipe.encoding.hook("extend")(recipe)
+    declared = reach_of(recipe)
     if declared.measured:  # the same must hold of what stands for it
         other = Recipe.parse(declared.measured)
-        declared = other.encoding.hook("extend")(other)
+        declared = reach_of(other)
     train, verdicts = MEASURED[declared.new]
     found = extrapolate(name, recipe, train, 8 * train)
     assert found.verdict in verdicts

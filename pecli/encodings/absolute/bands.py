@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import grids, reaches
+from pecli.encodings.shared import grids
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
@@ -30,7 +30,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
     use_when="for coordinates of a fixed box with frequencies up to a known resolution",
     not_when="for token positions, which have no box",
     place=8,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands", "extend": reaches.phases},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands"},
 )
 def bands(
     *,

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Base
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
@@ -28,7 +27,6 @@ from pecli.spec.plans import Band, Waves
     use_when="if a framework multiplies by complex numbers",
     not_when="if the table is added to real embeddings",
     place=10,
-    hooks={"extend": reaches.phases},
     unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(

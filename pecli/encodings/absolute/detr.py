@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Integers, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim, share
@@ -47,7 +46,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for detection, where coordinates are normalised to the image",
     not_when="if patch indices matter and not places in the image",
     place=7,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr", "extend": reaches.phases},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr"},
     presets=(Preset("Use this model's normalisation, centre and temperature.", CONVENTIONS),),
 )
 def detr(

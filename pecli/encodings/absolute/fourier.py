@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import lcm
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import grids, reaches
+from pecli.encodings.shared import grids
 from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox
@@ -44,7 +44,6 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
     not_when="if several scales are needed, or runs must agree on the random matrix",
     place=11,
-    hooks={"extend": reaches.phases},
     unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
 )
 def fourier(

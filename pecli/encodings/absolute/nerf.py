@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import grids, reaches
+from pecli.encodings.shared import grids
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
 from pecli.spec.plans import Band, Waves
@@ -37,7 +37,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for coordinates of a scene that a network must resolve finely",
     not_when="for token positions: rows repeat with the period",
     place=9,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf", "extend": reaches.phases},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf"},
     presets=(Preset("Use this implementation's columns, input and factor.", CONVENTIONS),),
 )
 def nerf(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
 from pecli.spec.declaration import Facts, Family, Source, encoding
@@ -23,7 +22,7 @@ from pecli.spec.plans import Values
     use_when="in some layers of a causal decoder whose other layers have positions",
     not_when="without a causal mask: the order is lost",
     place=1,
-    hooks={"lesson": ":lesson", "extend": reaches.nothing},
+    hooks={"lesson": ":lesson"},
     unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:

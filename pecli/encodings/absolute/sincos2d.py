@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Grid2, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
@@ -43,7 +42,7 @@ CONVENTIONS = {
     use_when="for images cut into patches, without trained positions",
     not_when="if attention should depend on offsets alone",
     place=5,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos2d", "extend": reaches.phases},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos2d"},
     presets=(Preset("Use this framework's order of axes and columns, and its spacing.", CONVENTIONS), SPACING),
 )
 def sincos2d(

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Grid3, Lattice, Prefix, linear_axis, per_side
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
 from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
@@ -40,7 +39,7 @@ CONVENTIONS = {
     use_when="for video cut into patches, without trained positions",
     not_when="if attention should depend on offsets alone",
     place=6,
-    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos3d", "extend": reaches.phases},
+    hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos3d"},
     presets=(Preset("Use this framework's widths and order of the axes.", CONVENTIONS), SPACING),
 )
 def sincos3d(

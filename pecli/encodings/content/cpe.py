@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Floats, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import Channels, Content
@@ -42,7 +41,7 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
     use_when="for images of any size: a convolution sees where the border is",
     not_when="for sequences without a border, or if tables must be made in advance",
     place=2,
-    hooks={"extend": reaches.content, "apply": lambda recipe: EFFECT},
+    hooks={"apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(

@@ -12,7 +12,6 @@ from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.bias.window import Grid
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
@@ -60,9 +59,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for images of high resolution, one table for each axis",
     not_when="for sequences",
     place=4,
-    hooks={
-        "extend": reaches.grid, "apply": effect,
-    },
+    hooks={"apply": effect},
     unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
 def decomposed(

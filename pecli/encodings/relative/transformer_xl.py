@@ -7,7 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Integers, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
@@ -62,11 +61,7 @@ CONVENTIONS = {
     use_when="for segments that follow each other with a memory",
     not_when="with fused attention: it adds a term to each score",
     place=2,
-    hooks={
-
-        "extend": reaches.phases,
-        "apply": effect,
-    },
+    hooks={"apply": effect},
     unrecognised="its rows are sinusoids of falling distances, and are named so",
     presets=(
         Preset("Rows and columns: XLNet's rows (also one-sided), or a Conformer's with alternating columns.",

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
 from pecli.encodings.rotary.rope.scalings import inverse_powers
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Float32, NDArray, dd, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
@@ -37,7 +36,7 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
     use_when="if scores must also decay with the distance",
     not_when="without a causal mask: later keys grow instead",
     place=4,
-    hooks={"emulate": ":emulate", "extend": reaches.phases, "apply": lambda recipe: EFFECT},
+    hooks={"emulate": ":emulate", "apply": lambda recipe: EFFECT},
     unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(

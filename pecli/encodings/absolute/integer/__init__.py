@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import dd, lessons
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
@@ -34,7 +33,7 @@ from pecli.spec.plans import Values
     use_when="as a baseline, or if the position itself is a feature",
     not_when="if neighbours must stay distinguishable in long sequences, or lengths grow",
     place=2,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.values, "mistakes": ":mistakes"},
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "mistakes": ":mistakes"},
 )
 def integer(
     *,

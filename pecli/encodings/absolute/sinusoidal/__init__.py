@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import lessons, np
 from pecli.encodings.shared.parameters import SPACING, THETA, Base, Dim, below_half
 from pecli.errors import BadParameter
@@ -70,7 +69,6 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "mistakes": ".identify:mistakes",
         "lesson": ":lesson",
         "scale": ":scale",
-        "extend": reaches.phases,
     },
     presets=(Preset("Use this framework's spacing, column order and treatment of an odd dim.", CONVENTIONS), SPACING),
 )

@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, minus
 from pecli.encodings.shared.deferred import Floats, NDArray, Real, dd, lessons, np, rounding
 from pecli.encodings.shared.parameters import Heads
@@ -56,7 +55,6 @@ CONVENTIONS = {
         "identify": ".identify:identify",
         "words": ".identify:words",
         "lesson": ":lesson",
-        "extend": reaches.biases,
         "mistakes": ":mistakes",
     },
     presets=(

@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT
@@ -40,9 +39,7 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
     use_when="if lengths vary widely: distances count as shares of the query's position",
     not_when="if one bias per distance must serve all queries, as in a fused kernel",
     place=6,
-    hooks={
-        "identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases,
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson"},
 )  # fmt: skip
 def fire(
     *,

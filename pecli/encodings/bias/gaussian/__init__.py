@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.deferred import Real, dd, lessons
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import Change, Effect, Reach, Step, short
+from pecli.spec.hooks import LONGER, Change, Effect, Reach, Step, short
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
 
 
 def reach(recipe: Recipe) -> Reach:
     """Return the length behaviour: the kernel multiplies the weight of far keys, or its logarithm is added."""
-    return replace(reaches.biases(recipe), multiplies=recipe.values["apply"] == "multiply")
+    return Reach("biases", LONGER["biases"], multiplies=recipe.values["apply"] == "multiply")
 
 
 @encoding(

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
@@ -35,7 +34,7 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     use_when="as ALiBi, with slopes that are trained",
     not_when="if positions should have no trained parameters",
     place=2,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": reaches.biases},
+    hooks={"identify": ".identify:identify", "lesson": ":lesson"},
 )
 def kerple(
     *,

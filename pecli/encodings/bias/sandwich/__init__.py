@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Real, dd, engine, np
 from pecli.encodings.shared.parameters import Base, Heads
@@ -33,7 +32,7 @@ CHUNK = 1 << 14  # values worked on at once
     use_when="as ALiBi, with a bias that grows slowly with the distance",
     not_when="if distant tokens must be found",
     place=4,
-    hooks={"identify": ".identify:identify", "extend": reaches.biases},
+    hooks={"identify": ".identify:identify"},
 )
 def sandwich(
     *,

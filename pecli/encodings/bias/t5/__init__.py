@@ -8,7 +8,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import HEAD_COUNT
@@ -43,7 +42,6 @@ MAX_BUCKETS = 1 << 16
     hooks={
         "identify": ".identify:identify",
         "lesson": ":lesson",
-        "extend": reaches.vectors,
         "mistakes": ":mistakes",
         "apply": lambda recipe: Effect(scale=1.0),
     },

@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import HEAD_COUNT
@@ -82,10 +81,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for attention within the windows of an image, as in Swin",
     not_when="for sequences, or windows of another size without resizing",
     place=7,
-    hooks={"identify": ".identify:identify",
-        "extend": reaches.grid,
-        "mistakes": ":mistakes", "apply": effect,
-    },
+    hooks={"identify": ".identify:identify", "mistakes": ":mistakes", "apply": effect},
     presets=(Preset("Use this model's window: Swin, Swin v2, or BEiT with a class token.", CONVENTIONS),),
 )  # fmt: skip
 def window(

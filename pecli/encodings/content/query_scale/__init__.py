@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import dd, lessons, np
 from pecli.numbers.printing import figure
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
@@ -38,7 +37,6 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are
     hooks={
         "identify": ".identify:identify",
         "lesson": ":lesson",
-        "extend": reaches.values,
         "apply": lambda recipe: EFFECT,
     },
 )

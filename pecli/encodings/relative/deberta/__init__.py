@@ -99,10 +99,7 @@ def _terms(phrase: object) -> tuple[str, ...]:
     use_when="for masked language models that weigh content and position separately",
     not_when="if memory is scarce: scores need three products",
     place=3,
-    hooks={
-        "identify": ".identify:identify",
-        "extend": reach, "apply": effect,
-    },
+    hooks={"identify": ".identify:identify", "extend": reach, "apply": effect},
 )  # fmt: skip
 def deberta(
     *,

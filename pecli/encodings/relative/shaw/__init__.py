@@ -7,7 +7,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import (
@@ -63,10 +62,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for tasks with short-range structure such as translation and music",
     not_when="if distances beyond the clip must be distinguished",
     place=1,
-    hooks={"identify": ".identify:identify",
-        "extend": reaches.vectors, "apply": effect,
-        "mistakes": ":mistakes",
-    },
+    hooks={"identify": ".identify:identify", "apply": effect, "mistakes": ":mistakes"},
 )  # fmt: skip
 def shaw(
     *,

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.rotary.rope.scalings import UNRECOGNISED
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Integers, lessons, np
 from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.errors import BadParameter
@@ -230,7 +229,6 @@ mrope = encoding(
         "lesson": ":lesson",
         "emulate": "..rope:emulate",
         "scale": "..rope:scale",
-        "extend": reaches.phases,
     },
     unrecognised_with=UNRECOGNISED,
 )(mrope)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
 from pecli.encodings.rotary.rope.scalings import powers_of
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Float32, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
@@ -52,7 +51,7 @@ def effect(recipe: Recipe) -> Effect:
     use_when="for retention, whose decay needs no softmax",
     not_when="for plain attention",
     place=5,
-    hooks={"identify": ".identify:identify", "emulate": ":emulate", "extend": reaches.phases, "apply": effect},
+    hooks={"identify": ".identify:identify", "emulate": ":emulate", "apply": effect},
 )
 def retnet(
     *,

@@ -24,7 +24,6 @@ from pecli.encodings.rotary.rope.scalings import (
     scaling_of,
     taking,
 )
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, rounding
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
@@ -66,7 +65,6 @@ _COMPUTED = ("frequencies", (None,))
         "lesson": ":lesson",
         "emulate": ":emulate",
         "scale": ":scale",
-        "extend": reaches.phases,
     },
     unrecognised_with=UNRECOGNISED,
 )

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
 from pecli.errors import BadParameter
@@ -58,7 +57,7 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for vision transformers whose images vary in size",
     not_when="for plain text",
     place=2,
-    hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
+    hooks={"identify_axes": ".identify:identify"},
     presets=(Preset("Use this model's frequencies, order and coordinates (not its layout).", CONVENTIONS),),
 )
 def rope2d(

@@ -6,7 +6,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.encodings.shared import reaches
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import BadParameter
@@ -46,7 +45,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     use_when="for video and images with axes of unequal weight",
     not_when="for plain text",
     place=3,
-    hooks={"identify_axes": ".identify:identify", "extend": reaches.phases},
+    hooks={"identify_axes": ".identify:identify"},
     presets=(Preset("Use this model's widths, base and coordinates (not its layout).", AXES_CONVENTIONS),),
 )
 def rope_axes(
