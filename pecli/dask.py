@@ -203,9 +203,7 @@ def _block(recipe: str, plugin: str | None, name: str, *, block_info: Any) -> ND
     inner = found.shape[found.lead - 1] if found.lead else 1
     targets = out.reshape(-1, rows.stop - rows.start, *out.shape[found.lead :])
     for target, corner in zip(targets, itertools.product(*(range(p.start, p.stop) for p in outer)), strict=True):
-        first = 0
-        for size, at in zip(found.shape, corner, strict=False):
-            first = first * size + at
+        first = int(np.ravel_multi_index(corner, found.shape[: len(corner)])) if corner else 0
         whole = out.shape[found.lead :] == found.row_shape
         values = target if whole else np.empty((len(target), *found.row_shape), out.dtype)
         table.fill(first * inner + rows.start, first * inner + rows.stop, {name: values})

@@ -103,7 +103,6 @@ class AddedRows(Tabular):
         self.multiplied, self.hidden = multiplied, hidden
         self.scale = scale or InputScale.root(1)
         self.arrays = (tensor.like(tensor.name, dtype),)
-        self.recipe, self.metadata = None, {}
         self.factor = self.scale.doubled
         self.where = where if callable(where) else partial(tensor.rows, rows=where)
         self.step = max(1, ROW_BLOCK_VALUES // exact_rows.width)
@@ -228,7 +227,6 @@ class ConditionedRows(Tabular):
         self.around = plan.reach(self.n)
         plan.fit(tensor.width, width)
         self.arrays = (tensor.like(tensor.name, self.dtype, width),)
-        self.recipe, self.metadata = None, {}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -288,7 +286,7 @@ class FrameworkRows(Tabular):
     ) -> None:
         self.exact, self.compute, self.arithmetic, self.dtype = exact, compute, arithmetic, dtype
         self.arrays = tuple(replace(array, dtype=dtype) for array in exact.arrays)
-        self.recipe, self.metadata = None, exact.metadata
+        self.metadata = exact.metadata
         self.worst, self._lock = 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:

@@ -193,7 +193,7 @@ class AttendedRows(Tabular):
                 rule = f"has vectors of {values.width}, and {effect.values} of the table {self.vectors.shape[1]}"
                 raise BadParameter("input", values.name, rule)
         self.arrays = (queries.like("output", weights.dtype, values.width),)
-        self.recipe, self.metadata, self.error = None, {}, 0.0
+        self.error = 0.0
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""

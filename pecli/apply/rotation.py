@@ -192,7 +192,7 @@ class RotatedTensors(Tabular):
                 rule = f"has vectors of {task.tensor.width}, and the table rotates {self.width} columns"
                 raise BadParameter("input", task.tensor.name, rule)
         self.arrays: tuple[Array, ...] = tuple(task.tensor.like(task.tensor.name, task.dtype) for task in tasks)
-        self.recipe, self.metadata = None, metadata or {}
+        self.metadata = metadata or {}
         self.input_columns, self.output_columns = (
             columns(self.width, pairs, parts) for pairs in (pairing.from_pairs, pairing.to_pairs)
         )

@@ -256,8 +256,7 @@ class ScoreRows(Tabular):
         self.queries, self.width = sides[2:]
         shape = tuple(side for side, letter in zip(sides, "bhqk", strict=True) if letter in axes)
         self.arrays = (Array(name, shape, self.dtype, tuple(LONG[letter] for letter in axes), len(shape) - 1),)
-        self.recipe, self.metadata, self.mask = None, {}, Mask.of(options, sides)
-        self.error, self._lock = 0.0, threading.Lock()
+        self.mask, self.error, self._lock = Mask.of(options, sides), 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""

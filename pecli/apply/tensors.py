@@ -210,7 +210,7 @@ class MergedHeads(Tabular):
     """
 
     def __init__(self, inner: Tabular, names: Collection[str]) -> None:
-        self.inner, self.recipe, self.metadata = inner, None, inner.metadata
+        self.inner, self.metadata = inner, inner.metadata
         self.heads = {array.name: array.shape[2] for array in inner.arrays if array.name in names}
         self.arrays = tuple(
             replace(a, shape=(*a.shape[:2], a.shape[2] * a.shape[3]), axes=(*a.axes[:2], a.axes[3]), lead=2)
@@ -359,7 +359,6 @@ class RandomTensor(Tabular):
     def __init__(self, name: str, shape: tuple[int, ...], dtype: str, seed: int, stream: int) -> None:
         self.arrays = (Array(name, shape, dtype, tuple(f"axis{i}" for i in range(len(shape))), len(shape) - 1),)
         self.seed, self.stream, self.dtype = seed, stream, dtype
-        self.recipe, self.metadata = None, {}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from pecli.engine.angles import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.engine.frequencies import FrequencySet, Part
 from pecli.engine.threads import Scratch
-from pecli.errors import BadParameter
 from pecli.numbers.double_double import multiply
-from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow
 
 Output = tuple[Part, NDArray[Any]]
@@ -59,19 +57,6 @@ class PairLayout(NamedTuple):
         first: Output = ("sin" if self.sine_first else "cos", self.pair[:, 0::2])
         second: Output = ("cos" if self.sine_first else "sin", self.pair[:, 1::2])
         return [first, second, *self.singles]
-
-
-def check_outputs(outputs: Sequence[Output], rows: int, columns: int, dtype: str) -> list[Output]:
-    """Refuse outputs whose shapes or types are wrong."""
-    wanted = storage(dtype)
-    for part, view in outputs:
-        if part not in ("cos", "sin", "angle"):
-            raise BadParameter("part", part, "is none of cos, sin, angle")
-        if view.ndim != 2 or view.shape[0] != rows or view.shape[1] > columns:
-            raise BadParameter("output", view.shape, f"must have {rows} rows and at most {columns} columns")
-        if view.dtype != wanted:
-            raise BadParameter("output", view.dtype, f"must hold {dtype} as {wanted}")
-    return list(outputs)
 
 
 def arrange(outputs: Sequence[Output]) -> PairLayout:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pecli.engine.angles import round_ratio
 from pecli.engine.digits import DigitRun, DigitTables, prepare, serves
 from pecli.engine.frequencies import FrequencySet, fill_angles
-from pecli.engine.narrowing import Output, PairLayout, arrange, check_outputs, fill_short, ordinary
+from pecli.engine.narrowing import Output, PairLayout, arrange, fill_short, ordinary
 from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, table_for
 from pecli.engine.runs import WINDOW, NarrowRun, WideRun
 from pecli.engine.threads import Scratch, Task, cores, run_tasks
@@ -204,15 +204,21 @@ def fill(
     BadParameter
         A view of a wrong shape or type, or a multiple out of range.
     """
-    views = check_outputs(outputs, len(multiples), freqs.count, dtype)
+    wanted = storage(dtype)
+    for _, view in outputs:
+        if view.ndim != 2 or len(view) != len(multiples) or view.shape[1] > freqs.count or view.dtype != wanted:
+            rule = (
+                f"must have {len(multiples)} rows and at most {freqs.count} columns, and must hold {dtype} as {wanted}"
+            )
+            raise BadParameter("output", f"{view.shape} {view.dtype}", rule)
     if not len(multiples) or not freqs.count:
         return
     given = _in_order(multiples if isinstance(multiples, range) else np.asarray(multiples, dtype=np.int64))
     _check_range(given)
-    for part, view in views:
+    for part, view in outputs:
         if part == "angle":
             fill_angles(freqs, given, view, dtype)
-    oscillating = [output for output in views if output[0] != "angle" and output[1].shape[1]]
+    oscillating = [output for output in outputs if output[0] != "angle" and output[1].shape[1]]
     if not oscillating:
         return
     if not freqs.exact.factor:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -399,6 +398,7 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
 
 
 MEASURED_SECONDS = 0.3  # of computing, after which no further block is measured
+USUAL_MEMORY = 100 << 20  # bytes
 SAMPLED_BLOCKS = 8  # blocks of the table, evenly spaced, on which the rate is measured
 
 
@@ -463,12 +463,7 @@ def _rate(table: Tabular) -> float:
 
 
 def _resident() -> int:
-    """Return the peak memory of this process in bytes; `getrusage` alone would include its parent."""
+    """Return the peak memory of this process in bytes, or what is usual where the system has no /proc."""
     with contextlib.suppress(OSError), open("/proc/self/status") as status:
-        return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), 100 << 20)
-    try:
-        import resource
-    except ImportError:
-        return 100 << 20
-    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak << 10
+        return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), USUAL_MEMORY)
+    return USUAL_MEMORY

@@ -248,9 +248,7 @@ def shard_rows(array: Array) -> Iterator[tuple[int, int]]:
     """Yield the rows of each shard, from and to."""
     lead, shard = array.shape[: array.lead], shard_shape(array)
     for corner in itertools.product(*(range(0, n, s) for n, s in zip(lead, shard, strict=False))):
-        start = 0
-        for size, at in zip(lead, corner, strict=True):
-            start = start * size + at
+        start = int(np.ravel_multi_index(corner, lead)) if lead else 0
         count = math.prod(min(s, n - at) for n, s, at in zip(lead, shard, corner, strict=False))
         yield start, start + count
 
@@ -274,13 +272,11 @@ def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) ->
     """Compute the rows of a shard and write them; return the bytes of values."""
     array = table.array(shard.array)
     values = fill(table, Task((array,), shard.start, shard.stop), buffer)[array.name]
-    box: list[slice] = []
-    remaining = shard.start
-    for axis in range(array.lead):
-        inner = math.prod(array.shape[axis + 1 : array.lead])
-        at, remaining = divmod(remaining, inner)
-        box.append(slice(at, min(array.shape[axis], at + shard_shape(array)[axis])))
-    target.write(box, values)
+    lead = array.shape[: array.lead]
+    corner = map(int, np.unravel_index(shard.start, lead)) if lead else ()
+    target.write(
+        [slice(at, min(n, at + s)) for at, n, s in zip(corner, lead, shard_shape(array), strict=False)], values
+    )
     return values.nbytes
 
 

@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName
@@ -119,8 +120,8 @@ class Tabular(ABC):
     """
 
     arrays: tuple[Array, ...]
-    recipe: str | None
-    metadata: Mapping[str, str]
+    recipe: str | None = None
+    metadata: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
@@ -295,7 +296,7 @@ class View(Tabular):
     """
 
     def __init__(self, source: Tabular, arrays: Sequence[Array]) -> None:
-        self.source, self.arrays, self.recipe, self.metadata = source, tuple(arrays), None, source.metadata
+        self.source, self.arrays, self.metadata = source, tuple(arrays), source.metadata
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -341,7 +342,6 @@ class InMemory(Tabular):
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.values = dict(arrays)
-        self.recipe, self.metadata = None, {}
         self.arrays = tuple(_described(name, values) for name, values in arrays.items())
         self._rows = {a.name: self.values[a.name].reshape(a.rows, *a.row_shape) for a in self.arrays}
 

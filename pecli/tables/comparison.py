@@ -15,7 +15,7 @@ from typing import Any
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular, html_table
-from pecli.tables.figures import BINS, Figures, Pairing, Tolerance, coarser, compare_block
+from pecli.tables.figures import BINS, Figures, Pairing, Tolerance, coarser, compare_block, place_of
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 
@@ -71,11 +71,7 @@ class ArrayComparison:
 
     def place(self, row: int) -> tuple[int, ...]:
         """Return the index of a row along the axes that number rows."""
-        index: list[int] = []
-        for side in self.shape[: self.lead][::-1]:
-            row, at = divmod(row, side)
-            index.insert(0, at)
-        return tuple(index)
+        return place_of(row, self.shape[: self.lead])
 
     @property
     def reversed(self) -> ArrayComparison:

@@ -100,6 +100,11 @@ def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> ND
     return found
 
 
+def place_of(number: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the index of an element, counted in C order, of an array of this shape."""
+    return tuple(int(i) for i in np.unravel_index(number, shape)) if shape else ()
+
+
 @dataclass(frozen=True)
 class Place:
     """One pair of corresponding values, with its index."""
@@ -350,7 +355,7 @@ class Pairing:
 
     def row(self, row: int) -> tuple[int, ...]:
         """Return the index of a row in the left array's leading axes."""
-        return tuple(int(i) for i in np.unravel_index(row, self.left.shape[: self.left.lead])) if self.left.lead else ()
+        return place_of(row, self.left.shape[: self.left.lead])
 
     def place(self, row: int, flat: int, x: NDArray[Any], y: NDArray[Any]) -> Place:
         """Return the place of a value of a piece (r, columns) that begins at `row`."""
@@ -358,7 +363,7 @@ class Pairing:
         left, right = (values[r, column].item() for values in (x, y))
         difference = 0.0 if left == right or (left != left and right != right) else float(abs(left - right))
         column //= self.parts
-        inner = tuple(int(i) for i in np.unravel_index(column, self.row_shape)) if self.row_shape else ()
+        inner = place_of(column, self.row_shape)
         size = math.inf if difference != difference else difference
         return Place(self.left.name, (*self.row(row + r), *inner), left, right, size)
 

@@ -77,7 +77,7 @@ class Pieces(Tabular):
         self.sequential = any(getattr(table, "sequential", False) for table, _, _ in pieces)
         first = pieces[0][0]
         self.format = getattr(first, "format", None)
-        self.recipe, self.metadata = None, first.metadata
+        self.metadata = first.metadata
         self.arrays = tuple(self._whole(array) for array in first.arrays)
 
     def _whole(self, array: Array) -> Array:
@@ -138,7 +138,7 @@ class ConcatTable(Tabular):
         self.parts = {name: (table, own) for name, table, own in parts}
         self.arrays = tuple(replace(table.array(own), name=name) for name, table, own in parts)
         self.sequential = any(getattr(table, "sequential", False) for _, table, _ in parts)
-        self.recipe, self.metadata, self.numbered = None, metadata or {}, numbered
+        self.metadata, self.numbered = metadata or {}, numbered
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows, grouped by table; see :meth:`pecli.spec.tabular.Tabular.fill`."""
