@@ -250,7 +250,7 @@ def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
 
 def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
     made = make(candidate, dtype)
-    return None if made is None else fit_table(candidate, made, held, unit, candidate.change)
+    return None if made is None else fit_table(candidate, made, held, unit)
 
 
 def fit_table(

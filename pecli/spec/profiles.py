@@ -6,10 +6,8 @@ first, then the shortest decimal in the interval that the effective dtype allows
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,10 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import digits as digits_of
-from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
-from pecli.spec.hooks import Values
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,16 +26,10 @@ MIN_SHARE_ALIKE = 0.75
 """Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted."""
 MIN_SHARE_RULE = 0.9
 """Share of the distances or rows that a rule must give, where others are corrupted."""
-MAX_SHARE_CORRUPTED = 0.05
-"""Share of the values of a head that may be corrupted where one number is read from all of them."""
 MIN_DISTANCES = 5
 """Distances that show that an index is clipped or shared."""
 MAX_COLUMNS = 1 << 12
 """Distances or keys that slopes are read off, spread over all; the comparison of all values finds exceptions."""
-MAX_CURVE = 1e6
-"""Exponent or scale of a curve that somebody would choose."""
-MAX_MISFIT = 0.02
-"""Relative departure of values from a curve whose numbers were trained; more shows another curve."""
 MAX_ULP_OFF = 4.0
 """Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do."""
 
@@ -90,8 +79,6 @@ class Candidate:
         What the values leave open, such as a range of a parameter; the answer is then at most likely.
     open : tuple of str
         Parameters that the values say nothing of, such as the width of vectors that an index chooses.
-    change : callable, optional
-        Change of the values after the formula, such as a mask that the encoding does not have.
     """
 
     name: str
@@ -104,7 +91,6 @@ class Candidate:
     trained: bool = False
     doubts: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
-    change: Values | None = None
 
 
 @dataclass(frozen=True)
@@ -214,43 +200,6 @@ class Profile:
         one = self.by == "distance" and self.form == "dense" and self.heads == 1
         return one and self.integral and bool(self.known.sum() >= MIN_DISTANCES)
 
-    def curve(
-        self, size: Floats, shape: Callable[[Floats, float], Floats], start: float, head: int
-    ) -> tuple[Decimal, Decimal] | None:
-        """Return a and b with values = a shape(size, b), b near `start`: the shortest, or as they are measured."""
-        if not 0 < start <= MAX_CURVE:
-            return None
-        moving = self.seen[1] != 0
-        values = self.seen[0][head, moving]
-        loose = (
-            1.5 if self.effective_dtype in ("float16", "bfloat16") else 4.0
-        )  # computed in the type itself, not rounded once
-        for ulp in (0.5, loose):
-            for places in range(1, MAX_DIGITS_CHOSEN + 1):
-                unit = 10.0 ** (math.floor(math.log10(start)) - places + 1)
-                for step in (0, -1, 1):
-                    b = float(f"{(round(start / unit) + step) * unit:.{places}g}")
-                    if b <= 0:
-                        continue
-                    half, made = ulp * 1.0001 * units(values, self.effective_dtype), shape(size[moving], b)
-                    low, high = np.sort([(values - half) / made, (values + half) / made], axis=0)
-                    if low.max() <= high.min() and digits_of(a := shortest(low.max(), high.min())) <= MAX_DIGITS_CHOSEN:
-                        return a, Decimal(repr(b))
-        ratio = values / shape(size[moving], start)
-        if np.ptp(ratio) > MAX_MISFIT * abs(ratio[-1]):
-            return None
-        return Decimal(repr(float(ratio[-1]))), Decimal(repr(start))
-
-
-def shortest_within(low: Floats, high: Floats) -> Decimal | None:
-    """Return the shortest number in all intervals, or in all but a few that are corrupted; None where there is none."""
-    known = np.isfinite(low) & np.isfinite(high)
-    for corrupted in (0.0, MAX_SHARE_CORRUPTED) if known.sum() > 1 else ():
-        least, most = np.quantile(low[known], 1 - corrupted), np.quantile(high[known], corrupted)
-        if 0 < least <= most:
-            return shortest(float(least), float(most))
-    return None
-
 
 Option = TypeVar("Option")
 
@@ -266,18 +215,6 @@ def options_of(options: Iterable[Option], rule: Callable[[Option], Integers], wa
         if share >= MIN_SHARE_RULE:
             found.setdefault(share, []).append(option)
     return found[max(found)] if found else []
-
-
-def logarithm_scale(first: float, last: float, reach: float) -> float:
-    """Return the b for which ln(1 + b reach) / ln(1 + b) is last / first, by bisection; 0 where there is none."""
-    ratio = last / first
-    if not 1 < ratio < reach * (1 - 1e-9):
-        return 0.0
-    low, high = 1e-9, 1e9
-    for _ in range(100):
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if math.log1p(middle * reach) / math.log1p(middle) > ratio else (low, middle)
-    return low
 
 
 @dataclass(frozen=True)

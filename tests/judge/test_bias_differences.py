@@ -20,7 +20,6 @@ from .test_biases import (
     curves,
     deberta,
     distances,
-    fire,
     hidden,
     narrow,
     sandwich,
@@ -36,9 +35,6 @@ M = slopes(8)[:, None, None]
 A8 = alibi(8, N)
 A12 = alibi(12, N)
 Y, X = np.divmod(np.arange(24), 6)
-KERPLE = "kerple:heads=4,r1=1+0.5+2+0.125,r2=0.5+0.25+1+0.1,len=40"
-PAIRS = ((1, 0.5), (0.5, 0.25), (2, 1), (0.125, 0.1))
-LOG = curves("f4", lambda d, a, b: -a * np.log1p(b * d), PAIRS)
 
 
 def found(values, recipe):
@@ -142,20 +138,17 @@ MISTAKES = {
     "deberta buckets": (deberta(300, 64, 512), "deberta:len=300,form=index", "64 buckets where 256 were expected"),
     "deberta shifted": (np.clip(deberta(300, 32, 128) + 32, 0, 63),
                         "deberta:buckets=32,max-distance=128,len=300,form=index", "shifted where it was not expected"),
-    "kerple": (LOG, KERPLE.replace("+0.1,", "+0.2,"), "r2 0.5+0.25+1+0.1 where 0.5+0.25+1+0.2 was expected"),
-    "gaussian": (curves("f4", lambda d, s: -d * d / (2 * s * s), ((1,), (2,))), "gaussian:heads=2,sigma=1+2,len=40",
-                 "apply log where multiply was expected"),
     "gaussian without 2": (curves("f4", lambda d, s: np.exp(-d * d / s / s), ((1,), (2,))),
                            "gaussian:heads=2,sigma=1+2,len=40",
                            "the exponent is -D^2 / sigma^2, where -D^2 / (2 sigma^2) was expected"),
     "sandwich": (sandwich(4, 40, 64).astype("f4"), "sandwich:heads=4,len=40", "width 64 where 128 was expected"),
-    "fire": (fire(64, threshold=16).astype("f4"), "fire:len=64", "threshold 16 where 512 was expected"),
     "over the length": (np.tile(np.arange(50.0)[:, None] / 50, (1, 4)), "integer:dim=4,len=50",
                         "the position is divided by the length, 50, where the last position, 49, was expected"),
     "positions from 1": (np.tile(np.arange(1, 51.0)[:, None] / 49, (1, 4)), "integer:dim=4,len=50",
                          "positions start at 1 where 0 was expected"),
     "bits": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,len=32", "msb where it was not expected"),
-    "another encoding": (LOG, "alibi:heads=4,len=40", f"this is {KERPLE}, where alibi:heads=4 was expected"),
+    "another encoding": (sandwich(4, 40).astype("f4"), "alibi:heads=4,len=40",
+                         "this is sandwich:heads=4,len=40, where alibi:heads=4 was expected"),
     "a mask alone": (np.tril(np.ones((N, N))), A,
                      "not alibi: a mask of two values, 0 and 1: 1 where the key is not after the query (causal)"),
 }  # fmt: skip

@@ -142,14 +142,6 @@ def alibi(heads, slopes=None):
     return (get_slopes(heads) if slopes is None else slopes)[:, None, None] * -distances(40)
 
 
-def kerple(size=40):
-    return np.stack([-r1 * np.log(1 + r2 * distances(size)) for r1, r2 in ((1.3, 0.7), (0.4, 0.9))])
-
-
-def gaussian(size=40):
-    return np.stack([np.exp(-(distances(size) ** 2) / (2 * sigma**2)) for sigma in (3.0, 11.0)])
-
-
 FLOAT64 = {  # made with plain NumPy in double precision, and the recipe
     "sinusoid, two loops": (lambda: {"pe": sinusoid_of_a_loop(200, 64)}, "sinusoidal:dim=64"),
     "sinusoid, exp": (lambda: {"pe": sinusoid_by_exp(200, 64)}, "sinusoidal:dim=64"),
@@ -164,8 +156,6 @@ FLOAT64 = {  # made with plain NumPy in double precision, and the recipe
     "alibi, 12 heads": (lambda: {"bias": alibi(12)}, "alibi:heads=12"),
     "alibi, 16 heads": (lambda: {"bias": alibi(16)}, "alibi:heads=16"),
     "alibi, slopes": (lambda: {"slopes": get_slopes(16)}, "alibi:heads=16,form=slopes"),
-    "kerple": (lambda: {"bias": kerple()}, "kerple:heads=2,r1=1.3+0.4,r2=0.7+0.9"),
-    "gaussian": (lambda: {"bias": gaussian()}, "gaussian:heads=2,sigma=3+11"),
 }  # fmt: skip
 FALSE64 = (*UNKNOWN, "distances beyond", "convention", "rows 9 to 11", "swapping")
 

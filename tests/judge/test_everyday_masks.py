@@ -53,14 +53,9 @@ def alibi(heads, size):
     return (get_slopes(heads)[:, None, None] * -distances(size)).astype("float32")
 
 
-def kerple(size):
-    return np.stack([-np.log(1 + r * distances(size)) for r in (0.25, 0.5, 1.0)]).astype("float32")
-
-
 MULTI_HEAD = {
     "alibi:heads=8,len=20": (lambda: alibi(8, 20), "alibi", {"heads": 8}),
     "alibi:heads=12,len=9": (lambda: alibi(12, 9), "alibi", {"heads": 12}),
-    "kerple:heads=3,r1=1+1+1,r2=0.25+0.5+1,len=9": (lambda: kerple(9), "kerple", {"heads": 3}),
 }  # fmt: skip
 
 

@@ -38,8 +38,9 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
     example="fire:heads=2,threshold=16",
     use_when="if lengths vary widely: distances count as shares of the query's position",
     not_when="if one bias per distance must serve all queries, as in a fused kernel",
+    unrecognised="its values come from a trained network",
     place=6,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson"},
+    hooks={"lesson": ":lesson"},
 )  # fmt: skip
 def fire(
     *,

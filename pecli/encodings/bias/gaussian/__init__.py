@@ -37,9 +37,9 @@ def reach(recipe: Recipe) -> Reach:
     example="gaussian:heads=2,sigma=1+4",
     use_when="for attention within a window with soft edges",
     not_when="for distant tokens: nothing beyond a few sigma is reached",
+    unrecognised="the width of each head is any number",
     place=3,
     hooks={
-        "identify": ".identify:identify",
         "mistakes": ":mistakes",
         "lesson": ":lesson",
         "extend": reach,

@@ -33,8 +33,9 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
     use_when="as ALiBi, with slopes that are trained",
     not_when="if positions should have no trained parameters",
+    unrecognised="its two numbers for each head are trained",
     place=2,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson"},
+    hooks={"lesson": ":lesson"},
 )
 def kerple(
     *,
