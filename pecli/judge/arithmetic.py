@@ -19,9 +19,8 @@ import numpy as np
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.measured import Measured
-from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, rounded, unit
-from pecli.judge.structure import PlaneColumns
+from pecli.judge.tally import BlockDifferences, Tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.measured import PUBLISHED_FACTORS, Named
@@ -53,8 +52,6 @@ MAX_SERIES = 0.12
 position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
 BLOCK_VALUES = 1 << 16
 """Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
-MAX_SINGLES = 3
-"""Values that are shown with the expected ones; the others are counted."""
 MAX_SIZE_DIGITS = 5
 """Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
 OTHER_SIZE = 3.0
@@ -308,32 +305,6 @@ def recipe_of(name: WaveName) -> str:
     return join_recipe(name.encoding, keys)
 
 
-class BlockDifferences(NamedTuple):
-    """Differences of one component in some rows: counts, and the values that the arithmetic does not give.
-
-    Attributes
-    ----------
-    at : PlaneColumns
-    size, equal : int
-        How many values, and how many that are equal.
-    worst, residual : float
-        As in a tally.
-    rows, columns : (k,) int64
-        Places of the unexplained values, counted in these rows and in the plane.
-    have, want : (k,) float64
-    """
-
-    at: PlaneColumns
-    size: int
-    equal: int
-    worst: float
-    residual: float
-    rows: Integers
-    columns: Integers
-    have: Floats
-    want: Floats
-
-
 class Expectation:
     """Expected values from the arithmetic of a name, compared with the values of the file block by block."""
 
@@ -417,8 +388,9 @@ class Expectation:
         return rounded(np.where(clear, w + shift, w), "float32")
 
     def compare(
-        self, positions: Floats, values: Sequence[Floats], near: Circle | None, engine: Sequence[Floats] = ()
-    ) -> Iterator[BlockDifferences]:
+        self, positions: Floats, values: Sequence[Floats], near: Circle | None, engine: Sequence[Floats] = (),
+        first: int = 0,
+    ) -> Iterator[BlockDifferences]:  # fmt: skip
         """Yield the differences of rows from the expected values, for each place of a component.
 
         Parameters
@@ -429,6 +401,8 @@ class Expectation:
             The exact points of the positions; None where the engine's values are exact enough.
         engine : (n, width) float64 for each plane
             Expected values that the engine computed.
+        first : int
+            Number of the first row.
         """
         measured, reading, way = self.measured, self.measured.reading, self.way
         exact, made = list[Floats](), list[Floats]()
@@ -451,8 +425,8 @@ class Expectation:
                     off[row, column] = 0.0
                     residual = np.fmax.reduce(off, axis=None)
                 columns = np.arange(measured.planes[at.plane].width)[at.index][column]
-                wrong = row, columns, have[row, column], want[row, column]
-                yield BlockDifferences(at, have.size, have.size - len(odd), worst, float(residual), *wrong)
+                wrong = row + first, columns, have[row, column], want[row, column]
+                yield BlockDifferences(at.plane, have.size, have.size - len(odd), worst, float(residual), *wrong)
 
     def _judge(
         self, have: Floats, want: Floats, odd: Integers, positions: Floats, other: Floats | None
@@ -501,8 +475,8 @@ class Expectation:
             last = min(first + self.rows, stop)
             if corrupted is None or corrupted[first:last].any():
                 for one in self.block(first, last):
-                    if one.at.plane == plane:
-                        found[one.rows + first - start, one.columns] = one.want
+                    if one.plane == plane:
+                        found[one.rows - start, one.columns] = one.want
         return found
 
     def block(self, start: int, stop: int) -> list[BlockDifferences]:
@@ -511,51 +485,7 @@ class Expectation:
             values = [plane.read(start, stop) for plane in self.measured.planes]
             engine = [plane.read(start, stop) for plane in self.engine]
             near = None if engine and self.measured.dtype not in LOW_TYPES else self.circle(start, stop)
-            return list(self.compare(self.positions(start, stop), values, near, engine))
-
-
-@dataclass
-class Tally:
-    """Counts from a comparison.
-
-    Attributes
-    ----------
-    rows : (n,) int64
-        Unexplained values of each row.
-    columns : (width,) int64 for each plane
-        Unexplained values of each column.
-    count, equal, unexplained : int
-    worst : float
-        Largest departure of the explained values, in units in the last place, without the slack of frequencies.
-    residual : float
-        Largest departure from the exact values, of the explained ones.
-    singles : list
-        Plane, row and column of the first few unexplained values, with the value and the expected one.
-    """
-
-    rows: Integers
-    columns: list[Integers]
-    count: int = 0
-    equal: int = 0
-    unexplained: int = 0
-    worst: float = 0.0
-    residual: float = 0.0
-    singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
-
-    @property
-    def explained(self) -> float:
-        """Share of the values that the arithmetic gives."""
-        return 1.0 - self.unexplained / self.count if self.count else 0.0
-
-    def add(self, start: int, one: BlockDifferences) -> None:
-        """Count the differences of one component in rows from `start` on."""
-        self.count, self.equal = self.count + one.size, self.equal + one.equal
-        self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
-        self.unexplained += len(one.rows)
-        np.add.at(self.rows, start + one.rows, 1)
-        np.add.at(self.columns[one.at.plane], one.columns, 1)
-        few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
-        self.singles = [*self.singles, *((one.at.plane, start + row, *more) for row, *more in few)][:MAX_SINGLES]
+            return list(self.compare(self.positions(start, stop), values, near, engine, start))
 
 
 def verified(name: WaveName) -> tuple[WaveName, Tally]:
@@ -571,32 +501,10 @@ def verified(name: WaveName) -> tuple[WaveName, Tally]:
 def tally(name: WaveName) -> Tally:
     """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
-    total = Tally(np.zeros(planes[0].rows, np.int64), [np.zeros(plane.width, np.int64) for plane in planes])
+    total = Tally.of(planes)
     starts = range(0, planes[0].rows, expected.rows)
     blocks = ordered_map(lambda start: expected.block(start, min(start + expected.rows, planes[0].rows)), starts)
-    for start, parts in zip(starts, blocks, strict=True):
+    for parts in blocks:
         for one in parts:
-            total.add(start, one)
+            total.add(one)
     return total
-
-
-def single_values(found: Tally, planes: Sequence[Plane]) -> list[str]:
-    """Return the first values that do not fit, each with the expected value, as text."""
-    return [
-        f"{planes[number].name}[{row}, {column}] is {have:.7g}, expected {want:.7g}".replace(" nan", " NaN")
-        for number, row, column, have, want in found.singles
-    ]
-
-
-def places(found: Tally, planes: Sequence[Plane]) -> str:
-    """Return the places of unexplained values: rows, columns, or a count over both."""
-    rows = np.flatnonzero(found.rows)
-    columns = [(plane.name, np.flatnonzero(c)) for plane, c in zip(planes, found.columns, strict=True) if c.any()]
-    if found.unexplained == len(found.singles):
-        return "; ".join(single_values(found, planes))
-    width = sum(len(c) for _, c in columns)
-    if len(rows) <= len(found.rows) // 2 and (len(rows) <= 2 * width or width > 8):
-        return numbered("row", rows)
-    if width <= 8:
-        return " and ".join(f"{numbered('column', c)} of {name}" for name, c in columns)
-    return f"in {len(rows):,} rows and {width:,} columns"

@@ -20,12 +20,9 @@ from pecli.errors import PecliError
 from pecli.judge.arithmetic import (
     LOW_TYPES,
     Expectation,
-    Tally,
     WaveName,
     Way,
-    places,
     recipe_of,
-    single_values,
     verified,
 )
 from pecli.judge.identify import is_large, with_blank_row
@@ -33,6 +30,7 @@ from pecli.judge.located import ComputedRows, located
 from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, exchanged, planes_of, unit
+from pecli.judge.tally import Tally
 from pecli.judge.waves import LEVELS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
@@ -419,7 +417,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     if rest and not findings and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
-        where = places(total, name.measured.planes)
+        where = total.places()
         yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {where}")
 
 
@@ -453,9 +451,9 @@ def _above(value: float) -> float:
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield findings on values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
-    where = places(total, planes)
+    where = total.places()
     if total.unexplained <= MAX_LISTED:
-        yield from (Finding("place", text) for text in single_values(total, planes))
+        yield from (Finding("place", text) for text in total.texts())
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return

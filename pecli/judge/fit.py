@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +14,10 @@ from pecli.errors import PecliError
 from pecli.judge.description import Candidate, Fit
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
+from pecli.judge.tally import BlockDifferences, Tally
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.hooks import Values
-from pecli.spec.profiles import Floats, Integers, units
+from pecli.spec.profiles import Floats, units
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
@@ -25,8 +26,6 @@ BLOCK_VALUES = 1 << 20
 """Values compared at once: their temporaries take some 50 MB."""
 SAMPLE_LINES = 64
 """Number of lines from which the effective type and the stand-in for minus infinity are read."""
-MAX_PLACES = 1 << 18
-"""Places of values that do not fit that are kept to be described; more of them are only counted."""
 MIN_SHARE_EXPLAINED = 0.5
 """Share of the first lines that a candidate must explain to be compared as a whole."""
 MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
@@ -65,10 +64,10 @@ class Lines:
         self.shape = shape or (kept if order is None else tuple(kept[axis] for axis in order))
         self.width = self.shape[-1] if self.shape else 1
         self.count = math.prod(self.shape) // max(1, self.width)
-        self._plane = Plane(table, array, name, self.count, self.width)
+        self.plane = Plane(table, array, name, self.count, self.width)
         if order is not None:
             values = table.read(name).reshape(kept).transpose(order).reshape(-1, self.width)
-            self._plane = replace(self._plane, values=np.ascontiguousarray(values))
+            self.plane = replace(self.plane, values=np.ascontiguousarray(values))
         self.low: float | None = None  # the largest stand-in for minus infinity
         if self.dtype in GRIDS and not isinstance(table, Table):
             self.low, self.low_text = _mask_number(self.sample)
@@ -77,7 +76,7 @@ class Lines:
 
     def read(self, start: int, stop: int) -> Floats:
         """Return lines `start` to `stop`, (stop - start, width)."""
-        values = self._plane.read(start, stop)
+        values = self.plane.read(start, stop)
         return values if self.low is None else np.where(values <= self.low, -np.inf, values)
 
     @cached_property
@@ -124,64 +123,34 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
     return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
 
 
-@dataclass
-class Tally:
-    """Counts over the values compared so far."""
+def _differences(start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> BlockDifferences:
+    """Return the differences of two blocks whose first line has this number."""
+    odd = np.flatnonzero((actual != other) & ~(np.isnan(actual) & np.isnan(other)))
+    a, b = actual.ravel()[odd], other.ravel()[odd]
+    unit = units(np.maximum(np.abs(a), np.abs(b)), dtype)
+    fits = np.abs(a - b) <= candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
+    line, column = np.divmod(odd, actual.shape[1])
+    return BlockDifferences.of(0, actual.size, line + start, column, a, b, unit, fits)
 
-    count: int = 0
-    unequal: int = 0
-    unexplained: int = 0
-    max_ulp: float = 0.0
-    residual: float = 0.0
-    lines: list[Integers] = field(default_factory=list)
-    columns: list[Integers] = field(default_factory=list)
-    first: tuple[float, float] | None = None
 
-    def add(self, start: int, actual: Floats, other: Floats, dtype: str, candidate: Candidate) -> None:
-        """Count two blocks whose first line has this number."""
-        self.count += actual.size
-        odd = np.flatnonzero((actual != other) & ~(np.isnan(actual) & np.isnan(other)))
-        if not len(odd):
-            return
-        a, b = actual.ravel()[odd], other.ravel()[odd]
-        self.unequal += len(odd)
-        gap, unit = np.abs(a - b), units(np.maximum(np.abs(a), np.abs(b)), dtype)
-        fits = gap <= candidate.ulp * unit + candidate.absolute * float(units(np.ones(1), dtype)[0])
-        self.max_ulp = max(self.max_ulp, float((gap / unit)[fits].max(initial=0.0)))
-        self.residual = max(self.residual, float(gap[fits].max(initial=0.0)))
-        if fits.all():
-            return
-        if self.unexplained < MAX_PLACES:
-            line, column = np.divmod(odd[~fits], actual.shape[1])
-            self.lines.append(line + start)
-            self.columns.append(column)
-        self.first = self.first or (float(a[~fits][0]), float(b[~fits][0]))
-        self.unexplained += int((~fits).sum())
-
-    def places(self, lines: Lines) -> tuple[str, ...]:
-        """Return where the values are that do not fit: whole heads, then distances, then rows, then single places."""
-        if not self.unexplained or self.first is None:
-            return ()
-        line, column = np.concatenate(self.lines), np.concatenate(self.columns)
-        index = [*np.unravel_index(line, lines.shape[:-1] or (1,)), column]
-        actual, expected = self.first
-        at = [int(axis[0]) for axis in (index if lines.shape[:-1] else index[1:])]
-        start = f"{self.unexplained:,} of {self.count:,} values do not fit"
-        example = f"the first is {actual:g} at {at}, expected {expected:g}"
-        where = ""
-        shape = lines.shape if lines.shape[:-1] else (1, *lines.shape)
-        names = {1: ("line",), 2: ("row", "column"), 3: ("head", "query", "key")}.get(len(shape), ())
-        for axis, name in enumerate(names):
-            found, many = np.unique(index[axis], return_counts=True)
-            if len(found) < shape[axis] and many.sum() == self.unexplained and len(found) <= max(1, shape[axis] // 2):
-                whole = (many == math.prod(shape) // shape[axis]).all()
-                where = f", {'all' if whole else 'all of them'} in {numbered(name, found)}"
-                break
-        if not where and len(shape) >= 2:
-            distance = np.unique(index[-1] - index[-2])
-            if len(distance) <= shape[-1] // 4:
-                where = f", all of them at the {numbered('distance', distance)}"
-        return (f"{start}{where}; {example}",)
+def _places(tally: Tally, lines: Lines) -> tuple[str, ...]:
+    """Return where the values are that do not fit: whole heads, then rows, then columns, then a single place."""
+    if not tally.unexplained:
+        return ()
+    _, line, column, actual, expected = tally.singles[0]
+    index = [*map(int, np.unravel_index(line, lines.shape[:-1])), column]
+    example = f"the first is {actual:g} at {index}, expected {expected:g}"
+    names = {1: ("line",), 2: ("row", "column"), 3: ("head", "query", "key")}.get(len(lines.shape), ())
+    counts = tally.rows.reshape(lines.shape[:-1])
+    by_axis = [counts.sum(axis=tuple(k for k in range(counts.ndim) if k != axis)) for axis in range(counts.ndim)]
+    where = ""
+    for name, many in zip(names, (*by_axis, *tally.columns), strict=False):
+        found = np.flatnonzero(many)
+        if len(found) < len(many) and len(found) <= max(1, len(many) // 2):
+            whole = (many[found] == tally.count // len(many)).all()
+            where = f", {'all' if whole else 'all of them'} in {numbered(name, found)}"
+            break
+    return (f"{tally.unexplained:,} of {tally.count:,} values do not fit{where}; {example}",)
 
 
 def make(candidate: Candidate, dtype: str) -> Table | None:
@@ -258,11 +227,11 @@ def fit_table(
 ) -> Fit | None:
     """Compare a table, after a change, with every value of a file's arrays, in units in the last place; see `fit`."""
     own = [Lines(made, array.name) for array in made.arrays]
-    tally = Tally()
+    tallies: list[Tally] = []
     arrays: list[str] = []
     places: list[str] = []
     for lines in held:
-        one = Tally()
+        one = Tally.of([lines.plane])
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
@@ -276,34 +245,32 @@ def fit_table(
         else:
             continue
         for start, actual, expected in pairs:
-            one.add(start, actual, expected, unit, candidate)
+            one.add(_differences(start, actual, expected, unit, candidate))
             if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * max(one.count, lines.count * lines.width / 2):
                 return None
-        if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * one.count:
+        if one.explained < MIN_SHARE_EXPLAINED:
             return None
         arrays.append(lines.name)
-        places += one.places(lines)
-        tally.count, tally.unequal = tally.count + one.count, tally.unequal + one.unequal
-        tally.unexplained += one.unexplained
-        tally.max_ulp, tally.residual = max(tally.max_ulp, one.max_ulp), max(tally.residual, one.residual)
+        places += _places(one, lines)
+        tallies.append(one)
     if not arrays:
         return None
-    how = "trained" if candidate.trained else "exact" if tally.unequal == tally.unexplained else unit
-    equal = 1.0 - tally.unequal / tally.count
-    return Fit(candidate, made, tally.count, equal, tally.max_ulp, how, tally.unexplained, tuple(places),
-               tally.residual, tuple(arrays))  # fmt: skip
+    count, equal, unexplained = (sum(getattr(one, key) for one in tallies) for key in ("count", "equal", "unexplained"))
+    worst, residual = (max(getattr(one, key) for one in tallies) for key in ("worst", "residual"))
+    how = "trained" if candidate.trained else "exact" if equal + unexplained == count else unit
+    return Fit(candidate, made, count, equal / count, worst, how, unexplained, tuple(places), residual, tuple(arrays))
 
 
 def _likely(actual: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
     """Whether some blocks of lines, spread over the array, fit so well that all values should be compared."""
     if actual.count * actual.width <= BLOCK_VALUES:
         return True
-    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * actual.width)), Tally()
+    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * actual.width)), Tally.of([actual.plane])
     for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
         values = other.read(start, start + some)
         values = values if change is None else change(other.name, values, start)
-        tally.add(start, actual.read(start, start + some), values, unit, candidate)
-    return tally.unexplained <= (1 - MIN_SHARE_EXPLAINED) * tally.count
+        tally.add(_differences(start, actual.read(start, start + some), values, unit, candidate))
+    return tally.explained >= MIN_SHARE_EXPLAINED
 
 
 def _matches(actual: Lines, other: Lines) -> bool:

@@ -15,7 +15,17 @@ from itertools import combinations, permutations, product
 import numpy as np
 
 from pecli.judge.axes import Grid, grids_of, views
-from pecli.judge.grids import GridName, PlannedPairs, Tally, compare_all, compare_rows, fitted, names_of, planned_grids
+from pecli.judge.grids import (
+    GridName,
+    PlannedPairs,
+    compare_all,
+    compare_rows,
+    fitted,
+    is_exact,
+    names_of,
+    planned_grids,
+)
+from pecli.judge.tally import Tally
 from pecli.judge.waves import bound
 from pecli.spec.measured import Named
 from pecli.spec.plans import Coordinate, Waves
@@ -75,14 +85,15 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     if name is None or layouts == {"half", "interleaved"}:
         return None
     dtype, tally = grid.view.dtype, compare_all(name)
-    if tally.odd:  # with all others equal, whoever compares values knows more
-        few = tally.odd <= len(tally.places) and tally.equal + tally.odd < tally.count and name.kind == "float64"
-        return [Finding("place", place) for place in tally.places] if few else None
+    if tally.unexplained:  # with all others equal, whoever compares values knows more
+        few = tally.unexplained == len(tally.singles) and name.kind == "float64"
+        rounded = tally.equal + tally.unexplained < tally.count
+        return [Finding("place", place) for place in tally.texts()] if few and rounded else None
     if name.kind != "float64":
         text = f"frequencies were rounded to {name.kind}: values are off by up to {tally.residual:.1g}"
     elif tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         text = f"all values are rounded to {dtype}: harmless where that is the type"
-    elif tally.exact:
+    elif is_exact(tally):
         text = f"rounding alone, at most {max(1, round(tally.worst))} ulp ({tally.residual:.1g}): harmless"
     else:
         text = f"rounding of {name.arithmetic(tally)} alone, at most {tally.residual:.1g}: harmless"
@@ -96,7 +107,7 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in names_of(grid) if compare_all(name).odd <= odd]
+    names = [name for name in names_of(grid) if compare_all(name).unexplained <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
@@ -108,7 +119,7 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     differ = [key for key in have if key in want and have[key] != want[key]]
     for key in differ:  # a parameter without effect on the values is not reported
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
-        if other is not None and compare_all(other).odd <= odd:
+        if other is not None and compare_all(other).unexplained <= odd:
             have[key] = want[key]
     return _parameters(have, want)
 
@@ -194,11 +205,11 @@ def _by_axes(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] 
     if grid.view.total != pairs.plan.rows:
         return None
     keys, view = expected.source.keys(), grid.view.few(SAMPLE_ROWS)
-    own = GridName(expected.source.encoding.name, keys, {}, 0.0, pairs, "float64", Tally(), grid)
+    own = GridName(expected.source.encoding.name, keys, {}, 0.0, pairs, "float64", Tally.of(grid.view.planes), grid)
     for finding, changed in _changes(pairs, view.total, keys):
-        if compare_rows(grid, changed, [(view.rows, view.values)]).share < MIN_SHARE_EXPLAINED:
+        if compare_rows(grid, changed, [(view.rows, view.values)]).explained < MIN_SHARE_EXPLAINED:
             continue
-        if compare_all(replace(own, pairs=changed)).share >= MIN_SHARE_EXPLAINED:
+        if compare_all(replace(own, pairs=changed)).explained >= MIN_SHARE_EXPLAINED:
             return [finding] if finding.text else []
     return None
 

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LOW_TYPES, library_units
+from pecli.judge.arithmetic import LOW_TYPES, MAX_DOUBLE, library_units
 from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
 from pecli.judge.description import Identification
 from pecli.judge.planes import rounded, unit
+from pecli.judge.tally import BlockDifferences, Tally
 from pecli.judge.waves import bound
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Floats, Named
@@ -99,41 +100,6 @@ class PlannedPairs:
         return found
 
 
-@dataclass
-class Tally:
-    """Result of a comparison with the exact values of a named table.
-
-    Attributes
-    ----------
-    count, equal, odd : int
-        Values; those that are equal; those that no arithmetic explains.
-    worst, residual : float
-        Largest departure of the explained values, in units in the last place and absolute.
-    single : bool
-        Whether some are off by more than double-precision code leaves.
-    places : list of str
-        The first values that are not explained.
-    """
-
-    count: int = 0
-    equal: int = 0
-    odd: int = 0
-    worst: float = 0.0
-    residual: float = 0.0
-    single: bool = False
-    places: list[str] = field(default_factory=list)
-
-    @property
-    def share(self) -> float:
-        """Share of the values that are explained."""
-        return 1 - self.odd / max(1, self.count)
-
-    @property
-    def exact(self) -> bool:
-        """Whether values are the exact ones, rounded once."""
-        return self.worst <= MAX_EXACT_ULP and self.equal >= MIN_EQUAL * self.count
-
-
 @dataclass(frozen=True)
 class GridName:
     """A named table over several axes.
@@ -169,9 +135,15 @@ class GridName:
         """Return in words how values came about."""
         if self.kind != "float64":
             return f"{self.kind} frequencies"
-        if tally.exact:
+        if is_exact(tally):
             return "exact values, rounded once"
-        return "float32 phases" if tally.single or self.grid.view.dtype != "float64" else "float64 arithmetic"
+        double = self.grid.view.dtype == "float64" and tally.residual < MAX_DOUBLE
+        return "float64 arithmetic" if double else "float32 phases"
+
+
+def is_exact(tally: Tally) -> bool:
+    """Whether values are the exact ones, rounded once."""
+    return tally.worst <= MAX_EXACT_ULP and tally.equal >= MIN_EQUAL * tally.count
 
 
 def identify_grid(table: Tabular) -> Identification | None:
@@ -210,10 +182,10 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
-                    if not name.sampled.odd and name.fitted < MAX_SURE_DIGITS / 2:
+                    if not name.sampled.unexplained and name.fitted < MAX_SURE_DIGITS / 2:
                         break
-        found.sort(key=lambda name: (-round(name.sampled.share, 2), name.fitted, -name.sampled.equal))
-        if found and found[0].sampled.share > 0.999 and found[0].fitted < MAX_SURE_DIGITS:
+        found.sort(key=lambda name: (-round(name.sampled.explained, 2), name.fitted, -name.sampled.equal))
+        if found and found[0].sampled.explained > 0.999 and found[0].fitted < MAX_SURE_DIGITS:
             break
     return found
 
@@ -233,7 +205,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     for kind in ("float64", *LOW_TYPES):
         own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
         tally = compare_rows(grid, own, [(few.rows, few.values)])
-        if tally.share >= MIN_RESEMBLANCE:
+        if tally.explained >= MIN_RESEMBLANCE:
             return GridName(encoding, named.keys, named.table, named.fitted, own, kind, tally, grid)
     return None
 
@@ -255,21 +227,22 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     fits: list[tuple[GridName, Tally]] = []
     for name in names[:3]:
         fits.append((name, compare_all(name)))
-        if not fits[-1][1].odd:
+        if not fits[-1][1].unexplained:
             break
-    name, tally = min(fits, key=lambda fit: (fit[1].odd, fit[0].fitted))
-    if tally.share < MIN_SHARE_LIKELY:
+    name, tally = min(fits, key=lambda fit: (fit[1].unexplained, fit[0].fitted))
+    if tally.explained < MIN_SHARE_LIKELY:
         return None
-    sure = (not tally.odd and name.fitted <= MAX_SURE_DIGITS) or (
-        tally.odd <= MAX_ODD and name.fitted <= MAX_SURE_DIGITS / 2
+    sure = (not tally.unexplained and name.fitted <= MAX_SURE_DIGITS) or (
+        tally.unexplained <= MAX_ODD and name.fitted <= MAX_SURE_DIGITS / 2
     )
-    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.odd <= name.sampled.odd
+    most = name.sampled.unexplained
+    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.unexplained <= most
                    and n.fitted <= MAX_SURE_DIGITS)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
-                          name.arithmetic(tally), (*notes, *tally.places), others, tally.count, arrays)  # fmt: skip
+                          name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 
 
 def compare_all(name: GridName) -> Tally:
@@ -285,14 +258,14 @@ def compare_rows(
     grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]
 ) -> Tally:
     """Compare some rows of a table with the exact values of a plan."""
-    plan, total, tally = pairs.plan, grid.view.total, Tally()
+    plan, total, tally = pairs.plan, grid.view.total, Tally.of(grid.view.planes)
     parts = list(_expected(grid, pairs))
     for rows, values in blocks:
         inside = (rows >= plan.prefix) & (rows < total - plan.suffix)
         at = pairs.coordinates(np.clip(rows, plan.prefix, total - plan.suffix - 1))
         for part in parts:
             expected = np.where(inside[:, None], part.values[at[:, part.axis]], part.outside)
-            _count(tally, values[part.plane][:, part.columns], expected, part, rows, grid.view)
+            tally.add(_differences(values[part.plane][:, part.columns], expected, part, rows, grid.view.dtype))
     return tally
 
 
@@ -334,26 +307,15 @@ def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
                 yield Expected(at.plane, where, axis, values, slack[held], float(cosine))
 
 
-def _count(
-    tally: Tally, actual: Floats, expected: Floats, part: Expected, rows: NDArray[np.int64], view: AxisView
-) -> None:
-    """Add a block to a tally: a value may be off by its own rounding and by the slack of its column."""
+def _differences(
+    actual: Floats, expected: Floats, part: Expected, rows: NDArray[np.int64], dtype: str
+) -> BlockDifferences:
+    """Return the differences of a block: a value may be off by its own rounding and by the slack of its column."""
     row, column = np.nonzero(actual != expected)
-    tally.count += actual.size
-    tally.equal += actual.size - len(row)
-    if not len(row):
-        return
-    a, b, slack = actual[row, column], expected[row, column], part.slack[column]
-    gap, own = np.abs(a - b), unit(b, view.dtype)
-    own_error = library_units(view.dtype) * own
-    fits = gap <= own_error + 2.0**-24 * slack
-    tally.single |= bool((fits & (gap > own_error + 2.0**-53 * slack)).any())
-    tally.worst = max(tally.worst, float((gap / own)[fits].max(initial=0.0)))
-    tally.residual = max(tally.residual, float(gap[fits].max(initial=0.0)))
-    tally.odd += int((~fits).sum())
-    for k in np.flatnonzero(~fits)[: max(0, 3 - len(tally.places))].tolist():
-        place = f"{view.planes[part.plane].name}[{rows[row[k]]}, {part.columns[column[k]]}]"
-        tally.places.append(f"{place} is {a[k]:g}, expected {b[k]:g}")
+    have, want = actual[row, column], expected[row, column]
+    own = unit(want, dtype)
+    fits = np.abs(have - want) <= library_units(dtype) * own + 2.0**-24 * part.slack[column]
+    return BlockDifferences.of(part.plane, actual.size, rows[row], part.columns[column], have, want, own, fits)
 
 
 def measured_words(grid: Grid) -> Iterator[str]:

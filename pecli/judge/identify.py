@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LOW_TYPES, Tally, WaveName, places, recipe_of, verified
+from pecli.judge.arithmetic import LOW_TYPES, WaveName, recipe_of, verified
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
 from pecli.judge.planes import Floats, Integers, Plane, exchanged, planes_of
+from pecli.judge.tally import Tally
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import merit, names_of
 from pecli.numbers.printing import percent
@@ -227,7 +228,7 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
     if found.unexplained:
-        notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {places(found, measured.planes)}")
+        notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
     aliases = tuple(recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,

@@ -1,0 +1,127 @@
+"""Comparison of values with expected ones, block by block: counts, departures, and places of unexplained values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pecli.judge.orders import numbered
+from pecli.judge.planes import Floats, Integers, Plane
+
+MAX_SINGLES = 3
+"""Values that are shown with the expected ones; the others are counted."""
+
+
+class BlockDifferences(NamedTuple):
+    """Differences of some values: counts, and the values that the arithmetic does not give.
+
+    Attributes
+    ----------
+    plane : int
+        Number of the plane.
+    size, equal : int
+        How many values, and how many that are equal.
+    worst, residual : float
+        As in a tally.
+    rows, columns : (k,) int64
+        Places of the unexplained values.
+    have, want : (k,) float64
+    """
+
+    plane: int
+    size: int
+    equal: int
+    worst: float
+    residual: float
+    rows: Integers
+    columns: Integers
+    have: Floats
+    want: Floats
+
+    @classmethod
+    def of(
+        cls, plane: int, size: int, rows: Integers, columns: Integers, have: Floats, want: Floats, unit: Floats,
+        fits: NDArray[np.bool_],
+    ) -> BlockDifferences:  # fmt: skip
+        """Return the differences of the unequal values of a block, with a unit of each and whether it is explained."""
+        gap, odd = np.abs(have - want)[fits], ~fits
+        worst, residual = (float(off.max(initial=0.0)) for off in (gap / unit[fits], gap))
+        wrong = rows[odd], columns[odd], have[odd], want[odd]
+        return cls(plane, size, size - len(fits), worst, residual, *wrong)
+
+
+@dataclass
+class Tally:
+    """Counts from a comparison.
+
+    Attributes
+    ----------
+    names : list of str
+        The planes'.
+    rows : (n,) int64
+        Unexplained values of each row.
+    columns : (width,) int64 for each plane
+        Unexplained values of each column.
+    count, equal, unexplained : int
+    worst : float
+        Largest departure of the explained values, in units in the last place, without the slack of frequencies.
+    residual : float
+        Largest departure from the exact values, of the explained ones.
+    singles : list
+        Plane, row and column of the first few unexplained values, with the value and the expected one.
+    """
+
+    names: list[str]
+    rows: Integers
+    columns: list[Integers]
+    count: int = 0
+    equal: int = 0
+    unexplained: int = 0
+    worst: float = 0.0
+    residual: float = 0.0
+    singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, planes: Sequence[Plane]) -> Tally:
+        """Return the empty tally of planes with the same number of rows."""
+        columns = [np.zeros(plane.width, np.int64) for plane in planes]
+        return cls([plane.name for plane in planes], np.zeros(planes[0].rows, np.int64), columns)
+
+    @property
+    def explained(self) -> float:
+        """Share of the values that the arithmetic gives."""
+        return 1.0 - self.unexplained / self.count if self.count else 0.0
+
+    def add(self, one: BlockDifferences) -> None:
+        """Count the differences of some values."""
+        self.count, self.equal = self.count + one.size, self.equal + one.equal
+        self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
+        self.unexplained += len(one.rows)
+        np.add.at(self.rows, one.rows, 1)
+        np.add.at(self.columns[one.plane], one.columns, 1)
+        few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
+        self.singles = [*self.singles, *((one.plane, *more) for more in few)][:MAX_SINGLES]
+
+    def texts(self) -> list[str]:
+        """Return the first values that do not fit, each with the expected value."""
+        return [
+            f"{self.names[plane]}[{row}, {column}] is {have:.7g}, expected {want:.7g}".replace(" nan", " NaN")
+            for plane, row, column, have, want in self.singles
+        ]
+
+    def places(self) -> str:
+        """Return the places of unexplained values: rows, columns, or a count over both."""
+        rows, columns = np.flatnonzero(self.rows), [np.flatnonzero(counts) for counts in self.columns]
+        if self.unexplained == len(self.singles):
+            return "; ".join(self.texts())
+        width = sum(map(len, columns))
+        if len(rows) <= len(self.rows) // 2 and (len(rows) <= 2 * width or width > 8):
+            return numbered("row", rows)
+        if width <= 8:
+            named = zip(columns, self.names, strict=True)
+            return " and ".join(f"{numbered('column', c)} of {name}" for c, name in named if len(c))
+        return f"in {len(rows):,} rows and {width:,} columns"
