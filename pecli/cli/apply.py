@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import flag, option, refuse, required, whole
-from pecli.cli.terminal.items import Item, preview_grid, shapes_text
+from pecli.cli.options import choice_of, flag, option, refuse, required, whole
 from pecli.cli.terminal.layout import known_format
-from pecli.cli.terminal.writing import Writing, deliver, report
+from pecli.cli.terminal.writing import Writing, deliver, show
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.numbers.printing import figure
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pecli.spec.tabular import Tabular
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
-SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed result; csv and json stream all of it
 INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 
@@ -102,9 +100,8 @@ def command(options: ApplyArguments) -> int:
 
     if options.steps:
         return _worked_through(options)
-    if on_screen := options.output is None and options.format in SHOWN_FORMATS:
-        refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
-    source, asked = read_source(options.source, **_choice(options)), _apply_options(options)
+    on_screen = options.on_screen
+    source, asked = read_source(options.source, **choice_of(options)), _apply_options(options)
     drawn = _random_inputs(options)
     tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
     where: Positions | None = None
@@ -141,7 +138,6 @@ def command(options: ApplyArguments) -> int:
 
 def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, more: dict[str, Any]) -> int:
     """Print the results for a person, or as JSON their head and tail; rows are those of a vector `at` positions."""
-    from pecli.cli.terminal.screen import answer
     from pecli.inspect.statistics import preview
     from pecli.numbers.positions import fraction_text
 
@@ -149,10 +145,7 @@ def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, m
     if at is not None:
         labels = [[None if label is None else fraction_text(at[int(label)]) for label in p.row_labels] for p in parts]
         parts = [replace(p, row_axis="position", row_labels=names) for p, names in zip(parts, labels, strict=True)]
-    view: list[Item] = [f"{options.source}   {shapes_text(table.arrays)}", *map(preview_grid, parts)]
-    facts = {name: fact() for name, fact in more.items()}
-    answer(options, lambda: {**report(table, [part.as_dict() for part in parts]), **facts}, lambda: view)
-    return 0
+    return show(table, options.source, options, parts, {name: fact() for name, fact in more.items()})
 
 
 def _worked_through(options: ApplyArguments) -> int:
@@ -170,16 +163,10 @@ def _worked_through(options: ApplyArguments) -> int:
     refuse("is for tensors: --steps prints", options, *OF_TENSORS)
     if options.format is not None:
         known_format(options.format)
-    source = read_source(options.source, **_choice(options))
+    source = read_source(options.source, **choice_of(options))
     example = work_through_vector(source, _vector(options.vector), _apply_options(options))
     answer(options, example.as_dict, lambda: example_view(example, prose_width()), prose=True)
     return 0
-
-
-def _choice(options: ApplyArguments) -> dict[str, str]:
-    """Return what is read of a config."""
-    asked = {"layer_type": options.layer_type, "stack": options.stack}
-    return {name: word for name, word in asked.items() if word is not None}
 
 
 def _vector(text: str) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text, help_text, option_sections
+from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, Section, examples_text
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
@@ -200,13 +200,9 @@ class Commands(PlainGroup):
             self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: with rich where Typer does, else line by line."""
-        if self.rich_markup_mode is not None:
-            super().format_help(ctx, formatter)
-            return
-        commands = [(name, entry.summary) for name, entry in COMMANDS.items()]
-        formatter.write(help_text(self, ctx, [("Commands", commands), *option_sections(self, ctx)]))
+    def sections(self, ctx: Any) -> list[Section]:
+        """Return the commands, then the options."""
+        return [("Commands", [(name, entry.summary) for name, entry in COMMANDS.items()]), *super().sections(ctx)]
 
 
 def _meant(word: str) -> str | None:

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pecli.cli import options as shared
-from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text, help_text, option_sections
+from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, Section, examples_text
 from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
-from pecli.cli.terminal.items import Item, preview_grid, shapes_text
 from pecli.cli.terminal.output import clean, tell
-from pecli.cli.terminal.screen import answer
-from pecli.cli.terminal.writing import Writing, deliver, describe, report
+from pecli.cli.terminal.writing import SHOWN_FORMATS, Writing, deliver, describe, show
 from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, PecliError
 from pecli.formats import WRITTEN
 from pecli.models.stacks import STACKS
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from pecli.spec.tabular import Tabular
     from pecli.tables.table import Table
 
-SHOWN_FORMATS = (None, "markdown", "latex")  # of a printed table; without -o, csv and json stream the whole one
 MODEL, OWN = "Model", "Parameters"
 MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
@@ -93,7 +90,7 @@ class TableOptions(Writing):
         names=("--output", "-o"),
     )
     format: str | None = option(
-        "Format, whatever the suffix: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS[1:])
+        "Format, whatever the suffix: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS)
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
@@ -156,8 +153,7 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
         if slopes is not None:
             return produce(encoding, own, slopes)
         raise MissingParameter(_all_missing(encoding, own, options, error)) from None
-    if options.output is None and options.format in SHOWN_FORMATS:
-        refuse("has no effect without -o", options, "compress", "wide", "no_clobber", "threads")
+    if options.on_screen:
         return _on_screen(table, label, options)
     for suffix, word in ((".tex", "latex"), (".md", "markdown")):
         if options.format is None and (options.output or "").endswith(suffix):
@@ -266,10 +262,7 @@ def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
 
     if options.dry_run:
         return describe(table, label, options)
-    seen = preview(table, rows=options.rows or 12, columns=options.columns or 8)
-    view: list[Item] = [f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, seen)]
-    answer(options, lambda: report(table, [part.as_dict() for part in seen]), lambda: view)
-    return 0
+    return show(table, label, options, preview(table, rows=options.rows or 12, columns=options.columns or 8))
 
 
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
@@ -313,18 +306,15 @@ class GenerateGroup(PlainGroup):
         self._add(cmd_name)
         return super().get_command(ctx, cmd_name)
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: with rich where Typer does, else line by line."""
-        if self.rich_markup_mode is not None:
-            super().format_help(ctx, formatter)
-            return
+    def sections(self, ctx: Any) -> list[Section]:
+        """Return the options, then the encodings of each family."""
         from pecli.spec.catalogue import CATALOGUE
 
-        sections = option_sections(self, ctx)
+        sections = super().sections(ctx)
         for family in Family:
             rows = [(e.name, e.description.splitlines()[0]) for e in CATALOGUE.values() if e.family is family]
             sections += [(family.title, rows)] if rows else []
-        formatter.write(help_text(self, ctx, sections))
+        return sections
 
     def _add(self, word: str) -> None:
         from pecli.spec.catalogue import CATALOGUE

@@ -45,10 +45,11 @@ def option_sections(command: Any, ctx: Any) -> list[Section]:
     return sorted(found.items(), key=lambda item: item[0] == OPTIONS)
 
 
-class AsTyped:
-    """Passes texts, lists of texts and flags on unconverted.
+class Plain:
+    """What pecli's commands and groups have in common.
 
-    Typer 0.29 imports pydantic to convert even these, which nearly doubles the start.
+    Texts, lists of texts and flags are passed on unconverted: Typer 0.29 imports pydantic to convert even these, which
+    nearly doubles the start. The help is in sections, and cuts no name at a hyphen, however narrow the screen.
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -59,6 +60,19 @@ class AsTyped:
             param.process_value = MethodType(_unconverted, param)
         return params
 
+    def sections(self, ctx: Any) -> list[Section]:
+        """Return the titles of the help and what stands below them."""
+        return option_sections(self, ctx)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help: with rich where Typer does, else line by line."""
+        command: Any = self
+        if command.rich_markup_mode is not None:
+            command = super()
+            command.format_help(ctx, formatter)
+        else:
+            formatter.write(help_text(self, ctx, self.sections(ctx)))
+
 
 def _unconverted(param: Any, ctx: Any, value: Any) -> Any:
     if value is None and (param.multiple or param.nargs == -1):
@@ -68,19 +82,12 @@ def _unconverted(param: Any, ctx: Any, value: Any) -> Any:
     return value if param.callback is None else param.callback(ctx, param, value)
 
 
-class PlainGroup(AsTyped, TyperGroup):
+class PlainGroup(Plain, TyperGroup):
     """A group of commands that are built when they are asked for."""
 
 
-class PlainCommand(AsTyped, TyperCommand):
-    """A command whose help is in sections, and cuts no name at a hyphen, however narrow the screen."""
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: with rich where Typer does, else line by line."""
-        if self.rich_markup_mode is not None:
-            super().format_help(ctx, formatter)
-        else:
-            formatter.write(help_text(self, ctx, option_sections(self, ctx)))
+class PlainCommand(Plain, TyperCommand):
+    """A command."""
 
 
 def help_text(command: Any, ctx: Any, sections: Sequence[Section]) -> str:

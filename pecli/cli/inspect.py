@@ -257,7 +257,7 @@ def _expect(table: Tabular, options: InspectOptions) -> int:
 
 def _matrix(table: Tabular, options: InspectOptions) -> int:
     """Write, or print, how alike the rows are, or the matrix that takes each to a later one."""
-    from pecli.cli.terminal.writing import Writing, deliver, report
+    from pecli.cli.terminal.writing import Writing, deliver, show
     from pecli.inspect.rows import ShiftMatrix, Similarity
     from pecli.inspect.statistics import preview
 
@@ -277,11 +277,7 @@ def _matrix(table: Tabular, options: InspectOptions) -> int:
         )  # fmt: skip
         return deliver(made, label, to)
     seen = preview(made, rows=options.rows or 8, columns=options.columns or 8)
-    view: list[Item] = [f"{label}   {shapes_text(made.arrays)}"]
-    view += map(preview_grid, seen)
-    result = report(made, [part.as_dict() for part in seen]) | dict(made.metadata)
-    answer(options, lambda: result, lambda: view)
-    return 0
+    return show(made, label, options, seen, made.metadata)
 
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all

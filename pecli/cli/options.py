@@ -378,8 +378,12 @@ class TableChoice(SourceOptions):
     @property
     def choice(self) -> dict[str, str]:
         """What is read of a config."""
-        asked = {"layer_type": self.layer_type, "stack": self.stack}
-        return {name: text for name, text in asked.items() if text is not None}
+        return choice_of(self)
+
+
+def choice_of(options: object) -> dict[str, str]:
+    """Return what is read of a config: the kind of layer and the stack, as far as they were given."""
+    return {name: word for name in ("layer_type", "stack") if (word := getattr(options, name)) is not None}
 
 
 def with_rows(source: str, start: int | None, length: int | None) -> str:

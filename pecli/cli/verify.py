@@ -10,7 +10,7 @@ from pecli.cli import options as shared
 from pecli.cli.compare import difference_view
 from pecli.cli.completion import source_words
 from pecli.cli.inspect import short_recipe
-from pecli.cli.options import SCREEN, SourceOptions, flag, option, refuse_table, required
+from pecli.cli.options import SCREEN, SourceOptions, choice_of, flag, option, refuse_table, required
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
@@ -45,7 +45,7 @@ def command(options: VerifyOptions) -> int:
     from pecli.tables.parts import is_dataset
 
     files, recipe = _files(options)
-    choice = {name: word for name in ("layer_type", "stack") if (word := getattr(options, name)) is not None}
+    choice = choice_of(options)
     if any(kind_of(text) is Kind.FOLDER for text in files):
         refuse_table(choice.items(), "is not for a folder of parts, whose recipes are in its files")
     good, answers, items = True, list[dict[str, Any]](), list[Item]()

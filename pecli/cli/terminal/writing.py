@@ -5,25 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option
-from pecli.cli.terminal.items import shapes_text, size_text
+from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option, refuse
+from pecli.cli.terminal.items import Item, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, tell
-from pecli.cli.terminal.screen import progress_for
+from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, MissingPackage
 from pecli.process import unwinding
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.formats.format import Format, Spread
+    from pecli.inspect.statistics import Excerpt
 
 PLANNED = 256 << 20  # bytes of values from which --dry-run says what they take
 TEXT_FORMATS = ("csv", "json")
+SHOWN_FORMATS = ("markdown", "latex")  # of a printed table; without -o, csv and json stream the whole one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +40,14 @@ class Writing(SourceOptions):
     wide: bool = False
     dry_run: bool = False
     workers: str | None = None
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether the table is printed; what is only for a file is then refused."""
+        if self.output is not None or self.format not in (None, *SHOWN_FORMATS):
+            return False
+        refuse("has no effect without -o", self, "compress", "wide", "no_clobber", "threads")
+        return True
 
     @property
     def silent(self) -> bool:
@@ -194,6 +204,15 @@ def describe(
         took = "" if seconds is None else f", {seconds:.2f} s"
         where = path or "to the screen"
         tell(line(f"{verb} {where}: {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}"))
+    return 0
+
+
+def show(
+    table: Tabular, label: str, options: Any, parts: Sequence[Excerpt], more: Mapping[str, Any] | None = None
+) -> int:
+    """Print the visible parts of a table for a person, or as JSON with further facts; return 0."""
+    view: list[Item] = [f"{label}   {shapes_text(table.arrays)}", *map(preview_grid, parts)]
+    answer(options, lambda: {**report(table, [part.as_dict() for part in parts]), **(more or {})}, lambda: view)
     return 0
 
 

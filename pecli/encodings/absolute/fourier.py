@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pecli.encodings.shared import grids
 from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
-from pecli.encodings.shared.weights import GENERATOR, Philox
+from pecli.encodings.shared.weights import GENERATOR, Philox, generation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
@@ -51,10 +51,7 @@ def fourier(
     dim: Annotated[int, Param("Width: twice the number of rows of B.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
-    generator: Annotated[
-        Philox,
-        Param("Random generator of B: one Philox word per value, normal by inverse CDF.", when=("matrix", (None,))),
-    ] = GENERATOR,
+    generator: Annotated[Philox, generation(("matrix", (None,)))] = GENERATOR,
     matrix: Annotated[
         tuple[Decimal, ...] | None,
         Param(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pecli.encodings.absolute.sinusoidal import sinusoidal
 from pecli.encodings.shared.deferred import Floats, dd, engine, lessons, np, seeded
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
-from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, glorot, of_rule
+from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, generation, glorot, of_rule
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
@@ -85,10 +85,7 @@ def learned(
         ),
     ] = Decimal("0.1"),
     seed: Annotated[Seed, Param("Seed of the random values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
-    generator: Annotated[
-        Philox,
-        Param("Random generator: one Philox word per value, normal by inverse CDF.", when=("init", DRAWN)),
-    ] = GENERATOR,
+    generator: Annotated[Philox, generation(("init", DRAWN))] = GENERATOR,
     rows_offset: Annotated[
         int, Param("Rows before position 0 (OPT, BART: 2; RoBERTa: padding index + 1).", ge=0, le=1 << 20)
     ] = 0,

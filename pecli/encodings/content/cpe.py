@@ -61,9 +61,7 @@ def cpe(
         ),
     ] = None,
     seed: DrawnSeed = 0,
-    generator: Annotated[
-        Generator, Param("Random generator: one Philox word per channel and place.", when=("weights", (None,)))
-    ] = GENERATOR,
+    generator: Generator = GENERATOR,
 ) -> Conditional:
     """Content plus a depth-wise convolution of it.
 

@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Integers, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
-from pecli.encodings.shared.weights import GENERATOR, Philox, Weights, all_of, deviation, projection, vectors
+from pecli.encodings.shared.weights import (
+    GENERATOR,
+    Philox,
+    Weights,
+    all_of,
+    deviation,
+    generation,
+    projection,
+    vectors,
+)
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
@@ -122,10 +131,8 @@ def transformer_xl(
         ),
     ] = None,
     std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
-    seed: Annotated[Seed, Param("Seed of random values.", ge=0, lt=1 << 64)] = 0,
-    generator: Annotated[
-        Philox, Param("Random generator: one Philox word per value, normal by inverse CDF.")
-    ] = GENERATOR,
+    seed: Seed = 0,
+    generator: Annotated[Philox, generation(None)] = GENERATOR,
 ) -> Relative:
     """Sinusoid of the distance between query and key.
 

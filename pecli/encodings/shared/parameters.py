@@ -27,6 +27,15 @@ HeadDim = Annotated[
 ]
 Base = Annotated[Decimal, Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, names=THETA)]
 Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT, usual="8")]
+WeightHeads = Annotated[
+    int | None,
+    Param(
+        "Number of heads (default: that of the weights; without either, only what all heads share).",
+        ge=1,
+        le=1 << 16,
+        names=HEAD_COUNT,
+    ),
+]
 Seed = Annotated[int, Param("Seed of the random values.", ge=0, lt=1 << 64)]
 MAX_LEN = ("max-position-embeddings", "max-positions", "n-positions", "max-seq-len", "num-embeddings")
 VectorDim = Annotated[

@@ -25,8 +25,13 @@ def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
     return Param(help, ge=1e-30, le=1e30, when=when)
 
 
+def generation(when: When | None) -> Param:
+    """Return the declaration of the parameter that names the generator of random values."""
+    return Param("Random generator: one Philox word for each value; normal numbers by inverse CDF.", when=when)
+
+
 Philox = Literal["philox4x64-10+as241"]
-Generator = Annotated[Philox, Param("Random generator: one Philox word per row and column.", when=DRAWN)]
+Generator = Annotated[Philox, generation(DRAWN)]
 Weights = Annotated[str | None, Param("File of the trained values (default: random, from the seed).", file=True)]
 Std = Annotated[Decimal, deviation("Standard deviation of random values.")]
 VectorWeights = Annotated[

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
-from pecli.encodings.shared.parameters import HEAD_COUNT
+from pecli.encodings.shared.parameters import WeightHeads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
@@ -44,15 +44,7 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
 )  # fmt: skip
 def fire(
     *,
-    heads: Annotated[
-        int | None,
-        Param(
-            "Number of heads (default: that of the weights; without either, only x).",
-            ge=1,
-            le=1 << 16,
-            names=HEAD_COUNT,
-        ),
-    ] = None,
+    heads: WeightHeads = None,
     c: Annotated[Decimal, Param("Scale of the distance in the logarithm.", ge=1e-12, le=1e12)] = Decimal("0.1"),
     threshold: Annotated[
         Decimal, Param("Threshold L: queries before position L are treated as at L.", ge=0, le=1e12)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw, generation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import Step, short
@@ -51,9 +51,7 @@ def kerple(
     ] = None,
     mask: Mask = "none",
     seed: Annotated[DrawnSeed, Param("Seed of the random parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
-    generator: Annotated[
-        Philox, Param("Random generator: one Philox word for each parameter.", when=("r1", (None,)))
-    ] = GENERATOR,
+    generator: Annotated[Philox, generation(("r1", (None,)))] = GENERATOR,
 ) -> Bias:
     """Kernel of the distance with two trained parameters per head.
 

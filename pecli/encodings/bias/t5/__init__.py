@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lessons, np
-from pecli.encodings.shared.parameters import HEAD_COUNT
+from pecli.encodings.shared.parameters import WeightHeads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
@@ -48,15 +48,7 @@ MAX_BUCKETS = 1 << 16
 )
 def t5(
     *,
-    heads: Annotated[
-        int | None,
-        Param(
-            "Number of heads (default: that of the weights; without either, only the index).",
-            ge=1,
-            le=1 << 16,
-            names=HEAD_COUNT,
-        ),
-    ] = None,
+    heads: WeightHeads = None,
     buckets: Annotated[
         int,
         Param(
@@ -80,9 +72,7 @@ def t5(
         Decimal, deviation("Standard deviation of random values (T5: 1/sqrt(d_model); MPNet 0.02).")
     ] = Decimal("0.02"),
     seed: DrawnSeed = 0,
-    generator: Annotated[
-        Generator, Param("Random generator: one Philox word per bucket and head.", when=("weights", (None,)))
-    ] = GENERATOR,
+    generator: Generator = GENERATOR,
 ) -> Bias:
     """Trained number for each head and bucket of distances.
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
 from pecli.encodings.shared.grids import sides
-from pecli.encodings.shared.parameters import HEAD_COUNT
+from pecli.encodings.shared.parameters import WeightHeads
 from pecli.encodings.shared.weights import (
     GENERATOR,
     DrawnSeed,
@@ -32,15 +32,6 @@ from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.spec.recipe import Recipe
 
 Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
-Heads = Annotated[
-    int | None,
-    Param(
-        "Number of heads (default: that of the weights; without either, only the index).",
-        ge=1,
-        le=1 << 16,
-        names=HEAD_COUNT,
-    ),
-]
 
 CONVENTIONS: dict[str, dict[str, object]] = {
     "swin": {"version": "1"},
@@ -100,7 +91,7 @@ def window(
             when=("version", ("2",)),
         ),
     ] = None,
-    heads: Heads = None,
+    heads: WeightHeads = None,
     hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
     weights: Annotated[
         Weights, Param("File of the table, or of the network (default: random, from the seed).", file=True)
