@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
-from pecli.apply.attention import VALUES, Move, scores_of
 from pecli.apply.cosines import HeadPairs, rotations_of
 from pecli.apply.exact import InputScale, rows_of
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
-from pecli.apply.scores import add_bias
+from pecli.apply.scores import VALUES, Move, add_bias, scores_of
 from pecli.apply.tensors import (
     ApplyOptions,
     ApplyResult,

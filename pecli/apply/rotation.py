@@ -52,8 +52,7 @@ from pecli.apply.tensors import (
     table_rows,
     tiles,
 )
-from pecli.engine.threads import Scratch, Task, default_threads
-from pecli.engine.threads import run_tasks as share
+from pecli.engine.threads import Scratch, Task, default_threads, run_tasks
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble
@@ -241,7 +240,7 @@ class RotatedTensors(Tabular):
     def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
             task, doubts = self.tasks[name], list[Doubt]()
-            share(list(self._tasks(task, start, stop, target, doubts, threads)), threads)
+            run_tasks(list(self._tasks(task, start, stop, target, doubts, threads)), threads)
             self._decide(task, start, target, doubts)
 
     def _tasks(

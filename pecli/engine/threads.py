@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -55,6 +55,8 @@ class Scratch:
 
 
 Result = TypeVar("Result")
+Item = TypeVar("Item")
+Slot = TypeVar("Slot")
 Task = Callable[[Scratch], None]
 _idle: list[Scratch] = []
 
@@ -82,30 +84,31 @@ def scratch() -> Iterator[Scratch]:
         _idle.append(own)
 
 
-def run_threads(
-    work: Callable[[Sequence[BaseException]], None],
-    threads: int,
-    first: Callable[[Sequence[BaseException]], object] = lambda _: None,
-) -> None:
-    """Let several threads do `work`, the calling one among them, which does `first` before.
+def share(
+    items: Iterable[Item], threads: int, slot: Callable[[], AbstractContextManager[Slot]],
+    work: Callable[[Item, Slot], object],
+) -> None:  # fmt: skip
+    """Let several threads do `work` on items, the calling one among them, each with a slot of its own.
 
-    Both are given the errors so far and end soon where there is one; the first
-    error of any, an interrupt included, is raised here when all have ended.
+    All end soon after an error; the first error of any, an interrupt included, is raised here when all have ended.
     """
     errors: list[BaseException] = []
+    left, lock = iter(items), threading.Lock()
 
     def run() -> None:
         try:
-            work(errors)
+            with slot() as own:
+                while not errors:
+                    with lock:
+                        item = next(left, None)
+                    if item is None:
+                        return
+                    work(item, own)
         except BaseException as error:
             errors.append(error)
 
     with _started(run, threads - 1, errors.append):
-        try:
-            first(errors)
-            run()
-        except BaseException as error:
-            errors.append(error)
+        run()
     if errors:
         raise errors[0]
 
@@ -142,19 +145,7 @@ def _started(
 
 def run_tasks(tasks: Sequence[Task], threads: int) -> None:
     """Run the tasks on the calling thread and on helpers; the first error of any is raised."""
-    left = iter(tasks)
-    lock = threading.Lock()
-
-    def work(errors: Sequence[BaseException]) -> None:
-        with scratch() as own:
-            while not errors:
-                with lock:
-                    task = next(left, None)
-                if task is None:
-                    return
-                task(own)
-
-    run_threads(work, min(threads, len(tasks)))
+    share(tasks, min(threads, len(tasks)), scratch, lambda task, own: task(own))
 
 
 def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result:
@@ -174,10 +165,6 @@ def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result
     if errors:
         raise errors[0]
     return futures[0].result()
-
-
-Item = TypeVar("Item")
-Slot = TypeVar("Slot")
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:

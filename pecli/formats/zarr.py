@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import run_in_thread, run_threads
+from pecli.engine.threads import run_in_thread, share
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, Shard, WriteOptions
 from pecli.formats.hdf5 import chunk_shape
@@ -281,21 +281,18 @@ def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) ->
 
 
 def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], options: WriteOptions) -> None:
-    work, lock = iter(shards), threading.Lock()
     targets = {name: Target(objects.path, name) for name in dict.fromkeys(shard.array for shard in shards)}
     stopped: list[bool] = []
 
-    def run(errors: Sequence[BaseException]) -> None:
-        buffer = Buffer()
-        while not errors and not stopped:
-            with lock:
-                shard = next(work, None)
-            if shard is None:
-                return
-            options.progress(write_shard(table, shard, targets[shard.array], buffer))
+    def write(shard: Shard, buffer: Buffer) -> None:
+        options.progress(write_shard(table, shard, targets[shard.array], buffer))
+
+    def run() -> None:
+        work = itertools.takewhile(lambda _: not stopped, shards)
+        share(work, min(WRITERS, options.threads), lambda: contextlib.nullcontext(Buffer()), write)
 
     # within the library an interrupt would leave a write under way behind the deletion
-    run_in_thread(lambda: run_threads(run, min(WRITERS, options.threads)), lambda: stopped.append(True))
+    run_in_thread(run, lambda: stopped.append(True))
 
 
 def _finish(table: Numbered, path: str) -> None:

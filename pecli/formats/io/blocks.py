@@ -6,16 +6,15 @@ still in the processor's caches when it is written.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.threads import cores, ordered, run_threads
+from pecli.engine.threads import cores, ordered, share
 from pecli.formats.format import WriteOptions
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.spec.tabular import Array, Tabular
@@ -96,22 +95,15 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: W
     small = sum(table.array(name).bytes for name in offsets) <= 2 * BLOCK_BYTES  # threads would take longer to begin
     threads = 1 if small else min(options.threads, cores())
     block = min(BLOCK_BYTES, BUFFER_BYTES // threads)
-    work, lock = (task for group in table.groups(offsets) for task in tasks(group, block)), threading.Lock()
 
-    def run(errors: Sequence[BaseException]) -> None:
-        buffer = Buffer()
-        while not errors:
-            with lock:
-                task = next(work, None)
-            if task is None:
-                return
-            values = fill(table, task, buffer)
-            for array in task.arrays:
-                output.put(raw_bytes(values[array.name]), offsets[array.name] + task.start * array.row_bytes)
-            with lock:
-                options.progress(sum(rows.nbytes for rows in values.values()))
+    def write(task: Task, buffer: Buffer) -> None:
+        values = fill(table, task, buffer)
+        for array in task.arrays:
+            output.put(raw_bytes(values[array.name]), offsets[array.name] + task.start * array.row_bytes)
+        options.progress(sum(rows.nbytes for rows in values.values()))
 
-    run_threads(run, threads)
+    work = (task for group in table.groups(offsets) for task in tasks(group, block))
+    share(work, threads, lambda: nullcontext(Buffer()), write)
 
 
 @contextmanager
