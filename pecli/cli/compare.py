@@ -328,28 +328,25 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         raise BadParameter("heads", setting.heads, f"must divide the model's width {setting.width}")
     costs = [(encoding, cost_of(encoding, recipe, setting)) for encoding, recipe in items]
     found = {cost.recipe: {"name": encoding.name, **cost.as_dict()} for encoding, cost in costs}
-    names = [cost.recipe if len(costs) <= MAX_RECIPES else encoding.name for encoding, cost in costs]
-    held = [
-        [name, f"{c.positions:,}", f"{c.trained:,}", size_text(c.table_bytes), size_text(c.kernel_bytes)]
-        for name, (_, c) in zip(names, costs, strict=True)
-    ]
-    work = [
-        [encoding.name, *(f"{count:,}" for count in (*cost.per_token, cost.additions, cost.products))]
-        for encoding, cost in costs
-    ]
-    heads = [
-        ("encoding", LEFT),
-        *((word, RIGHT) for word in ("positions", "trained", "table", "held by a fused kernel")),
-    ]
-    words = ("additions/token", "products/token", "additions", "products")
+    held, work = [], []
+    for encoding, cost in costs:
+        name = cost.recipe if len(costs) <= MAX_RECIPES else encoding.name
+        sizes = map(size_text, (cost.table_bytes, cost.kernel_bytes))
+        held.append([name, f"{cost.positions:,}", f"{cost.trained:,}", *sizes])
+        counts = (*cost.per_token, cost.additions, cost.products)
+        work.append([encoding.name, *(f"{count:,}" for count in counts)])
     view: list[Item] = [
         f"A model of width {setting.width}, {setting.heads} heads, {setting.layers} layers; {setting.dtype}",
-        grid(heads, held),
-        grid([("encoding", LEFT), *((word, RIGHT) for word in words)], work),
+        _costs(("positions", "trained", "table", "held by a fused kernel"), held),
+        _costs(("additions/token", "products/token", "additions", "products"), work),
         "Work is that of a sequence of all positions in all layers; projections by trained weights are not counted.",
     ]
     answer(options, lambda: {"setting": asdict(setting), "costs": found}, lambda: view)
     return 0
+
+
+def _costs(words: Sequence[str], rows: Sequence[Sequence[str]]) -> ScreenTable:
+    return grid([("encoding", LEFT), *((word, RIGHT) for word in words)], rows)
 
 
 def show_stacks(path: str, options: CompareOptions) -> int:

@@ -13,13 +13,12 @@ import numpy as np
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
-from pecli.inspect.properties import MAX_NEIGHBOUR_RATIO, Property
+from pecli.inspect.properties import MAX_GROWTH, MAX_NEIGHBOUR_RATIO, Property
 from pecli.inspect.rows import RowReader, ShiftStep, step_of
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.views import view_of
 
-MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
 MAX_RELATIVE_MISS = (
     1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser
 )

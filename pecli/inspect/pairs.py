@@ -122,6 +122,18 @@ def planes_of(view: ArrayView, start: int, stop: int) -> list[SampledPlane]:
         return [SampledPlane(view.name, floats(raw, view.dtype).astype(np.float64), view.rows)]
 
 
+def some_of(count: int, most: int) -> list[int]:
+    """Return numbers 0 .. count-1: all of them, or `most`, the first, the last and some between."""
+    return sorted({round(i * (count - 1) / max(1, min(count, most) - 1)) for i in range(min(count, most))})
+
+
+def head_values(view: ArrayView, head: int, heads: int) -> Floats:
+    """Return the first queries and keys of one head, at most `SIDE` of each, (q, k)."""
+    per_head = view.rows // heads
+    values = floats(view.read(head * per_head, head * per_head + min(per_head, SIDE)), view.dtype)
+    return values.reshape(-1, view.shape[-1])[:SIDE, :SIDE].astype(np.float64)
+
+
 def _positions(table: Tabular, planes: list[SampledPlane]) -> Floats | None:
     if not planes:
         return None

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.inspect.pairs import SIDE, Floats, PairReading, Sample, is_matrix, reading_of, take
+from pecli.inspect.pairs import Floats, PairReading, Sample, head_values, is_matrix, reading_of, some_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import between, figure, percent
-from pecli.numbers.rounding import floats
 from pecli.spec.declaration import REGISTRY, Family
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
+from pecli.tables.views import view_of
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
 
 
 HEADS = 8
+MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
 
 
 @dataclass(frozen=True)
@@ -69,19 +70,9 @@ def matrices_of(table: Tabular) -> list[Matrices]:
 
 def _corner(table: Tabular, array: Array) -> Matrices:
     """Read the first queries and keys of some heads."""
-    heads = array.shape[0] if len(array.shape) == 3 else 1
-    queries, keys = array.shape[-2:]
-    rows = min(queries, SIDE)
-    chosen = sorted({round(h * (heads - 1) / max(1, min(HEADS, heads) - 1)) for h in range(min(HEADS, heads))})
-    found = []
-    for head in chosen:
-        first = head * queries
-        if array.lead == 2 or heads == 1:
-            raw = table.read_rows([array.name], first, first + rows)[array.name].reshape(rows, keys)
-        else:
-            raw = table.read_rows([array.name], head, head + 1)[array.name].reshape(queries, keys)[:rows]
-        found.append(floats(raw[:, :SIDE], array.dtype).astype(np.float64))
-    return Matrices(array, np.stack(found), heads, queries, keys)
+    view, heads = view_of(table, array), array.shape[0] if len(array.shape) == 3 else 1
+    values = np.stack([head_values(view, head, heads) for head in some_of(heads, HEADS)])
+    return Matrices(array, values, heads, *array.shape[-2:])
 
 
 def bias_properties(matrices: list[Matrices]) -> list[Property]:
@@ -110,12 +101,18 @@ def _range(m: Matrices) -> Property:
     limit = int(distance.max())
     sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
     near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
-    figures["growth"] = growth = far / near if near else math.inf if far else 1.0
-    reached = f"{figure(growth, 3)} times those within" if near or not far else f"{figure(far)}, and those within are 0"
-    text = f"values from {between(low, high)}; beyond distance {limit // 2} sizes reach {reached}"
-    if figures["masked"]:
-        text += f"; {figures['masked']:,} are infinite (masked)"
-    return Property("bounded", growth < 1.5, text, figures)
+    masked = f"; {figures['masked']:,} are infinite (masked)" if figures["masked"] else ""
+    return _grown(near, far, f"beyond distance {limit // 2} sizes reach", ("those within", "are"), figures, masked)
+
+
+def _grown(
+    near: float, far: float, lead: str, first: tuple[str, str], figures: Mapping[str, Any], more: str = ""
+) -> Property:
+    """Return whether the sizes that are far out are about as large as the first ones."""
+    growth = far / near if near else math.inf if far else 1.0
+    reached = f"{figure(growth, 3)} times {first[0]}" if near or not far else f"{figure(far)}, and {' '.join(first)} 0"
+    text = f"values from {between(figures['minimum'], figures['maximum'])}; {lead} {reached}{more}"
+    return Property("bounded", growth < MAX_GROWTH, text, {**figures, "growth": growth})
 
 
 def _distance(m: Matrices) -> Property:
@@ -287,12 +284,8 @@ def _bounded(values: Floats, table: Tabular | None) -> Property:
         figures["far"] = size
         text = f"values from {between(low, high)}; near position 1e9 their size is {figure(size)} at most"
         return Property("bounded", size <= 4 * near + 1, text, figures)
-    half = len(values) // 2
-    near, far = _largest(values[:half]), _largest(values[half:])
-    figures["growth"] = growth = far / near if near else math.inf if far else 1.0
-    reached = f"{figure(growth, 3)} times the first" if near or not far else f"{figure(far)}, and the first is 0"
-    text = f"values from {between(low, high)}; the second half of the rows reaches {reached}"
-    return Property("bounded", growth < 1.5, text, figures)
+    near, far = (_largest(half) for half in np.split(values, [len(values) // 2]))
+    return _grown(near, far, "the second half of the rows reaches", ("the first", "is"), figures)
 
 
 def _largest(values: Floats) -> float:

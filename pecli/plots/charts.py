@@ -195,11 +195,6 @@ def resampled(values: Floats, rows: int, columns: int, *, largest: bool = False,
     return values
 
 
-def some_of(count: int, most: int) -> list[int]:
-    """Return numbers 0 .. count-1: all of them, or `most`, the first, the last and some between."""
-    return sorted({round(i * (count - 1) / max(1, min(count, most) - 1)) for i in range(min(count, most))})
-
-
 def printable(text: str) -> str:
     """Return text without control characters, which a terminal or a viewer would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)

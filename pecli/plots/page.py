@@ -14,9 +14,8 @@ import numpy as np
 
 from pecli.errors import BadParameter, PecliError
 from pecli.extrapolate.scalings import scaled_recipe, scalings_of
-from pecli.inspect.pairs import Floats, Sample, take
-from pecli.plots.charts import some_of
-from pecli.plots.tables import CELLS, columns_of, computed, head_values, is_bias, pairs_of
+from pecli.inspect.pairs import Floats, Sample, head_values, some_of, take
+from pecli.plots.tables import CELLS, columns_of, computed, is_bias, pairs_of
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
@@ -85,7 +84,7 @@ def _bias(sample: Sample) -> dict[str, Any]:
         raise BadParameter("len", max(sides), f"is more than a page shows of a bias: choose at most {2 * CELLS}")
     count = shape[0] if len(shape) == 3 else 1
     heads = some_of(count, max(2, min(HEADS, MAX_VALUES // (sides[0] * sides[1]))))
-    planes = [head_values(sample, h, shape) if len(shape) == 3 else sample.planes[0].values for h in heads]
+    planes = [head_values(sample.views[0], h, shape[0]) if len(shape) == 3 else sample.planes[0].values for h in heads]
     shown = [_packed(plane.reshape(sides)) for plane in planes]
     return {"kind": "bias", "rows": sides[0], "width": sides[1], "heads": heads, "values": shown, "of": count}
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
-from pecli.plots.charts import Axis, Chart, LineChart, Mark, Trace, check_words, chosen, some_of
+from pecli.inspect.pairs import some_of
+from pecli.plots.charts import Axis, Chart, LineChart, Mark, Trace, check_words, chosen
 from pecli.spec.declaration import REACHES
 
 DISTANCE = Axis("distance (positions)", 10, low=1.0)

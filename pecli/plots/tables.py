@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, BadRecipe, PecliError
-from pecli.inspect.pairs import Sample, reading_of, squeezed, take
+from pecli.inspect.pairs import Sample, head_values, reading_of, some_of, squeezed, take
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
 from pecli.plots.charts import (
@@ -30,7 +30,6 @@ from pecli.plots.charts import (
     check_words,
     chosen,
     resampled,
-    some_of,
 )  # fmt: skip
 from pecli.spec.declaration import PICTURES
 from pecli.spec.plans import Bias, Waves
@@ -397,7 +396,7 @@ def bias(sample: Sample, name: str) -> list[Chart]:
     shape = [side for side in view.shape if side != 1]
     if len(shape) == 3:
         heads = dict.fromkeys((0, shape[0] - 1))
-        found = [(head_values(whole, h, shape), f"head {h} of {shape[0]}") for h in heads]
+        found = [(head_values(view, h, shape[0]), f"head {h} of {shape[0]}") for h in heads]
     elif len(shape) == 2 and view.name in ("bias", "array", "index") and shape[0] == shape[1]:
         found = [(whole.planes[0].values.reshape(shape), view.name)]
     else:
@@ -418,15 +417,6 @@ def _does(sample: Sample) -> str:
         effect = recipe.encoding.hook("apply")(recipe)
         return "multiplies the logit" if effect.logits == "multiply" else "added to the logit"
     return "added to the logit"
-
-
-def head_values(sample: Sample, head: int, shape: Sequence[int]) -> Floats:
-    """Return the first queries and keys of one head, (q, k)."""
-    view = sample.views[0]
-    per_head = view.rows // shape[0]
-    rows = min(per_head, 2 * CELLS) if per_head > 1 else 1
-    values = floats(view.read(head * per_head, head * per_head + rows), view.dtype).astype(np.float64)
-    return values.reshape(-1, shape[2])[:, : 2 * CELLS]
 
 
 def slopes(sample: Sample, name: str) -> list[Chart]:

@@ -52,7 +52,11 @@ PLAUSIBLE: dict[str, tuple[str, ...]] = {  # of options whose declaration lists 
     "atol": ("0", "1e-6"), "rtol": ("0", "1e-6"), "form": ("dense", "distance", "slopes", "index"), "encoding": (),
 }  # fmt: skip
 BASES = (
-    *(example.removeprefix("pecli ") for entry in COMMANDS.values() for example in entry.examples),
+    *(
+        example.removeprefix("pecli ")
+        for entry in COMMANDS.values()
+        for example in map(str.strip, entry.examples.splitlines())
+    ),
     *Path(__file__).with_name("typed.txt").read_text().splitlines(),
 )
 
