@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import textwrap
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import formulas
 import numpy as np
 
 import pecli
@@ -80,7 +80,9 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     lines = [f"# {encoding.title}", "", f"`{name}`. {_plain(encoding.description)}", ""]
     if encoding.guidance:
         lines += [f"Use it {_plain(encoding.guidance.when)}; not {_plain(encoding.guidance.unless)}.", ""]
-    lines += ["## Formula", "", "```text", *(part for line in encoding.formula for part in _wrapped(line)), "```", ""]
+    names = {p.option for p in encoding.options}
+    shown = (formulas.html(line, names) for line in encoding.formula)
+    lines += ["## Formula", "", "```{raw} html", '<div class="formula">', *shown, "</div>", "```", ""]
     lines += ["From " + "; ".join(map(str, encoding.source)) + ".", ""]
     lines += [f"Used by {encoding.users}.", ""] if encoding.users else []
     if kinds:
@@ -108,10 +110,6 @@ def _answers(encoding: Encoding) -> Iterator[str]:
 def _plain(text: str) -> str:
     """Return text of which Markdown takes no sign for its own."""
     return re.sub(r"([\\`*_\[\]<>|$^~#])", r"\\\1", text)
-
-
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, 82, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def gallery(drawn: dict[str, dict[str, str]]) -> str:

@@ -14,6 +14,7 @@ from pecli.spec.declaration import PICTURES
 from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs"))
+import formulas
 import pages
 
 
@@ -40,7 +41,26 @@ def test_every_encoding_has_a_page_with_its_lesson_and_options(made):
         assert all(f"| `--{p.option}` |" in text for p in encoding.options)
         for image in re.findall(r"\]\(([\w-]+\.svg)\)", text):
             assert (made / image).exists()
-        assert max(map(len, re.findall(r"## Formula\n\n```text\n(.*?)```", text, re.DOTALL)[0].splitlines())) <= 82
+        formula = re.findall(r"## Formula\n\n```{raw} html\n(.*?)```", text, re.DOTALL)[0]
+        assert "<math>" in formula
+        assert len(ET.fromstring(formula).findall("p")) == len(encoding.formula)
+
+
+def test_equations_become_mathml_and_prose_stays_prose():
+    def text_of(line):
+        parts = (part.text or "" for part in ET.fromstring(formulas.html(line, {"scales"})).iter())
+        return "".join(parts)
+
+    shown = formulas.html("with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a", {"scales"})
+    assert shown.startswith("<p>with <code>scales</code> <math><mi>a</mi></math>: <math>")
+    page = ET.fromstring(shown)
+    assert [["".join(part.itertext()) for part in fraction] for fraction in page.iter("mfrac")] == [
+        ["p", "L−1"], ["i", "dim−1"],
+    ]  # fmt: skip
+    assert [["".join(part.itertext()) for part in power] for power in page.iter("msup")] == [["(idim−1)", "a"]]
+    assert text_of("w_i = base^(-2i/dim), a pair") == "wi=base−2i/dim"
+    assert formulas.html("a complex number", ()) == "<p>a complex number</p>"
+    assert "a query's row" in formulas.html("normalize: a query's row over its sum", ())
 
 
 def test_the_gallery_shows_every_kind_of_picture_of_every_encoding(made, shown):
