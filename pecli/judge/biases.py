@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.codes import measured_of, rows_of
-from pecli.judge.description import Candidate, Fit, Identification, statistics_of
+from pecli.judge.description import Candidate, Fit, Identification
 from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, better, fit, recipe_text
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
@@ -223,7 +223,9 @@ def identify_bias(table: Tabular) -> Identification | None:
         text = plain_of(table)
         found = None if text else best_fit(table)
         if found is not None:
-            return verdict(found, table)
+            judged = verdict(found, table)
+            if judged.recipe is not None or judged.measured:
+                return judged
         text = text or distance_of(table)
         return Identification(None, "unknown", measured=(text,)) if text else None
 
@@ -260,6 +262,11 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
             if not indices:
                 what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
+                slopes = profile.slopes(profile.at, np.ones(len(profile.at), bool))
+                if slopes is not None and (slopes > 0).all():
+                    some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
+                    only = "those of keys before the query are ALiBi's"
+                    return f"{what} in proportion to key minus query, slopes {some}: {only}"
                 return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None
 
@@ -282,7 +289,7 @@ def verdict(found: Fit, table: Tabular) -> Identification:
     recipe = recipe_text(found.table)
     if not is_named(found):
         if candidate.trained or candidate.absolute or found.equal < MIN_SHARE_NEAREST:
-            return Identification(None, "unknown", measured=statistics_of(table))
+            return Identification(None, "unknown")
         nearest = f"nearest: {recipe}" if candidate.fitted <= MAX_DIGITS_CHOSEN else "the numbers follow no known rule"
         own = candidate.notes if found.explained >= MIN_SHARE_LIKELY else ()
         return Identification(None, "unknown", measured=(*own, nearest, *found.places))

@@ -20,7 +20,7 @@ from pecli.judge.waves import merit, names_of
 from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.request import take_table_keys
 
 MIN_EXPLAINED = 0.99
@@ -40,6 +40,8 @@ MIN_WIDE_RATIO = 8
 """Times the rows that columns must be for the axes to be tried exchanged first."""
 MAX_QUICK_BYTES = 1 << 22
 """Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
+MAX_ROW = 1 << 14
+"""Values of an array of one axis that may be one row of a table."""
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
@@ -101,7 +103,18 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
             )
             if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
                 break  # cosines and sines are no bias
+        if rows := _as_rows(table):
+            found = identify_waves(rows)
+            if found is not None and found.recipe is not None:
+                return replace(found, notes=(*found.notes, "the array is one row of the table"))
         return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
+
+
+def _as_rows(table: Tabular) -> Tabular | None:
+    """Return arrays of one axis as tables of one row; None where there are others, or few or many values."""
+    if any(len(a.shape) != 1 or not MIN_SURE_COLUMNS <= a.rows <= MAX_ROW for a in table.arrays):
+        return None
+    return InMemory({a.name: table.read(a.name)[None] for a in table.arrays})
 
 
 def _holds_vectors_only(table: Tabular) -> bool:
@@ -283,11 +296,13 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
     if explained < MIN_SAMPLED and not follows_waves(measured):
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
-    text = f"{kind}, {pairs.count} pairs, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
+    many = f"{pairs.count} pairs" if pairs.count > 1 else f"1 pair of period {2 * np.pi / pairs.steps[0]:.6g} rows"
+    text = f"{kind}, {many}, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        text += "; the frequencies follow no known rule" if nearest is None else "; positions follow no known rule"
+        what = "frequencies" if nearest is None else "positions"
+        text += f"; the {what} follow no known rule" * (pairs.count > 1)
     else:
         some = " sampled" if explained == nearest.explained else ""
         text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"

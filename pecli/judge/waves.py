@@ -75,9 +75,7 @@ def _names(measured: Measured) -> list[WaveName]:
                 tried += name is not None
                 if name is not None:
                     found.append(name)
-                    if _plain(name):
-                        return sorted(found, key=merit)
-                if tried >= MAX_TRIED:
+                if tried >= MAX_TRIED or any(map(_plain, found)):  # of others the first one may be an alias
                     break
         found.sort(key=merit)
         if found and _plain(found[0]):

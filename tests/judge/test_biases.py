@@ -346,3 +346,12 @@ def test_counted_numbers_are_likely_positions():
     found = identify_bias(table_of(np.tile(np.arange(50)[:, None], (1, 4))))
     assert (found.confidence, found.recipe) == ("likely", "integer:dim=4,raw=true,len=50")
     assert "may be positions" in str(found)
+
+
+@pytest.mark.parametrize("batches", [0, 1, 2])
+def test_alibi_without_the_absolute_value_says_so(batches):
+    signed = slopes(8)[:, None, None] * distances(24)
+    found = told(np.stack([signed] * batches) if batches else signed)
+    assert (found.recipe, found.measured[0][:69]) == (
+        None, "a bias of 8 heads in proportion to key minus query, slopes 0.5, 0.25,",
+    )  # fmt: skip

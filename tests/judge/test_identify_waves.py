@@ -232,3 +232,25 @@ def test_rows_at_stated_positions_are_named():
     assert pecli.identify(table).recipe is None
     with pytest.raises(pecli.PecliError, match="whole numbers that rise"):
         pecli.identify(table, positions=at + 0.5)
+
+
+def test_an_array_of_one_axis_may_be_one_row():
+    angles = 7 * 10000.0 ** (-np.arange(32) / 32)
+    row = np.stack([np.sin(angles), np.cos(angles)], axis=1).ravel().astype("float32")
+    found = pecli.identify({"row": row})
+    assert (found.recipe, found.notes) == ("sinusoidal:dim=64,len=1,start=7", ("the array is one row of the table",))
+    both = pecli.identify({"cos": np.cos(angles).astype("float32"), "sin": np.sin(angles).astype("float32")})
+    assert both.recipe == "rope:dim=64,len=1,start=7"
+
+
+def test_sines_and_cosines_in_halves_have_two_names():
+    angles = np.outer(np.arange(100), 10000.0 ** (-np.arange(32) / 32))
+    found = pecli.identify({"pe": np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype("float32")})
+    assert found.recipe == "sinusoidal:dim=64,order=sin-cos,len=100"
+    assert found.aliases == ("rope:dim=64,len=100,layout=sin-cos",)
+
+
+def test_one_pair_is_measured_by_its_period():
+    angles = 2 * np.pi / 24 * np.arange(48)
+    found = pecli.identify({"hour": np.stack([np.sin(angles), np.cos(angles)], axis=1).astype("float32")})
+    assert found.measured == ("cos and sin of p w, 1 pair of period 24 rows, in neighbouring columns",)
