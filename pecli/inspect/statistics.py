@@ -192,8 +192,7 @@ def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         top = np.abs(rows[odd]).max(axis=1)
         some = rows[odd] / np.where(top > 0, top, 1.0)[:, None]
         norms[odd] = top * np.sqrt(np.einsum("ij,ij->i", some, some))
-    found: NDArray[np.float64] = norms
-    return found
+    return np.asarray(norms)
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:

@@ -85,11 +85,9 @@ def _weights(tokens: Floats, *, causal: bool) -> Floats:
     if causal:
         logits = np.where(np.tri(len(tokens), dtype=bool), logits, -np.inf)
     size = np.exp(logits - logits.max(axis=1, keepdims=True))
-    weights: Floats = size / size.sum(axis=1, keepdims=True)
-    return weights
+    return np.asarray(size / size.sum(axis=1, keepdims=True))
 
 
 def _attention(tokens: Floats, *, causal: bool = False) -> Floats:
     """Return the attention output of each token."""
-    found: Floats = _weights(tokens, causal=causal) @ tokens
-    return found
+    return np.asarray(_weights(tokens, causal=causal) @ tokens)

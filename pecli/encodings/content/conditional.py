@@ -77,8 +77,7 @@ def conditional(
 
         assert base is not None
         weight, bias = layer(rows.shape[1], base.shape[1])
-        found: Floats = dd.sigmoid(dd.doubled(affine(rows, weight, bias))).hi * base
-        return found
+        return np.asarray(dd.sigmoid(dd.doubled(affine(rows, weight, bias))).hi * base)
 
     return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=layer)
 

@@ -110,8 +110,7 @@ def cpe(
             other = y[inside] * width + x[inside] + cls - offset
             total[inside] += rows[other] * weight[:, place]
         total += bias
-        found: Floats = np.where((number >= 0)[:, None], total + own if residual else total, own)
-        return found
+        return np.asarray(np.where((number >= 0)[:, None], total + own if residual else total, own))
 
     return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: layer(inputs))
 

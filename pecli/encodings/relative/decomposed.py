@@ -144,8 +144,7 @@ def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop
     part = np.array([float(place - int(place)) for place in places])[:, None]
     first = int(low[0])
     table, high = made(first, min(int(low[-1]) + 2, have)), np.minimum(low + 1, have - 1) - first
-    found: Floats = table[low - first] * (1.0 - part) + table[high] * part
-    return found
+    return np.asarray(table[low - first] * (1.0 - part) + table[high] * part)
 
 
 def axis_index(q: int, k: int) -> Integers:

@@ -81,8 +81,7 @@ class LogBuckets:
         first = np.array(self.starts(int(sizes.max(initial=0))), np.int64)
         beyond = np.searchsorted(first, sizes, side="right")
         offset = self.exact if self.up else self.exact - 1
-        found: Integers = np.where(beyond > 0, offset + beyond, np.minimum(sizes, self.exact))
-        return found
+        return np.asarray(np.where(beyond > 0, offset + beyond, np.minimum(sizes, self.exact)))
 
     def starts(self, largest: int) -> tuple[int, ...]:
         """Return the first size of each bucket beyond the exact ones, as far as `largest`."""

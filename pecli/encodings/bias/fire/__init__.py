@@ -78,8 +78,7 @@ def fire(
         return network().of(ratios(), queries, keys, chosen)
 
     def shared(queries: dd.Points, keys: dd.Points) -> Floats:
-        found: Floats = ratios().numerators(queries, keys) / ratios().divisors(queries)[:, None]
-        return found
+        return np.asarray(ratios().numerators(queries, keys) / ratios().divisors(queries)[:, None])
 
     count = network().heads if weights is not None and heads is None else heads or 0
     return Bias(

@@ -88,8 +88,7 @@ def t5(
 
     def value(distances: dd.Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)
-        found: Floats = table.T[:, index(distances)]
-        return found
+        return np.asarray(table.T[:, index(distances)])
 
     fixed = (
         (Fixed("weight", (buckets, count), ("bucket", "head"), lambda start, stop: rows()[start:stop]),)
@@ -166,8 +165,7 @@ def _buckets(
     near = MAX_LOG_ERROR if to is np.floor else -MAX_LOG_ERROR
     far = size if times is None else exact + to(steps * times * (side - exact) + near)
     far = np.minimum(far, side - 1)
-    found: NDArray[np.float64] = np.where(size < exact, size, far) + (side * (distance > 0) if both else 0)
-    return found
+    return np.asarray(np.where(size < exact, size, far) + (side * (distance > 0) if both else 0))
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:

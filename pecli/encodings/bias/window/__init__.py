@@ -114,8 +114,7 @@ def window(
     count, rows, prepare = by_head(weights, names, shape.entries, heads, phrase, seed, rule, float(std))
 
     def value(entries: dd.Points, chosen: range) -> Floats:
-        found: Floats = rows()[entries.multiples][:, chosen.start : chosen.stop].T
-        return found
+        return np.asarray(rows()[entries.multiples][:, chosen.start : chosen.stop].T)
 
     fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
     return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)

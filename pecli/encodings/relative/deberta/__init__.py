@@ -47,8 +47,7 @@ def effect(recipe: Recipe) -> Effect:
 
     def rows(index: Integers) -> Integers:
 
-        found: Integers = index if ready else np.clip(index + half, 0, 2 * half - 1)
-        return found
+        return np.asarray(index if ready else np.clip(index + half, 0, 2 * half - 1))
 
     used = [kind in _terms(recipe.values["pos_att_type"]) for kind in TERMS]
     names = [name if recipe.values[name] is not None else None for name in PROJECTIONS]

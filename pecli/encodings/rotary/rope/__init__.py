@@ -306,11 +306,9 @@ class Emulation:
     def angles(self, positions: NDArray[Any]) -> NDArray[Any]:
         """Return the angles of positions (n,), (n, pairs): float32, or float64 of a class that makes its angles so."""
         if self.wide is not None:
-            wide: NDArray[Any] = positions.astype(np.float64)[:, None] * self.wide
-            return wide
+            return np.asarray(positions.astype(np.float64)[:, None] * self.wide)
         p = positions.astype(np.float32)
-        found: NDArray[Any] = self._rounded((p if self.late else self._rounded(p))[:, None] * self.frequencies)
-        return found
+        return np.asarray(self._rounded((p if self.late else self._rounded(p))[:, None] * self.frequencies))
 
     def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
         """Write the rows of these positions.

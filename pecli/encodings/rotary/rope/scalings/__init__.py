@@ -67,8 +67,7 @@ def powers_of(base: float | Decimal, exponents: Float32) -> Float32:
 
 def inverse_powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
     """Return one over the `powers`."""
-    found: Float32 = np.float32(1) / powers(base, d, stop)
-    return found
+    return np.asarray(np.float32(1) / powers(base, d, stop))
 
 
 def nearest(values: Iterable[Decimal]) -> Float32:

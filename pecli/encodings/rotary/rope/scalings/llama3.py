@@ -67,8 +67,7 @@ def _float32(
     scaled = np.where(slow, plain / times, plain)
     smooth = (f32(original_max) / wavelength - f32(low)) / f32(high - low)
     between = (one - smooth) * scaled / times + smooth * scaled
-    found: Float32 = np.where(~fast & ~slow, between, scaled)
-    return found
+    return np.asarray(np.where(~fast & ~slow, between, scaled))
 
 
 def _read(reader: Reader, width: int) -> dict[str, str]:

@@ -55,8 +55,7 @@ def _frequencies(
 def _float32(series: PlainSeries, **given: Any) -> Float32:
 
     factors = nearest(given["long_factor" if given["seq_len"] > given["original_max"] else "short_factor"])
-    found: Float32 = np.float32(1) / (factors * powers(series.base, series.width))
-    return found
+    return np.asarray(np.float32(1) / (factors * powers(series.base, series.width)))
 
 
 def _magnitude(

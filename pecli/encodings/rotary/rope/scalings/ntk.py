@@ -43,8 +43,7 @@ def _linear_frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
 
 
 def _linear_float32(series: PlainSeries, *, factor: Decimal) -> Float32:
-    found: Float32 = inverse_powers(series.base, series.width) / np.float32(factor)
-    return found
+    return np.asarray(inverse_powers(series.base, series.width) / np.float32(factor))
 
 
 def _linear_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:

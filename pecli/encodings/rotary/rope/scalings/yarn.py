@@ -122,8 +122,7 @@ def _parts_float32(series: PlainSeries, **given: Any) -> Float32:
     one, power = f32(1), powers(base, d)
     along = (np.arange(d // 2, dtype=f32) - f32(low)) / f32(high - low)
     kept = one - np.clip(along, 0, 1).astype(f32)
-    found: Float32 = one / (f32(given["factor"]) * power) * (one - kept) + one / power * kept
-    return found
+    return np.asarray(one / (f32(given["factor"]) * power) * (one - kept) + one / power * kept)
 
 
 def min_factor_of_blend(slowed: Slowed) -> float | None:
