@@ -28,10 +28,6 @@ INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 
 
-def _arithmetic(_name: str, given: str) -> str:
-    return known_arithmetic(given)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ApplyArguments(Writing):
     """The options of ``apply``."""
@@ -74,7 +70,11 @@ class ApplyArguments(Writing):
         default="forward",
     )
     arithmetic: str | None = option(
-        "{}: real values, or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=_arithmetic
+        "{}: real values, or a framework's steps.",
+        "WORD",
+        ROTATION,
+        ARITHMETICS,
+        check=lambda _, word: known_arithmetic(word),
     )
     dtype: str | None = option(
         "Type of results: {}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word)

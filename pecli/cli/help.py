@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from typer.core import TyperCommand, TyperGroup
 
-from pecli.cli.terminal.layout import wrapped
-from pecli.cli.terminal.output import WIDE, prose_width, wants_colour
+from pecli.cli.terminal.output import WIDE, prose_width, wants_colour, wrapped
 
 Mode = Literal["markdown", "rich"] | None
 """How Typer prints a help: with rich on a terminal, plainly elsewhere."""

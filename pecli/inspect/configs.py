@@ -13,7 +13,7 @@ from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.models.config import load_config
 from pecli.models.reader import of_layer, read_for
 from pecli.models.reading import VERSION, ConfigReading, Key, LayerReading
-from pecli.models.stack import TRANSFORMERS, Remedy, StackReading, read_as, rule_text, stack_of
+from pecli.models.stack import TRANSFORMERS, Remedy, read_as, rule_text, stack_of
 from pecli.models.stacks import STACKS
 from pecli.numbers.printing import figure
 from pecli.settings import notice
@@ -247,13 +247,12 @@ def _rows(layer: LayerReading, kind: str, readings: Mapping[str, ConfigReading |
         own = _resolved(layer.encoding, layer.params, length)
         rows = [_stack_row(StackRow(TRANSFORMERS, VERSION), own, own, length)]
     for name, reading in readings.items():
-        if name == TRANSFORMERS or not stack_of(name).knows(layer.written.model):
+        if name == TRANSFORMERS or not (stack := stack_of(name)).knows(layer.written.model):
             continue
-        stack = stack_of(name)
         if isinstance(reading, PecliError):
             rows.append(StackRow(name, stack.version.split()[0], stack.run, trouble=f"refused: {reading}"))
         else:
-            rows.append(_row(read_as(reading.layers.get(kind, layer), name), own, length))
+            rows.append(_row(name, reading.layers.get(kind, layer), own, length))
     return tuple(rows)
 
 
@@ -261,18 +260,19 @@ def _resolved(encoding: str, params: Mapping[str, str], length: int) -> Recipe:
     return Recipe.bind(encoding, **params).resolve(length=length, last=length - 1, whole=True)
 
 
-def _row(reading: StackReading, own: Recipe | None, length: int) -> StackRow:
-    stack, rules = stack_of(reading.stack), reading.differences
+def _row(name: str, layer: LayerReading, own: Recipe | None, length: int) -> StackRow:
+    stack, reading = stack_of(name), read_as(layer, name)
+    rules = reading.differences
     row = StackRow(
-        reading.stack, reading.version, reading.run, keys=tuple(rule.key for rule in rules),
+        name, reading.version, stack.run, keys=tuple(rule.key for rule in rules),
         differences=tuple(rule.text for rule in rules), sources=tuple(rule.source for rule in rules),
         remedies=tuple(remedy for rule in rules for remedy in rule.remedies),
-        remarks=tuple(rule_text(rule, reading.stack, reading.version, stack) for rule in reading.remarks),
+        remarks=tuple(rule_text(rule, name, reading.version, stack) for rule in reading.remarks),
     )  # fmt: skip
     if reading.params is None:
         return replace(row, trouble=f"{rules[-1].text}: {rules[-1].error}", known=rules[-1].error != "not known")
     try:
-        return _stack_row(row, _resolved(reading.encoding, reading.params, length), own, length)
+        return _stack_row(row, _resolved(layer.encoding, reading.params, length), own, length)
     except PecliError as error:
         return replace(row, trouble=str(error))
 

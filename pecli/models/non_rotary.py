@@ -181,19 +181,9 @@ def holds(condition: str, keys: Keys, notes: Notes) -> bool:
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     """Return the text of an expression of config keys; None where it is absent."""
     text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
-    if text == "@deberta":
-        return _deberta_distance(keys, notes)
-    if text.startswith("@deberta-terms"):
-        return _deberta_terms(keys, notes, text.partition(":")[2])
-    if text == "@deberta-scale":
-        return _deberta_scale(keys)
-    if text == "@buckets":  # -1 means none
-        notes.use("position_buckets", "logarithmic buckets of the distance")
-        return str(max(0, keys.integer("position_buckets", -1, minimum=-1) or 0))
-    if text == "@theta":
-        return _theta(keys, notes)
-    if text == "@head":
-        return str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16))
+    word, _, usual = text.partition(":")
+    if word in SPECIAL:
+        return SPECIAL[word](keys, notes, usual)
     if "@" not in text and not re.fullmatch(r"\d+(?:[+-]\d+)+", text):
         return text
     total: Any = 0
@@ -208,7 +198,13 @@ def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     return None if total == -1 else number_text(total)
 
 
-def _theta(keys: Keys, notes: Notes) -> str | None:
+def _buckets(keys: Keys, notes: Notes, _: str) -> str:
+    """Return the number of logarithmic buckets; -1 means none."""
+    notes.use("position_buckets", "logarithmic buckets of the distance")
+    return str(max(0, keys.integer("position_buckets", -1, minimum=-1) or 0))
+
+
+def _theta(keys: Keys, notes: Notes, _: str) -> str | None:
     """Return the base of a vision tower, from its top-level keys or its rope parameters."""
     for name in ("rope_parameters.rope_theta", "rope_theta"):
         value = number(keys.lookup(name))
@@ -259,7 +255,7 @@ def _deberta_terms(keys: Keys, notes: Notes, usual: str) -> str | None:
     return "+".join(kinds) if kinds and on is not False else "none"
 
 
-def _deberta_scale(keys: Keys) -> str | None:
+def _deberta_scale(keys: Keys, _notes: Notes, _: str) -> str | None:
     """Return the scale of scores that count terms which they do not have, being switched off; else None."""
     kinds = _deberta_kinds(keys)
     if keys.get("relative_attention") is not False or not kinds:
@@ -268,7 +264,7 @@ def _deberta_scale(keys: Keys) -> str | None:
     return f"{width * (1 + len(kinds))}^-0.5"
 
 
-def _deberta_distance(keys: Keys, notes: Notes) -> str:
+def _deberta_distance(keys: Keys, notes: Notes, _: str) -> str:
     """Return the longest distance: max_relative_positions, or where that is not set the longest position."""
     distance = keys.integer("max_relative_positions", -1, minimum=-1)
     notes.use("max_relative_positions", "longest distance")
@@ -276,6 +272,17 @@ def _deberta_distance(keys: Keys, notes: Notes) -> str:
         distance = keys.needed("max_position_embeddings", 512)
         notes.use("max_position_embeddings", "longest distance")
     return str(distance)
+
+
+SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
+    "@deberta": _deberta_distance,
+    "@deberta-terms": _deberta_terms,
+    "@deberta-scale": _deberta_scale,
+    "@buckets": _buckets,
+    "@theta": _theta,
+    "@head": lambda keys, notes, _: str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16)),
+}
+"""Words with a function of their own; what follows the colon is taken where the config says nothing."""
 
 
 MAX_LAYERS = 1 << 16

@@ -290,12 +290,8 @@ class StackReading:
 
     Parameters
     ----------
-    stack, version : str
-        Whose, and of which release or commit.
-    run : bool
-        Whether the stack's code was run for its rules, and not only read.
-    encoding : str
-        The encoding.
+    version : str
+        Of which release or commit.
     params : mapping of str to str, optional
         The recipe's parameters; None where the stack makes no table.
     differences : tuple of Rule
@@ -304,13 +300,10 @@ class StackReading:
         What else is known of such a config there.
     """
 
-    stack: str
     version: str
-    run: bool
-    encoding: str
-    params: Params | None
-    differences: tuple[Rule, ...] = field(default=())
-    remarks: tuple[Rule, ...] = field(default=())
+    params: Params | None = None
+    differences: tuple[Rule, ...] = ()
+    remarks: tuple[Rule, ...] = ()
 
 
 def split(word: str) -> tuple[str, str]:
@@ -342,12 +335,11 @@ def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
     params: Params = layer.params
     found: list[Rule] = []
     remarks: list[Rule] = []
-    blank = StackReading(name, version, stack.run, layer.encoding, None)
     for rule in stack.rules if layer.encoding == "rope" else ():
         if not rule.concerns(params, layer.written, version):
             continue
         if rule.error:
-            return replace(blank, differences=(*found, rule), remarks=tuple(remarks))
+            return StackReading(version, None, (*found, rule), tuple(remarks))
         changed = rule.change(params, layer.written) if rule.change else params
         if rule.change is None:
             remarks.append(rule)
@@ -356,8 +348,8 @@ def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
             params = changed
     missing = _undocumented(layer, stack)
     if missing is not None:
-        return replace(blank, differences=(missing,))
-    return replace(blank, params=params, differences=tuple(found), remarks=tuple(remarks))
+        return StackReading(version, None, (missing,))
+    return StackReading(version, params, tuple(found), tuple(remarks))
 
 
 def _undocumented(layer: LayerReading, stack: Stack) -> Rule | None:

@@ -180,7 +180,7 @@ LISTS = {"short_factor": [1] * 32, "long_factor": [2] * 32, "original_max_positi
 )
 def test_a_stack_that_refuses_a_scaling_gives_no_table(scaling, without):
     found = stacks(LLAMA, **scaling)
-    run = {name: one for name, one in found.items() if name != "transformers" and one.run}
+    run = {name: one for name, one in found.items() if name != "transformers" and stack_of(name).run}
     assert {name for name, one in run.items() if one.params is None} == without
     assert all(run[name].differences[-1].error for name in without)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import groupby, zip_longest
 
 from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Verdict
-from pecli.cli.terminal.output import WIDE, clean
+from pecli.cli.terminal.output import WIDE, clean, wrapped
 from pecli.errors import BadParameter, UnknownName
 
 GAP = "  "
@@ -38,17 +37,6 @@ def lines_of(item: Item, width: int | None, *, terminal: bool = False, colour: b
         copied = line.startswith("$ ", len(lead))  # a command, to be pasted as one line
         found += [clean(line)] if copied else wrapped(line[len(lead) :], width, lead, lead + GAP)
     return found
-
-
-def wrapped(text: str, width: int | None, lead: str = "", hang: str = "") -> list[str]:
-    """Return text as lines that begin with `lead` and then `hang`; no word is broken, runs of blanks stay."""
-    line = clean(lead + text)
-    if width is None or len(line) <= width:
-        return [line.rstrip()]
-    return textwrap.wrap(
-        clean(text), width, initial_indent=clean(lead), subsequent_indent=hang, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
 
 
 def _table(table: ScreenTable, width: int, terminal: bool, colour: bool) -> list[str]:

@@ -36,7 +36,7 @@ def tell(text: str) -> None:
     try:
         if is_terminal(sys.stderr) and (width := os.get_terminal_size(2).columns) >= MIN_COLUMNS:
             text, mark, command = text.partition(EXAMPLE)
-            lines = [part for line in f"{text}{mark}".splitlines() for part in _wrapped(line, width)]
+            lines = [part for line in f"{text}{mark}".splitlines() for part in wrapped(line, width, "", "  ")]
             text = "\n".join([*lines, f"  {command}"] if mark else lines)
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
@@ -44,10 +44,15 @@ def tell(text: str) -> None:
         return
 
 
-def _wrapped(line: str, width: int) -> list[str]:
-    if len(line) <= width:
-        return [line]
-    return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, width: int | None, lead: str = "", hang: str = "") -> list[str]:
+    """Return text as lines that begin with `lead` and then `hang`; no word is broken, runs of blanks stay."""
+    line = clean(lead + text)
+    if width is None or len(line) <= width:
+        return [line.rstrip()]
+    return textwrap.wrap(
+        clean(text), width, initial_indent=clean(lead), subsequent_indent=hang, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def clean(text: object) -> str:
