@@ -202,7 +202,7 @@ def is_checkpoint(path: str) -> bool:
     return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
 
 
-def checkpoint_facts(path: str) -> dict[str, int | str]:
+def checkpoint_facts(path: str) -> dict[str, Any]:
     """Return heads, kv_heads, head_dim, rotary_dim and pairs from a checkpoint's config.json, where it has them."""
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
     config = folder / "config.json"
@@ -212,7 +212,7 @@ def checkpoint_facts(path: str) -> dict[str, int | str]:
 
     keys = json.loads(config.read_text())
     keys = keys.get("text_config", keys)
-    found: dict[str, int | str] = {}
+    found: dict[str, Any] = {}
     for name, words in (
         ("heads", ("num_attention_heads", "n_head", "n_heads", "num_heads")),
         ("kv_heads", ("num_key_value_heads", "num_kv_heads", "n_head_kv")),
@@ -223,7 +223,7 @@ def checkpoint_facts(path: str) -> dict[str, int | str]:
                 found[name] = keys[word]
     width = keys.get("hidden_size", keys.get("n_embd"))
     if "head_dim" not in found and "heads" in found and isinstance(width, int):
-        found["head_dim"] = width // int(found["heads"])
+        found["head_dim"] = width // found["heads"]
     try:
         source = read_source(str(config))
     except PecliError:  # of a model without a rotary table the numbers of heads still hold
@@ -422,7 +422,7 @@ def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator
     yield from _between(table, at, os.path.getsize(table.path))
 
 
-def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
+def rows_from(path: str, given: Mapping[str, int | str | None]) -> HeadRows:
     """Return the row permutation from the given options, completed from the checkpoint's config.json.
 
     Raises
@@ -431,20 +431,15 @@ def rows_from(path: str, given: dict[str, int | str | None]) -> HeadRows:
         If nothing says how many heads there are, or which pairing.
     """
     stated = checkpoint_facts(path) if is_checkpoint(path) else {}
-    known = {**stated, **{name: value for name, value in given.items() if value is not None}}
-    from_pairs = known.get("from_pairs", known.get("pairs"))
-    to_pairs = known.get("to_pairs")
-    if from_pairs is None or to_pairs is None:
-        missing = "from-pairs" if from_pairs is None else "to-pairs"
-        raise BadParameter(missing, None, "is needed: half (Llama in transformers) or interleaved (Meta's own)")
+    known: dict[str, Any] = stated | {name: value for name, value in given.items() if value is not None}
+    known = {"from_pairs": known.pop("pairs", None), "to_pairs": None, **known}
+    for name in ("from_pairs", "to_pairs"):
+        if known[name] is None:
+            option = name.replace("_", "-")
+            raise BadParameter(option, None, "is needed: half (Llama in transformers) or interleaved (Meta's own)")
     if "heads" not in known:
         raise BadParameter("heads", None, "is needed: how many heads the queries have")
-    heads, kv = int(known["heads"]), int(known.get("kv_heads", known["heads"]))
-    rotary, tensors, dim = known.get("rotary_dim"), known.get("tensors"), known.get("head_dim")
-    return HeadRows(
-        str(from_pairs), str(to_pairs), heads, kv, None if rotary is None else int(rotary),
-        None if tensors is None else str(tensors), None if dim is None else int(dim),
-    )  # fmt: skip
+    return HeadRows(**{"kv_heads": known["heads"], **known})
 
 
 MAX_BYTES = 1 << 26  # of an array that is rotated anew in memory, several times as float64

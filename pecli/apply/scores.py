@@ -300,29 +300,9 @@ class ScoreRows(Tabular):
         return values, error
 
 
-@dataclass(frozen=True)
-class HeadVectors:
-    """The vectors of one tensor, head by head."""
-
-    tensor: Tensor
-
-    @property
-    def heads(self) -> int:
-        """How many."""
-        return self.tensor.side("h")
-
-    def read(self, batch: int, head: int, start: int, stop: int) -> Floats:
-        """Return vectors (stop - start, width) float64."""
-        tensor, heads, length = self.tensor, self.heads, self.tensor.side("s")
-        if "h" in tensor.axes and tensor.axes.index("h") == len(tensor.axes) - 2:  # (.., s, h, d)
-            at = (batch * length + start) * heads
-            return tensor.read(at, at + (stop - start) * heads)[head::heads]
-        at = (batch * heads + head) * length
-        return tensor.read(at + start, at + stop)
-
-    def keeping(self, number: int) -> Any:
-        """Return a function of batch and head that reads all vectors and keeps the last few."""
-        return lru_cache(maxsize=number)(lambda batch, head: self.read(batch, head, 0, self.tensor.side("s")))
+def keeping(tensor: Tensor, number: int) -> Callable[[int, int], Floats]:
+    """Return a function of batch and head that reads all vectors of a head and keeps the last few heads."""
+    return lru_cache(maxsize=number)(lambda batch, head: tensor.of_head(batch, head, 0, tensor.side("s")))
 
 
 def longest_vector(vectors: Floats) -> float:
@@ -377,13 +357,13 @@ class Products:
     """
 
     def __init__(self, queries: Tensor, keys: Tensor, effect: Effect, tables: Sequence[Tabular], scale: float) -> None:
-        self.queries, self.keys = HeadVectors(queries), HeadVectors(keys)
+        self.queries, self.keys = queries, keys
         self.sides = (queries.side("b"), queries.side("h"), queries.side("s"), keys.side("s"))
         table = tables[0] if tables else None
         self.width, self.terms, self.table, self.tables = queries.width, effect.terms, table, tables
         self.scale = scale
-        self.group = self.queries.heads // self.keys.heads
-        self._keys = self.keys.keeping(2)
+        self.group = queries.side("h") // keys.side("h")
+        self._keys = keeping(keys, 2)
         self.held: dict[tuple[str, str | None], tuple[Floats, float]] = {}
         self._check_grids()
         for term in self.terms:
@@ -410,14 +390,14 @@ class Products:
             raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
 
     def _check(self, name: str, shape: tuple[int, ...]) -> None:
-        heads = self.queries.heads
+        heads = self.queries.side("h")
         if shape[-1] not in (self.width, heads * self.width):
             rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
-            raise BadParameter("input", self.queries.tensor.name, rule)
+            raise BadParameter("input", self.queries.name, rule)
 
     def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return scores of some queries, (queries, keys), and a bound on their error."""
-        query = self.queries.read(rows.batch, rows.head, rows.start, rows.stop)
+        query = self.queries.of_head(rows.batch, rows.head, rows.start, rows.stop)
         key = self._keys(rows.batch, rows.head // self.group)
         total, error = np.zeros((len(query), len(key))), 0.0
         for term in self.terms:
@@ -509,13 +489,13 @@ class AttendedRows(Tabular):
     """
 
     def __init__(self, weights: ScoreRows, products: Products, values: Tensor, effect: Effect) -> None:
-        queries, keys = products.queries.tensor, products.keys.tensor
+        queries, keys = products.queries, products.keys
         if not weights.options.softmax:
             raise BadParameter("input", values.name, "holds values, which weights multiply: give --softmax too")
         if values.shape[:-1] != keys.shape[:-1] or values.axes != keys.axes:
             raise BadParameter("input", values.name, f"has the shape {values.shape}, and the keys {keys.shape}")
         self.weights, self.products, self.queries = weights, products, queries
-        self.values = HeadVectors(values).keeping(2)
+        self.values = keeping(values, 2)
         self.term, self.vectors = Term("query", effect.values or ""), np.zeros((0, values.width))
         if products.table is not None and effect.values in products.table:
             self.vectors = projected(products.table, self.term.against, None)[0]

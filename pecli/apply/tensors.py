@@ -107,6 +107,15 @@ class Tensor:
         """Return vectors `start` to `stop`, (n, width) float64, exactly."""
         return widen(self.view.read(start, stop).reshape(stop - start, self.width), self.dtype)
 
+    def of_head(self, batch: int, head: int, start: int, stop: int) -> NDArray[np.float64]:
+        """Return the vectors of one head at positions `start` to `stop`, (n, width) float64."""
+        heads, length = self.side("h"), self.side("s")
+        if self.axes[-2:] == "hd":  # (.., s, h, d)
+            at = (batch * length + start) * heads
+            return self.read(at, at + (stop - start) * heads)[head::heads]
+        at = (batch * heads + head) * length
+        return self.read(at + start, at + stop)
+
     def like(self, name: str, dtype: str | None = None, width: int | None = None) -> Array:
         """Return the description of an array of the same axes."""
         shape = (*self.shape[:-1], self.width if width is None else width)
