@@ -7,7 +7,7 @@ the expected one; they are reported only if that description gives the file's va
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 from fractions import Fraction
@@ -149,15 +149,13 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
                 findings = _of_group(read, want, found) if len(read) == len(group) else None
+                if findings is None and not transposed:
+                    findings = _each_alone(group, want)
                 if findings is not None and transposed:
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
                 if findings is not None:
                     return findings
-        for group in groups:
-            findings = _each_alone(group, want) if len(group) == 2 else None
-            if findings:
-                return findings
         return next((findings for group in groups if (findings := _by_frequencies(group, want))), None)
 
 
@@ -178,36 +176,89 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
     return list(_findings(replace(best, name=name), total, want, found))
 
 
+PARTS = {"cos": "cosines", "sin": "sines"}
+
+
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
-    """Return findings on two arrays read alone: both hold angles or one component, or one of them was changed."""
-    names = [_alone(plane, want) for plane in group]
-    kinds = ["angles" if n and n.measured.reading.is_angles else n.phase if n else "" for n in names]
-    if kinds == ["angles", "angles"]:
-        arrays = " and ".join(f"'{plane.name}'" for plane in group)
-        return [Finding("angles", f"{arrays} hold the angles: no cosine and no sine was taken")]
-    for index, (part, own, other) in enumerate((("cos", "cosines", "sines"), ("sin", "sines", "cosines"))):
-        name, plane = names[index], group[1 - index]
-        if name is None or kinds[index] != part or (name.start, name.step) != (want.start, want.step):
-            continue
-        if kinds[1 - index] == part:
-            return [Finding("exchanged", f"'{plane.name}' holds the {own} where the {other} were expected")]
-        made = partial(_part, name, want.named.magnitude, 1 - index, plane.width)
-        actual = ComputedRows(plane.name, (plane.rows, plane.width), name.measured.dtype, plane.read)
-        findings = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
-        return [
-            replace(one, text=one.text if plane.name in one.text else f"{plane.name}: {one.text}") for one in findings
-        ]
+    """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
+    parts = dict(_components(group, want))
+    labels, changes = list(parts), [change for change in _mistakes(want) if change.waves is not None]
+    for change in (None, *changes) if len(parts) == 2 else ():
+        names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]
+        kinds = ["angles" if n and n.measured.reading.is_angles else n.phase[:3] if n else "" for n in names]
+        if kinds == ["angles", "angles"]:
+            return [Finding("angles", f"{' and '.join(labels)} hold the angles: no cosine and no sine was taken")]
+        if kinds[0] == kinds[1] and kinds[0]:
+            own, other = sorted(PARTS.values(), reverse=kinds[0] == "sin")
+            text = f"{labels[kinds[0] == 'cos']} holds the {own} where the {other} were expected"
+            return [Finding("exchanged", text)]
+        for number, name in enumerate(names if change is None and len(group) == 2 else ()):
+            right = name is not None and kinds[number] == list(PARTS)[number] and not names[1 - number]
+            if name is not None and right and (name.start, name.step) == (want.start, want.step):
+                return _other_part(group[1 - number], labels[1 - number], name, 1 - number, want)
+        named = {label: name for label, name in zip(labels, names, strict=True) if name}
+        if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
+            return found
     return None
 
 
-def _alone(plane: Plane, want: Expected) -> WaveName | None:
-    """Return the expected parameters as one array has them, if they give all of it."""
-    for measured in lone_readings((plane,)):
-        if measured.pairs.count == len(want.named.frequencies):
-            name = fitted(measured, want.encoding, _structured(want, measured.pairs), exact=False)
+def _components(group: tuple[Plane, ...], want: Expected) -> Iterator[tuple[str, list[Measured]]]:
+    """Yield the cosines and the sines with what to call them: two arrays, or the columns where they are expected."""
+    plan, layout = want.table.plan, want.named.table.get("layout")
+    assert isinstance(plan, Waves)
+    if len(group) == 2:
+        for plane, part in zip(group, ("real", "imaginary"), strict=True):
+            yield f"the {part} part" if plane.part else plane.name, list(lone_readings((plane,)))
+    elif len(plan.bands) == 1 and group[0].width == want.table.arrays[0].shape[-1] and layout != "complex":
+        for part, word in PARTS.items():
+            first = (part == "cos") == (layout != "sin-cos")
+            halves = np.s_[: group[0].width // 2] if first else np.s_[group[0].width // 2 :]
+            columns = halves if layout else getattr(plan.bands[0], part)
+            yield f"the {word}", list(lone_readings(group, columns))
+
+
+def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Change | None) -> WaveName | None:
+    """Return the expected parameters, or those of a mistake, as one component has them, if they give all of it."""
+    w = want.named.frequencies
+    if change is not None:
+        changed = _changed(want, want.keys, change)
+        bands = [band for band in changed[1].bands if getattr(band, part) is not None] if changed else []
+        w = np.array([float(f) for band in bands for f in band.frequencies])
+    for measured in readings:
+        if measured.pairs.count == len(w):
+            named = replace(want.named, frequencies=w, by_engine=False)
+            name = fitted(measured, want.encoding, named, exact=False)
             if name is not None and name.explained == 1.0:
                 return name
     return None
+
+
+def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | None) -> list[Finding]:
+    """Return the mistake, what differs in the cosines or the sines alone, and which of them is right."""
+    found = [Finding(change.kind, change.text)] if change is not None else []
+    right = []
+    for label, one in names.items():
+        name, total = verified(one)
+        signs = [one for one in _signs(name, want) if one.kind == "sign"]
+        own = [*_positions(name, want), *signs, *_magnitude(name, want)]
+        if total.unexplained:
+            where = places(total, name.measured.planes)
+            own.append(Finding("place", f"{total.unexplained:,} of {total.count:,} values differ from that: {where}"))
+        found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
+        right += [] if own else [label]
+    if found and change is None and right:
+        found[0] = replace(
+            found[0], text=f"{found[0].text}; {right[0]} {'are' if right[0].endswith('ines') else 'is'} right"
+        )
+    return found
+
+
+def _other_part(plane: Plane, label: str, right: WaveName, part: int, want: Expected) -> list[Finding]:
+    """Return the place and kind of a change of one component, where the other one is right."""
+    made = partial(_part, right, want.named.magnitude, part, plane.width)
+    actual = ComputedRows(plane.name, (plane.rows, plane.width), right.measured.dtype, plane.read)
+    findings = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
+    return [replace(one, text=one.text if plane.name in one.text else f"{label}: {one.text}") for one in findings]
 
 
 def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, stop: int) -> Floats:

@@ -14,9 +14,10 @@ from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
 from pecli.spec.tabular import Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
+from pecli.tables.figures import Tolerance
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, pair_views, same_layout
+from pecli.tables.views import ArrayView, CopyView, copies_of, pair_views, same_layout
 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -24,6 +25,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
     if found.arrays and found.complete and not found.total.beyond:
         return []
     with np.errstate(all="ignore"):  # a file may hold any number
+        if copied := _copies(actual, expected, found.tolerance):
+            return copied
         if isinstance(expected, Table) and expected.request.naming != ArrayNaming():
             return _renamed(actual, expected)
         if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
@@ -37,6 +40,35 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if findings:
             return [*findings, Finding("expected", f"the expected values are those of {named.recipe}")]
         return _located(actual, expected)
+
+
+def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
+    """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
+    groups, copies = list[list[CopyView]](), copies_of(actual)
+    pairs = pair_views(copies[0], expected)[0] if copies else []
+    if not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs):
+        return []
+    for copy in copies:
+        own = next((group for group in groups if compare_tables(copy, group[0], tolerance).equal), None)
+        groups.append([copy]) if own is None else own.append(copy)
+    compared = [compare_tables(group[0], expected, tolerance) for group in groups]
+    common = max(range(len(groups)), key=lambda k: (compared[k].equal, len(groups[k])))
+    if not compared[common].equal and 2 * len(groups[common]) <= len(copies):
+        return []
+    found = explain(groups[common][0], expected, compared[common])
+    if len(groups) == 1:
+        where = 0 if all(one.kind == "rounding" for one in found) else len(found)
+        return [
+            *found[:where],
+            Finding("copies", f"{len(copies)} equal copies of one table, as of a batch"),
+            *found[where:],
+        ]
+    for k, group in enumerate(groups):
+        for one in explain(group[0], expected, compared[k])[:1] if k != common else ():
+            which = numbered("copy", np.array([copy.number for copy in group]))
+            text = f"{which} of {len(copies)} {'differs' if len(group) == 1 else 'differ'}: {one.text}"
+            found.insert(0, Finding("copies", text))
+    return found
 
 
 MAX_HARMLESS = 0.05

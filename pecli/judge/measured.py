@@ -9,7 +9,7 @@ import numpy as np
 
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, sample_rows
 from pecli.judge.signal import Signal, measure, positions_in_steps, runs_of
-from pecli.judge.structure import Reading, readings, usable_rows
+from pecli.judge.structure import Reading, lone_columns, readings, usable_rows
 from pecli.spec.measured import Pairs
 from pecli.tables.layouts import cosines_and_sines
 
@@ -117,12 +117,12 @@ def _tail(reading: Reading, swapped: bool) -> str:
     return "sine" if swapped != middle else "cosine"
 
 
-def lone_readings(planes: tuple[Plane, ...]) -> Iterator[Measured]:
-    """Yield one plane read as cosines alone, sines alone (phase), or raw angles."""
+def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> Iterator[Measured]:
+    """Yield one plane, or some of its columns, read as cosines alone, sines alone (phase), or raw angles."""
     rows = sample_rows(planes[0].rows, planes[0].width)
     values = [plane.at(rows) for plane in planes]
     dtype = effective_dtype(values[0], planes[0].array.dtype)
-    for reading in readings(planes, values):
+    for reading in readings(planes, values) if columns is None else [lone_columns(values, columns)]:
         if reading.sin is not None:
             continue
         with np.errstate(all="ignore"):

@@ -118,6 +118,11 @@ def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]
     return [whole[k] for k in order]
 
 
+def lone_columns(values: Sequence[Floats], columns: slice) -> Reading:
+    """Return some columns of one plane as the cosines, or the sines, that they are alone."""
+    return Reading("split", values[0][:, columns], None, (PlaneColumns(0, columns),), values=tuple(values))
+
+
 def _kept(values: Sequence[Floats]) -> list[Floats]:
     good = usable_rows(values)
     return [plane[good] for plane in values]

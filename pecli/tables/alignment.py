@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import combinations, product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table, rows_of
-from pecli.tables.views import pair_views, same_layout
+from pecli.tables.views import copies_of, pair_views, same_layout
 
 Form = tuple[dict[str, str], str | None]
 """Options of a table, and which of its arrays is meant; None for all."""
@@ -40,13 +41,35 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     """Return the table of a recipe with the length, positions, type and layout of `other`.
 
     What the recipe's text gives stays.  A layout that it leaves open is read off the columns of `other`; between those
-    that these allow, the first rows decide.  One array without a name may be cosines alone, or sines alone.
+    that these allow, the first rows decide.  One array without a name may be cosines alone, or sines alone.  Of copies,
+    as in a batch, the first or the last decides.
     """
-    assert source.recipe is not None
     if not other.arrays:
         raise BadFile(other.title, "holds no array")
     take_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
+    misfit, best = _nearest(source, other, kind)
+    if misfit[0] == OTHER_SHAPE and _are_copies(copies := copies_of(other)):
+        misfit, best = min(
+            [(misfit, best), *(_nearest(source, one, kind) for one in copies[:: len(copies) - 1])], key=itemgetter(0)
+        )
+    if misfit[0] and not source.says_length:
+        return _transposed(source, other.arrays[0].shape, best, kind)
+    return best
+
+
+def _are_copies(blocks: Sequence[Tabular]) -> bool:
+    """Whether two of the first two and the last block begin alike; two may be copies in any case."""
+    looks = []
+    for one in (*blocks[:2], *blocks[-1:]):
+        arrays = [one.read_rows([a.name], 0, min(LOOK_ROWS, a.rows))[a.name] for a in one.arrays]
+        looks.append([values.tobytes() for values in arrays])
+    return len(blocks) == 2 or any(a == b for a, b in combinations(looks, 2))
+
+
+def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple[Misfit, Table]:
+    """Return the table of a recipe that fits another one best, and how badly it does."""
+    assert source.recipe is not None
     candidates: list[tuple[Misfit, Table]] = []
     problem: PecliError | None = None
     for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
@@ -62,10 +85,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     if not candidates:
         assert problem is not None
         raise problem
-    misfit, best = min(candidates, key=lambda item: item[0])
-    if misfit[0] and not source.says_length:
-        return _transposed(source, other.arrays[0].shape, best, kind)
-    return best
+    return min(candidates, key=itemgetter(0))
 
 
 def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
@@ -148,23 +168,11 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
-    if len(whole) == 3 and whole[-1] != 2 and _are_copies(table, array):
-        return [whole[1]]
     stacked = len(whole) > 2 and whole[0] == 2  # cosines and sines
     found = [whole[1]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
     return list(dict.fromkeys([*found, *([1] if alone else [])]))
-
-
-def _are_copies(table: Tabular, array: Array) -> bool:
-    """Whether the leading axis of an array (b, n, m) counts copies of one table, as a batch does."""
-    rows = array.shape[-2]
-    if array.lead != len(array.shape) - 1 or array.rows < 2 * rows or rows < 2:
-        return False
-    some = min(rows, LOOK_ROWS)
-    first, second = (table.read_rows([array.name], at, at + some)[array.name] for at in (0, rows))
-    return bool(np.array_equal(first, second, equal_nan=not str(first.dtype).startswith(("V", "b"))))
 
 
 def positions_of(table: Tabular) -> Positions | None:

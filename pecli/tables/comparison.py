@@ -221,8 +221,10 @@ class Comparison:
     def findings(self) -> list[Finding]:
         """Causes of the differences, the most informative first, then the other remarks."""
         causes = self.explain(self) if self.explain and not self.equal else []
-        shaped = {finding.kind for finding in causes} & {"rows", "pairs", "transposed"}  # these say the shapes as well
-        return [*causes, *(one for one in self.remarks if one.kind != "shape" or not shaped)]
+        return [
+            *causes,
+            *(one for one in self.remarks if one.kind != "shape" or not causes),
+        ]  # causes say shapes as well
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
         """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""

@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Array, Tabular, View
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
 
@@ -119,6 +121,27 @@ def _views(table: Tabular, other: Tabular) -> list[ArrayView]:
     return [view_of(table, array) for array in table.arrays]
 
 
+class CopyView(View):
+    """One of the blocks (n, m) of arrays (b, n, m), such as a copy in a batch."""
+
+    def __init__(self, source: Tabular, number: int) -> None:
+        self.number = number
+        super().__init__(
+            source, [replace(a, shape=a.shape[1:], axes=a.axes[1:], lead=a.lead - 1) for a in source.arrays]
+        )
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        first = self.number * self.array(next(iter(out))).rows
+        super().fill(first + start, first + stop, out)
+
+
+def copies_of(table: Tabular) -> list[CopyView]:
+    """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others."""
+    counts = {array.shape[0] if array.lead > 1 else 1 for array in table.arrays}
+    return [CopyView(table, number) for number in range(*counts)] if len(counts) == 1 and min(counts) > 1 else []
+
+
 @dataclass(frozen=True)
 class RowOverlap:
     """Corresponding rows of two views, and the part of each row in both."""
@@ -133,6 +156,10 @@ def overlapping_rows(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap] 
     """Return the rows that two views have in common; None where their shapes cannot be laid over each other."""
     if left.shape == right.shape and left.lead == right.lead:
         return iter([RowOverlap(0, 0, left.rows, ())])
+    for one, other in ((left, right), (right, left)):
+        if one.shape[1:] == other.shape and one.lead == other.lead + 1 and other.lead:  # copies, as in a batch
+            rows = [(k * other.rows, 0) for k in range(one.shape[0])]
+            return (RowOverlap(*(at if one is left else at[::-1]), other.rows, ()) for at in rows)
     if len(left.shape) != len(right.shape) or left.lead != right.lead:
         return None
     return _overlap(left, right)

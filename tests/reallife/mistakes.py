@@ -570,7 +570,7 @@ mistake(
     lambda: (
         lambda w: np.where(np.arange(64) % 2, np.cos(np.outer(np.arange(128), w)), np.sin(np.outer(np.arange(128), w)))
     )(10000.0 ** (-2 * np.arange(64) / 64)),
-    "2i|twice|every column|column|exponent",
+    ("2i", "every column"),
     "spacing",
 )
 mistake(
@@ -579,7 +579,7 @@ mistake(
     lambda: (
         lambda w: np.where(np.arange(64) % 2, np.cos(np.outer(np.arange(128), w)), np.sin(np.outer(np.arange(128), w)))
     )(10000.0 ** (-np.arange(64) / 64)),
-    "column|exponent|cosine|frequenc",
+    "exponent",
     "spacing",
 )
 mistake(
@@ -588,7 +588,7 @@ mistake(
     lambda: (
         lambda w: np.where(np.arange(32) % 2, np.cos(np.outer(np.arange(64), w)), np.sin(np.outer(np.arange(64), w)))
     )(10000.0 ** (-2 * (np.arange(32) // 2 + np.arange(32) % 2) / 32)),
-    "column|exponent|cosine|frequenc",
+    "exponent",
     "spacing",
 )
 mistake(
@@ -1365,3 +1365,58 @@ mistake(
     "base 100|exponent",
     "spacing",
 )
+
+# Copies of one table in a batch, and changes of the cosines or the sines alone
+
+
+def batch(count: int, number: int, changed: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return copies of a table, one of which is another."""
+    return np.stack([changed if k == number else table for k in range(count)])
+
+
+mistake(
+    "four copies of a sinusoid", "sinusoidal:dim=64", lambda: np.stack([sinusoid(128, 64, dtype=F32)] * 4),
+    "4 equal copies of one table", never="shape|has the shape",
+)  # fmt: skip
+mistake(
+    "three copies of a cache with its length", "rope:dim=64,len=200",
+    lambda: each(rope(64, 200), lambda a: np.stack([a] * 3)), "3 equal copies", never="has the shape",
+)  # fmt: skip
+mistake(
+    "one copy of a batch from position 1", "sinusoidal:dim=64",
+    lambda: batch(4, 2, sinusoid(128, 64, start=1, dtype=F32), sinusoid(128, 64, dtype=F32)),
+    ("copy 2 of 4 differs", "start at 1"), "positions", never="has the shape",
+)  # fmt: skip
+mistake(
+    "first copy of a batch zero", "sinusoidal:dim=64",
+    lambda: batch(3, 0, np.zeros((128, 64), F32), sinusoid(128, 64, dtype=F32)),
+    ("copy 0 of 3 differs", "zero"), "zero", never="has the shape",
+)  # fmt: skip
+mistake(
+    "all copies of a batch from position 1", "sinusoidal:dim=64",
+    lambda: np.stack([sinusoid(128, 64, start=1, dtype=F32)] * 4), ("start at 1",), "positions", never="has the shape",
+)  # fmt: skip
+mistake(
+    "cosines of the next pair", "sinusoidal:dim=32",
+    lambda: np.stack(
+        [np.sin(angles(inv64(32), 100)), np.cos(angles(inv64(32) * 10000.0 ** (-2 / 32), 100))], -1
+    ).reshape(100, 32),
+    ("cosines", "exponent", "next pair"), "spacing",
+)  # fmt: skip
+mistake(
+    "attention factor on cos alone", "rope:dim=64",
+    lambda: (lambda a: {"cos": a["cos"] * F32(1.1386294), "sin": a["sin"]})(rope(64, 300)),
+    ("cos: every value is multiplied by 1.13863", "sin is right"), "magnitude", never="one value|ulp",
+)  # fmt: skip
+mistake(
+    "attention factor missing on sin alone", YARN,
+    lambda: (lambda w: {"cos": cache(w, 512, magnitude=M4)["cos"], "sin": cache(w, 512)["sin"]})(
+        yarn(128, 1e6, 4, 32768)
+    ),
+    ("sin: the magnitude is missing", "cos is right"), "magnitude zero", never="one value",
+)  # fmt: skip
+mistake(
+    "real part doubled", "rope:dim=64",
+    lambda: {"freqs_cis": (lambda a: 2 * np.cos(a) + 1j * np.sin(a))(angles(inv64(64), 200)).astype(np.complex64)},
+    ("the real part: every value is multiplied by 2", "imaginary part is right"), "magnitude", never="missing",
+)  # fmt: skip

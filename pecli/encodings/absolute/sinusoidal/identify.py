@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -105,15 +105,17 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if "base" in keys and width > 1:
         text = "exponent over d - 1 where d was expected"
         yield other_exponent("base", keys["base"], Fraction(width, width - 1), text)
-    text = "2i runs over every column: the exponent of column j is 2j/d where the pair's was expected"
-    yield Change("exponent", text, waves=partial(_by_column, 2))
-    text = "the exponent of column j is j/d where that of its pair, 2i/d, was expected"
-    yield Change("exponent", text, waves=partial(_by_column, 1))
+    for text, exponent in (
+        ("2i runs over every column: the exponent of column j is 2j/d where the pair's was expected", lambda j: 2 * j),
+        ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),
+        ("the cosines have the exponents of the next pair: 2 (i + 1)/d where 2i/d was expected", lambda j: j + j % 2),
+    ):
+        yield Change("exponent", text, waves=partial(_by_column, exponent))
     yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
 
 
-def _by_column(times: int, waves: Waves) -> Waves:
-    """Return waves whose columns each have a frequency of their own, base^(-times j / d) of column j."""
+def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
+    """Return waves whose columns each have a frequency of their own, base^(-exponent(j) / d) of column j."""
     (band,) = waves.bands
     if len(band.frequencies) < 2 or band.sin is None or band.cos is None:
         return waves
@@ -122,7 +124,7 @@ def _by_column(times: int, waves: Waves) -> Waves:
     for columns, part in ((band.sin, "sin"), (band.cos, "cos")):
         places = range(*columns.indices(waves.width))
         first = decimal_of(band.frequencies[0])
-        frequencies = tuple(CONTEXT.multiply(first, power(ratio, Fraction(times * j, 2))) for j in places)
+        frequencies = tuple(CONTEXT.multiply(first, power(ratio, Fraction(exponent(j), 2))) for j in places)
         parts.append(replace(band, frequencies=frequencies, sin=columns if part == "sin" else None,
                              cos=columns if part == "cos" else None))  # fmt: skip
     return replace(waves, bands=tuple(parts))
