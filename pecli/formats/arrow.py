@@ -348,4 +348,4 @@ class ArrowTable(BatchTable):
     def close(self) -> None:
         """Close the file."""
         self._kept = -1, None
-        self._file.close()
+        super().close()

@@ -298,7 +298,7 @@ class Hdf5Table(StoredTable):
     def close(self) -> None:
         """Close the file."""
         self._raw.close()
-        self._file.close()
+        super().close()
 
 
 def _opened(source: InputFile) -> h5py.File:

@@ -151,7 +151,3 @@ class NpyTable(StoredTable):
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
         self._values.fill(array, start, stop, out)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

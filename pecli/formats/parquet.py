@@ -125,7 +125,7 @@ class ParquetTable(BatchTable):
     def close(self) -> None:
         """Close the file."""
         self._cursors = {}
-        self._file.close()
+        super().close()
 
 
 class _Cursor:

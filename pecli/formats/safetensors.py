@@ -55,7 +55,7 @@ class SafetensorsTable(StoredTable):
     """
 
     def __init__(self, source: InputFile) -> None:
-        self._file = RawFile(source)
+        self._file: RawFile = RawFile(source)
         header, self._start = self._header(source)
         held = source.size - self._start
         facts = header.pop("__metadata__", {})
@@ -130,7 +130,3 @@ class SafetensorsTable(StoredTable):
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
         self._file.values(self._offsets[array.name] + start * array.row_bytes, storage(array.dtype), out)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()

@@ -86,6 +86,7 @@ class StoredTable(Tabular):
     """
 
     sequential = False
+    _file: Any = None
     reopen: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
     """Opens the same arrays of a path and a format again."""
 
@@ -156,20 +157,19 @@ class StoredTable(Tabular):
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions that the file gives to rows `start` to `stop`; None where it gives none."""
-        if self._positions is None or stop > self._positions.rows:
-            return None
-        out = np.empty(stop - start, storage(self._positions.dtype))
-        self.fill_array(self._positions, start, stop, out)
-        return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
+        return self._numbers_of(self._positions, start, stop)
 
     def key_position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions of keys, as the scale of this name has them."""
-        keys = next((scale for scale in self._scales if scale.name == "key" and scale.shape[0] >= stop), None)
-        if keys is None or keys.dtype not in ("int64", "float64"):
+        keys = next((scale for scale in self._scales if scale.name == "key"), None)
+        return self._numbers_of(keys if keys and keys.dtype in ("int64", "float64") else None, start, stop)
+
+    def _numbers_of(self, scale: Array | None, start: int, stop: int) -> NDArray[Any] | None:
+        if scale is None or stop > scale.rows:
             return None
-        out = np.empty(stop - start, keys.dtype)
-        self.fill_array(keys, start, stop, out)
-        return out
+        out = np.empty(stop - start, storage(scale.dtype))
+        self.fill_array(scale, start, stop, out)
+        return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
 
     def take_type(self, dtype: str) -> bool:
         """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.
@@ -180,6 +180,8 @@ class StoredTable(Tabular):
 
     def close(self) -> None:
         """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self

@@ -267,17 +267,12 @@ def system_of(url: str) -> tuple[Any, str]:
     except (ImportError, ValueError) as error:
         raise BadFile(url_name(url), f"cannot be opened: {brief(error)}") from error
     if "s3" in system.protocol and system.retries != RETRIES:
-        with wrap_errors(url_name(url)):
-            _without_asking(system)
+        from botocore.handlers import add_expect_header
+
+        with wrap_errors(url_name(url)):  # after the header "Expect: 100-continue" the client could wait forever
+            system.s3.meta.events.unregister("before-call.s3", add_expect_header)
+            system.retries = RETRIES
     return system, path
-
-
-def _without_asking(system: Any) -> None:
-    """Disable the "Expect: 100-continue" header, after which the client could wait forever for the server."""
-    from botocore.handlers import add_expect_header
-
-    system.s3.meta.events.unregister("before-call.s3", add_expect_header)
-    system.retries = RETRIES
 
 
 def _timeouts(protocol: str) -> dict[str, Any]:
