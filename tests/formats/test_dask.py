@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_changes_no_byte(scheduler, tmp_path):
         if len(done) == 2:
             first.send_signal(signal.SIGKILL)
 
-    with cluster(address, None) as client:
+    with cluster(address) as client:
         client.wait_for_workers(2, timeout=60)
         write_table(made, tmp_path / "pe.zarr", spread=spread(made, client), progress=progress)
     first.wait()
@@ -142,7 +142,7 @@ def test_a_failure_at_a_worker_leaves_nothing(scheduler, tmp_path, monkeypatch):
     def progress(_count):
         raise Stop
 
-    with cluster(address, None) as client, pytest.raises(Exception, match=r"Stop|could not write"):
+    with cluster(address) as client, pytest.raises(Exception, match=r"Stop|could not write"):
         write_table(made, tmp_path / "pe.zarr", spread=spread(made, client), progress=progress)
     time.sleep(1)
     assert list(tmp_path.iterdir()) == []
