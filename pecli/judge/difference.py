@@ -242,7 +242,7 @@ def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | No
         signs = [one for one in _signs(name, want) if one.kind == "sign"]
         own = [*_positions(name, want), *signs, *_magnitude(name, want)]
         if total.unexplained:
-            where = places(total, name.measured.planes)
+            where = total.places()
             own.append(Finding("place", f"{total.unexplained:,} of {total.count:,} values differ from that: {where}"))
         found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
         right += [] if own else [label]
