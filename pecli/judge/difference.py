@@ -246,7 +246,9 @@ def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | No
             own.append(Finding("place", f"{total.unexplained:,} of {total.count:,} values differ from that: {where}"))
         found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
         right += [] if own else [label]
-    if found and change is None and right:
+    if change is None and len(right) != 1:  # both differ in the same way
+        return []
+    if change is None:
         found[0] = replace(
             found[0], text=f"{found[0].text}; {right[0]} {'are' if right[0].endswith('ines') else 'is'} right"
         )

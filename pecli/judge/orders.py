@@ -209,6 +209,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         overwritten = gap == put or (end and 0 < put <= gap)
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
             return None
+        if end and left_out and not gap and expected == n and all(one.target == UNKNOWN for one in pending):
+            break  # a table without these rows that is as long goes on after the last expected row
         for one in pending:
             if one.target == UNKNOWN and overwritten:
                 order[one.first : one.last + 1] = expected + np.arange(one.first, one.last + 1) - pending[0].first
@@ -220,7 +222,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         elif gap and run.first == 0:
             left_out = True
             parts.append(f"the first {unit} is what was expected at {unit} {gap}")
-        elif gap and not put:
+        elif gap and not put and not (end and n == count and parts):  # rows put in push the last ones out
             left_out = left_out or not end
             parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")
         if left_out and put_twice:  # the missing rows may be at another place

@@ -1420,3 +1420,27 @@ mistake(
     lambda: {"freqs_cis": (lambda a: 2 * np.cos(a) + 1j * np.sin(a))(angles(inv64(64), 200)).astype(np.complex64)},
     ("the real part: every value is multiplied by 2", "imaginary part is right"), "magnitude", never="missing",
 )  # fmt: skip
+
+# Rows lost or written twice, where the length is that of the file
+
+mistake(
+    "a row missing in a file without a length", "sinusoidal:dim=64",
+    lambda: np.delete(sinusoid(200, 64), 57, 0), "row 57 is missing", "missing order positions",
+    never="19[89]|not among|twice",
+)  # fmt: skip
+mistake(
+    "rows missing in a cache without a length", "rope:dim=64",
+    lambda: each(rope(64, 300), lambda a: np.delete(a, [57, 58, 59], 0)), "rows 57 to 59 are missing",
+    "missing order positions",
+    never="29[4-9]|not among|twice",
+)  # fmt: skip
+mistake(
+    "a row twice in a file without a length", "sinusoidal:dim=64",
+    lambda: (lambda a: np.insert(a, 57, a[57], 0))(sinusoid(200, 64, dtype=F32)), "row 57 is there twice",
+    "repeat order positions", never="missing|row 200",
+)  # fmt: skip
+mistake(
+    "a row of zeros inserted", "rope:dim=64",
+    lambda: each(rope(64, 200), lambda a: np.insert(a, 57, 0, 0)), "row 57 is zero", "zero order positions",
+    never="missing|row 200",
+)  # fmt: skip
