@@ -96,7 +96,7 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
     elif is_exact(tally):
         text = f"rounding alone, at most {max(1, round(tally.worst))} ulp ({tally.residual:.1g}): harmless"
     else:
-        text = f"rounding of {name.arithmetic(tally)} alone, at most {tally.residual:.1g}: harmless"
+        text = f"{name.arithmetic(tally)} rounding alone, at most {tally.residual:.1g}: harmless"
     return [Finding("rounding", text)]
 
 

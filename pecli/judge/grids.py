@@ -129,16 +129,16 @@ class GridName:
     @property
     def recipe(self) -> str:
         """The text that gives its table."""
-        return join_recipe(self.encoding, {**self.keys, **self.table})
+        dtype = self.grid.view.dtype
+        return join_recipe(
+            self.encoding, {**self.keys, **self.table, **({} if dtype == "float32" else {"dtype": dtype})}
+        )
 
     def arithmetic(self, tally: Tally) -> str:
-        """Return in words how values came about."""
-        if self.kind != "float64":
-            return f"{self.kind} frequencies"
-        if is_exact(tally):
-            return "exact values, rounded once"
-        double = self.grid.view.dtype == "float64" and tally.residual < MAX_DOUBLE
-        return "float64 arithmetic" if double else "float32 phases"
+        """Return the narrowest type in which a step was computed, or "exact"."""
+        if self.kind != "float64" or is_exact(tally):
+            return self.kind if self.kind != "float64" else "exact"
+        return "float64" if self.grid.view.dtype == "float64" and tally.residual < MAX_DOUBLE else "float32"
 
 
 def is_exact(tally: Tally) -> bool:

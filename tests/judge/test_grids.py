@@ -133,8 +133,8 @@ NAMED = {
     ),
     QWEN2: lambda: mrope(QWEN, (16, 24, 24)),
     QWEN3: lambda: mrope(streams(3, (2, 8, 6), 40), (24, 20, 20), "interleaved", 5e6),
-    "sincos2d:dim=64,grid=14x14": lambda: {"pe": sincos2d(14, 14, 64)},
-    "sincos2d:dim=64,grid=6x8,prefix=1": lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
+    "sincos2d:dim=64,grid=14x14,dtype=float64": lambda: {"pe": sincos2d(14, 14, 64)},
+    "sincos2d:dim=64,grid=6x8,prefix=1,dtype=float64": lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
     "sincos2d:dim=64,grid=6x8,axis-order=yx": lambda: {"pe": sincos2d(6, 8, 64, "yx", F32)},
     "sincos2d:dim=64,grid=6x8,shift=1": lambda: {"pe": sincos2d(6, 8, 64, last=1, kind=F32)},
     "sincos2d:dim=64,grid=8x8,grid-scale=2": lambda: {"pe": sincos2d(8, 8, 64, scale=2.0, kind=F32)},
@@ -150,15 +150,15 @@ def test_tables_of_libraries_are_named_with_certainty(recipe):
     assert (found.recipe, found.confidence, found.notes) == (recipe, "sure", ())
 
 
-@pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=14x14", "rope2d:dim=64,grid=6x10", QWEN2])
+@pytest.mark.parametrize("recipe", [VISION, FLUX, "sincos2d:dim=64,grid=6x8,shift=1", "rope2d:dim=64,grid=6x10", QWEN2])
 def test_values_of_bfloat16_name_the_same(recipe):
     found = told(**half_bits(NAMED[recipe]()))
-    assert (found.recipe, found.confidence) == (recipe, "sure")
+    assert (found.recipe, found.confidence) == (f"{recipe},dtype=bfloat16", "sure")
 
 
 def test_a_base_of_a_published_model_is_preferred_in_bfloat16():
     found = told(**half_bits(pair(angles(places(4, 6, 11), (16, 56, 56), 256.0))))
-    assert (found.recipe, found.confidence) == ("rope-axes:axes=16+56+56,grid=4x6x11,base=256", "sure")
+    assert (found.recipe, found.confidence) == ("rope-axes:axes=16+56+56,grid=4x6x11,base=256,dtype=bfloat16", "sure")
 
 
 def test_a_stretched_base_is_said_by_its_factor():

@@ -20,7 +20,7 @@ RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 
 """low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
 FASTS = (32, 64, 16, 128, 8)
 """beta-fast: YaRN's, then others that were published."""
-STEPPED_CACHE = 2.0
+STEPPED_CACHE = 3.0
 """Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one."""
 SINE_FIRST = 2.0
 """Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
@@ -35,7 +35,7 @@ def identify(pairs: Pairs) -> Iterator[Named]:
     doubt = SINE_FIRST if pairs.single and pairs.sine_first else 0.0
     for named in _named(pairs):
         keys = {"dim": str(2 * pairs.count), **named.keys}
-        steps = STEPPED_CACHE * (table.get("layout") == "concat" and named.step != 1)
+        steps = STEPPED_CACHE * (pairs.single and named.step != 1)
         yield replace(named, keys=keys, table=table, fitted=named.fitted + doubt + steps)
 
 
@@ -120,7 +120,7 @@ def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
         cost = 1.0 + plain_digits(Decimal(text), PUBLISHED_BASES) + plain_digits(factor, PUBLISHED_FACTORS)
         if length is not None:
             keys |= {"scaling": "dynamic", "max-position": str(length), "seq-len": str(pairs.rows)}
-            cost += 2.0
+            cost += 3.0  # more than an alias may cost
         yield Named(keys, frequencies, Fraction(1), cost)
 
 
