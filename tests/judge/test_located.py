@@ -50,7 +50,7 @@ ORDERS = {
     "only every 3rd row is there: row 1 holds what was expected at row 3": PLACES[::3],
     "every row is there twice: row 2 holds what was expected at row 1": PLACES // 2,
     "rows from 64 on repeat the first 64: row 64 is row 0 again": PLACES % 64,
-    "row 17 is there twice, later rows have moved down, row 255 is missing": np.insert(PLACES, 17, 17)[:ROWS],
+    "row 17 is there twice, later rows have moved down": np.insert(PLACES, 17, 17)[:ROWS],
     "the rows are shifted cyclically by -3: row 0 holds row 3": np.roll(PLACES, -3),
     "the rows are those of a grid of 16 x 16 whose axes are exchanged": PLACES.reshape(16, 16).T.ravel(),
     "the first row is what was expected at row 3": PLACES[3:],
@@ -72,10 +72,10 @@ def test_rows_without_any_rule_are_in_another_order():
     assert text.startswith("the rows are in another order: row ")
 
 
-def test_a_table_that_starts_later_is_longer_than_the_expected_one_knows():
+def test_a_table_that_starts_later_goes_on_after_the_last_expected_row():
     later = (3 + PLACES[:, None]) / 10000.0 ** (np.arange(0, DIM, 2) / DIM)
     actual = np.stack([np.sin(later), np.cos(later)], 2).reshape(ROWS, DIM).astype(np.float32)
-    text = "the first row is what was expected at row 3, rows 253 to 255 are not among the expected ones"
+    text = "the first row is what was expected at row 3"
     assert said([actual], [TABLE]) == [text]
 
 
