@@ -85,7 +85,7 @@ newest: ## Run the quick tests with the newest Python installed and the newest v
 	$$p -c 'import sys, venv, ensurepip; print("%d.%03d.%03d" % sys.version_info[:3], sys.executable)' 2>/dev/null; \
 	done | sort | tail -n 1 | cut -d ' ' -f 2-) && "$$python" -m venv --clear build/newest
 	@build/newest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/newest/bin/python -m pip install --quiet --editable . --group dev
+	@build/newest/bin/python -m pip install --quiet --editable '.[plot]' --group dev
 	build/newest/bin/python -m pytest --quick -n auto --maxprocesses 4 --dist worksteal
 
 TORCH ?= torch==2.13.0

@@ -274,7 +274,7 @@ def _resembles(lines: Lines, table: Table, change: hooks.Values | None) -> bool:
 
 def _mask(lines: Lines, other: Lines) -> list[Finding]:
     """Return how the mask differs, by the first head, where all other values are the expected ones."""
-    queries, keys = (1, *lines.shape)[-2:]
+    queries, keys = (1, 1, *lines.shape)[-2:]
     if lines.shape != other.shape or queries * keys > MAX_MASK_VALUES:
         return []
     a, b = lines.read(0, queries), other.read(0, queries)

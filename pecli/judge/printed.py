@@ -21,6 +21,8 @@ STYLES = (
 )
 """Recipe, array, first column of the second pair, and its function."""
 BASES = (10000, 500000, 1000000, 100, 1000)
+MAX_WIDTHS = 64
+"""Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer."""
 MAX_WIDTH = 8192
 """Widest table whose first columns are recognised; raised, the search takes proportionally longer."""
 
@@ -44,7 +46,7 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     if array is None:
         return Identification(None, "unknown", measured=("printed tables have two axes and at least three columns",))
     values = np.asarray(table.read(array.name), np.float64)
-    for start in (0, 1):
+    for start in (0, 1) if len(values) > 1 else (1,):  # row 0 is the same for every width
         for recipe, part, column, function in STYLES:
             for base in BASES:
                 for how, widths in _fits(values, decimals, start, recipe, part, column, function, base):
@@ -71,7 +73,7 @@ def _fits(
     for how in ("rounded", "cut"):
         good = widths[_agree(values[:, column : column + 1], second, decimals, how).all(axis=0)]
         found = []
-        for width in good.tolist():
+        for width in sorted(good.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]:
             made = Table.parse(f"{recipe.format(width=width, base=base)},len={rows},start={start},dtype=float64")
             if _agree(values, np.asarray(made.read(part), np.float64)[:, :columns], decimals, how).all():
                 found.append(width)

@@ -325,8 +325,9 @@ def other_units() -> Iterator[Change]:
 
 
 def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
-    """Return the ratio of neighbours in a geometric series of frequencies."""
-    return CONTEXT.divide(*map(_exact, frequencies[1::-1])) if len(frequencies) > 1 else Decimal(1)
+    """Return the ratio of neighbours in a geometric series of frequencies; 1 where the first two are not positive."""
+    first = [*map(_exact, frequencies[1::-1])]
+    return CONTEXT.divide(*first) if len(first) > 1 and min(first) > 0 else Decimal(1)
 
 
 def _backwards(waves: Waves) -> Waves:

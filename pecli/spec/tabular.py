@@ -122,6 +122,15 @@ class Tabular(ABC):
     arrays: tuple[Array, ...]
     recipe: str | None = None
     metadata: Mapping[str, str] = MappingProxyType({})
+    _index: tuple[tuple[Array, ...], dict[str, int]] = (), {}
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """Index of each array in `arrays`, by name: a file may hold 65,536 of them."""
+        found = self._index
+        if found[0] is not self.arrays:
+            self._index = found = self.arrays, {array.name: place for place, array in enumerate(self.arrays)}
+        return found[1]
 
     @abstractmethod
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
@@ -159,18 +168,20 @@ class Tabular(ABC):
         UnknownName
             If there is none, with the nearest.
         """
-        for array in self.arrays:
-            if array.name == name:
-                return array
-        raise UnknownName("array", str(name), [array.name for array in self.arrays])
+        places = self._places
+        if name not in places:
+            raise UnknownName("array", str(name), list(places))
+        return self.arrays[places[name]]
 
     def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
         """Return the arrays grouped by number of rows, in order; a group is produced together."""
-        wanted = None if names is None else {self.array(name).name for name in names}
+        wanted = self.arrays
+        if names is not None:
+            places = {self._places[self.array(name).name] for name in names}
+            wanted = tuple(self.arrays[place] for place in sorted(places))
         found: dict[int, list[Array]] = {}
-        for array in self.arrays:
-            if wanted is None or array.name in wanted:
-                found.setdefault(array.rows, []).append(array)
+        for array in wanted:
+            found.setdefault(array.rows, []).append(array)
         return list(found.values())
 
     def blocks(self, names: Iterable[str] | None = None, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:

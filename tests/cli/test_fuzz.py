@@ -58,6 +58,14 @@ def test_what_a_header_claims_bounds_no_work(name, said, bomb, capfd):
     assert said in capfd.readouterr().err
 
 
+def test_twenty_thousand_arrays_are_found_by_name(bomb, capfd):
+    """Each name was looked for among all arrays: 16 s."""
+    before = time.process_time()
+    assert run(["inspect", str(bomb / "keys.safetensors"), "--json"]) == 0
+    assert time.process_time() - before < 10  # three, on a busy machine
+    assert len(json.loads(capfd.readouterr().out)["arrays"]) == 20_000
+
+
 @pytest.mark.parametrize("name", ["wide.csv", "blank.csv", "comments.csv", "chunk.h5", "line.csv", "digits.json"])
 def test_a_small_file_takes_seconds(name, bomb, capfd):
     """Seen before: 30 s for 20,000 columns, 1 MiB read for each blank line, a chunk inflated for every block."""
@@ -414,6 +422,9 @@ def test_an_odd_escape_in_a_header_is_no_warning(tmp_path, capfd, recwarn):
         ["inspect", "transformer-xl:heads=2,head-dim=4,dim=64,len=1", "--steps"],  # no key before the query
         ["inspect", "rope:dim=4,frequencies=-1e390"],
         ["compare", "complex:dim=16,len=16", "nerf:bands=4,grid=64", "--values"],  # a complex value is two columns
+        ["verify", "retnet:decay=none,dim=2,heads=3,len=1", "none:dim=8,len=2"],  # an array without axes
+        ["compare", "fourier:dim=8,sigma=0.1,log=false,seed=3,len=16", "sinusoidal:dim=8,len=16"],  # w < 0
+        ["identify", "nerf:include_input=none,bands=32,len=1", "--digits", "6"],  # row 0 fits 4,096 widths: minutes
     ],
 )
 def test_what_was_a_bug_is_an_answer(words, capfd):

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -135,25 +135,30 @@ def load() -> None:
     gc.freeze()  # what is not looked at need not be copied
 
 
-def command_lines(seed: int, count: int, counts: Counter[str], accepted: Counter[Key] | None = None) -> Failures:
-    """Try command lines; each is decided by the seed and its number.
+Env = Callable[[Random], Mapping[str, str]]
 
-    In `accepted` is counted how often each option stood in a line that did what it was told.
-    """
-    accepted = Counter() if accepted is None else accepted
-    accepted.update(dict.fromkeys(all_options(), 0))
+
+def lines(prefix: str, label: str, seed: int, count: int, env: Env) -> Iterator[tuple[list[str], int, list[Failure]]]:
+    """Yield random command lines with the status and the failures of each, run in random environments."""
     with grounds() as ground:
         files = sound(ground.folder)
         ground.keep()
         for number in range(count):
-            rng = Random(f"{seed}-{number}")
+            rng = Random(f"{prefix}{seed}-{number}")
             words = [word for word in command_line(rng, files) if "\0" not in word]
-            counts["command lines"] += 1
-            status, bad = ground.tried(f"words {seed}-{number}", words, rng.choice(files))
-            if status in (0, 1):
-                counts["accepted"] += 1
-                accepted.update(options_in(words, accepted))
-            yield from bad
+            yield words, *ground.tried(f"{label} {seed}-{number}", words, rng.choice(files), env(rng))
+
+
+def command_lines(seed: int, count: int, counts: Counter[str], accepted: Counter[Key] | None = None) -> Failures:
+    """Try command lines; `accepted` counts how often each option was in an accepted line."""
+    accepted = Counter() if accepted is None else accepted
+    accepted.update(dict.fromkeys(all_options(), 0))
+    for words, status, bad in lines("", "words", seed, count, lambda _: {}):
+        counts["command lines"] += 1
+        if status in (0, 1):
+            counts["accepted"] += 1
+            accepted.update(options_in(words, accepted))
+        yield from bad
 
 
 def environment(rng: Random) -> dict[str, str]:
@@ -166,14 +171,9 @@ def environment(rng: Random) -> dict[str, str]:
 
 def environments(seed: int, count: int, counts: Counter[str]) -> Failures:
     """Try command lines in strange environments."""
-    with grounds() as ground:
-        files = sound(ground.folder)
-        ground.keep()
-        for number in range(count):
-            rng = Random(f"env-{seed}-{number}")
-            words = [word for word in command_line(rng, files) if "\0" not in word]
-            counts["environments"] += 1
-            yield from ground.tried(f"env {seed}-{number}", words, rng.choice(files), environment(rng))[1]
+    for _, _, bad in lines("env-", "env", seed, count, environment):
+        counts["environments"] += 1
+        yield from bad
 
 
 def damaged(
