@@ -248,5 +248,7 @@ def number(value: Any) -> Number | None:
 
 def shown(value: Any) -> str:
     """Return a JSON value as a reader of the file would see it, cut short."""
+    if isinstance(value, int) and abs(value) >= 10**40:  # 1e9096 is an integer that Python does not print
+        value = Decimal(value).normalize()
     text = str(value) if isinstance(value, Decimal) else json.dumps(value, default=str)
     return text if len(text) <= 40 else text[:37] + "..."

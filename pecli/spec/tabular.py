@@ -122,14 +122,14 @@ class Tabular(ABC):
     arrays: tuple[Array, ...]
     recipe: str | None = None
     metadata: Mapping[str, str] = MappingProxyType({})
-    _index: tuple[tuple[Array, ...], dict[str, int]] = (), {}
+    _indexed: tuple[tuple[Array, ...], dict[str, int]] = (), {}
 
     @property
-    def _places(self) -> dict[str, int]:
+    def _index_by_name(self) -> dict[str, int]:
         """Index of each array in `arrays`, by name: a file may hold 65,536 of them."""
-        found = self._index
+        found = self._indexed
         if found[0] is not self.arrays:
-            self._index = found = self.arrays, {array.name: place for place, array in enumerate(self.arrays)}
+            self._indexed = found = self.arrays, {array.name: place for place, array in enumerate(self.arrays)}
         return found[1]
 
     @abstractmethod
@@ -168,7 +168,7 @@ class Tabular(ABC):
         UnknownName
             If there is none, with the nearest.
         """
-        places = self._places
+        places = self._index_by_name
         if name not in places:
             raise UnknownName("array", str(name), list(places))
         return self.arrays[places[name]]
@@ -177,7 +177,7 @@ class Tabular(ABC):
         """Return the arrays grouped by number of rows, in order; a group is produced together."""
         wanted = self.arrays
         if names is not None:
-            places = {self._places[self.array(name).name] for name in names}
+            places = {self._index_by_name[self.array(name).name] for name in names}
             wanted = tuple(self.arrays[place] for place in sorted(places))
         found: dict[int, list[Array]] = {}
         for array in wanted:

@@ -118,7 +118,8 @@ def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
     given = {"query": shared.QUERY, "key": shared.KEY} | {
         term.content: arrays[term.content][0].tolist() for term in effect.terms if term.content in arrays
     }
-    width = min(len(shared.QUERY), *(arrays[term.against].shape[1] for term in effect.terms if term.against in arrays))
+    against = (arrays[term.against].shape[1] for term in effect.terms if term.against in arrays)
+    width = min([len(shared.QUERY), *against])
     width = min(width, *map(len, given.values()))
     lines: list[Item] = [f"q = {joined(shared.QUERY[:width])}, k = {joined(shared.KEY[:width])}"]
     scaled: list[str] = []
