@@ -245,7 +245,8 @@ def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     ]
     yield Step("a rotation for each pair, [ cos -sin; sin cos ]", matrices)
     yield _apply(names[0], turning[0], plan.width)
-    yield _difference(table.source, plan, (m, n), turning, places)
+    if plan.magnitude:  # a config may give an attention factor of 0
+        yield _difference(table.source, plan, (m, n), turning, places)
     yield from _other_arrays(table, names)
     if not plan.axes:
         yield _scores(table.source, plan, (m, n))

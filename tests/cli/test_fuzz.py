@@ -433,6 +433,21 @@ def test_what_was_a_bug_is_an_answer(words, capfd):
 
 
 @pytest.mark.parametrize(
+    "config",
+    [
+        '"llama", "max_position_embeddings": 1e9096',  # an integer of more digits than Python prints
+        '"deberta-v2", "relative_attention": false, "max_relative_positions": []',
+        '"llama", "rope_scaling": {"type": "yarn", "factor": 8.0, "attention_factor": 0.0}',  # divided by 0
+    ],
+)
+def test_a_config_with_wrong_values_is_an_answer(config, tmp_path, capfd, recwarn):
+    (tmp_path / "config.json").write_text(f'{{"model_type": {config}}}')
+    for command in ("inspect", "explain"):
+        assert run([command, str(tmp_path / "config.json")]) in (0, 2), capfd.readouterr().err
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
     "name", ["signalling.npy", "evil.npz", "evil-dots.npz", "config-deep.json", "deep-object.json"]
 )
 def test_a_hostile_file_is_an_answer_too(name, bomb, tmp_path, capfd):
