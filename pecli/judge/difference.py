@@ -242,8 +242,7 @@ def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | No
         signs = [one for one in _signs(name, want) if one.kind == "sign"]
         own = [*_positions(name, want), *signs, *_magnitude(name, want)]
         if total.unexplained:
-            where = total.places()
-            own.append(Finding("place", f"{total.unexplained:,} of {total.count:,} values differ from that: {where}"))
+            own.append(Finding("place", total.rest))
         found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
         right += [] if own else [label]
     if change is None and len(right) != 1:  # both differ in the same way
@@ -470,8 +469,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     if rest and not findings and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
-        where = total.places()
-        yield Finding("place", f"{rest:,} of {total.count:,} values differ from that: {where}")
+        yield Finding("place", total.rest)
 
 
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:

@@ -152,7 +152,7 @@ def _outer(key: str, have: int, want: int) -> Finding:
 
 SENTENCES = {
     "axes": "axes widths {have} where {want} were expected",
-    "axis-order": "height and width are exchanged (axis-order {have} where {want} was expected)",
+    "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
     "pairs": "pairs of height and width {have} where {want} were expected",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Integers, Plane
+from pecli.numbers.printing import at_least
 
 MAX_SINGLES = 3
 """Values that are shown with the expected ones; the others are counted."""
@@ -71,6 +72,8 @@ class Tally:
         Largest departure of the explained values, in units in the last place, without the slack of frequencies.
     residual : float
         Largest departure from the exact values, of the explained ones.
+    largest : float
+        Largest departure of the unexplained values from the expected ones.
     singles : list
         Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
@@ -83,6 +86,7 @@ class Tally:
     unexplained: int = 0
     worst: float = 0.0
     residual: float = 0.0
+    largest: float = 0.0
     singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
 
     @classmethod
@@ -101,6 +105,8 @@ class Tally:
         self.count, self.equal = self.count + one.size, self.equal + one.equal
         self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
         self.unexplained += len(one.rows)
+        gaps = np.nan_to_num(np.abs(one.have - one.want), nan=np.inf)
+        self.largest = max(self.largest, float(gaps.max(initial=0.0)))
         np.add.at(self.rows, one.rows, 1)
         np.add.at(self.columns[one.plane], one.columns, 1)
         few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
@@ -112,6 +118,12 @@ class Tally:
             f"{self.names[plane]}[{row}, {column}] is {have:.7g}, expected {want:.7g}".replace(" nan", " NaN")
             for plane, row, column, have, want in self.singles
         ]
+
+    @property
+    def rest(self) -> str:
+        """Count, size and places of the unexplained values, as text."""
+        size = f" by at most {at_least(self.largest, 1)}" if self.largest < np.inf else ""
+        return f"{self.unexplained:,} of {self.count:,} values differ from that{size}: {self.places()}"
 
     def places(self) -> str:
         """Return the places of unexplained values: rows, columns, or a count over both."""
