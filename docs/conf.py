@@ -21,6 +21,9 @@ html_title = "pecli"
 exclude_patterns = ["README.md", "catalogue/extra"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
+autodoc_mock_imports = ["torch", "jax"]  # the site builds without them
+# "recipe" as a type of a parameter is a word here and not a link; a mocked base class is no mistake.
+suppress_warnings = ["ref.python", "autodoc.mocked_object"]
 napoleon_google_docstring = False
 smartquotes = False  # an option has two hyphens
 

@@ -28,6 +28,7 @@ from pecli.teach.examples import work_through
 
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")
+ORDER = "Why attention needs positions at all, and convolutions do not: [without positions](none.md#why).\n"
 KINDS = {
     "heatmap": "The values themselves: a row for each position, a column for each channel.",
     "waves": "Chosen columns over positions (`--channels 0,1,8,9` chooses others).",
@@ -97,7 +98,7 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     lines += ["```", ""]
     lines += ["## Options", "", "| option | what it is |", "|---|---|"]
     lines += [f"| `--{p.option}` | {p.help_text.replace('|', '/')} |" for p in encoding.options]
-    return "\n".join([*lines, "", "## Why", "", *_answers(encoding)])
+    return "\n".join([*lines, "", "## Why", "", *_answers(encoding), ORDER])
 
 
 def _answers(encoding: Encoding) -> Iterator[str]:

@@ -93,12 +93,17 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     atol, rtol : float
         What counts as the same: abs(a - b) <= atol + rtol abs(b).
     ulp : int
-        Or so many units in the last place.
+        Or this many units in the last place.
 
     Returns
     -------
     Comparison
-        Its `findings` say why they differ.
+        True where they are the same; `findings` say why they differ.
+
+    Raises
+    ------
+    PecliError
+        If a subject cannot be read, or their arrays and shapes have nothing in common.
 
     Examples
     --------
@@ -122,6 +127,16 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     subject : path, table or values
     positions : sequence of numbers or str, optional
         Those of its rows, where they are not evenly spaced.
+
+    Returns
+    -------
+    Identification
+        `recipe` and `confidence`: "sure", "likely" or "unknown".
+
+    Raises
+    ------
+    PecliError
+        If the subject cannot be read.
 
     Examples
     --------
@@ -149,6 +164,16 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     subject : recipe, path, table, config or values
     sha256 : bool
         Whether to hash the little-endian values.
+
+    Returns
+    -------
+    Inspection
+        `arrays` with their shapes, dtypes and statistics; `recipe`; for biases `slopes`.
+
+    Raises
+    ------
+    PecliError
+        If the subject cannot be read.
 
     Examples
     --------
@@ -182,6 +207,16 @@ def extrapolate(
         Weight down to which a key counts as reached by a bias (0.01).
     tuned : bool
         Whether training used the recipe's own scaling.
+
+    Returns
+    -------
+    Extrapolation
+        `verdict`, such as "unseen", and the figures behind it. Lengths are positions.
+
+    Raises
+    ------
+    PecliError
+        If a length is missing, or a scaling is not for this encoding.
 
     Examples
     --------
@@ -278,7 +313,17 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     layer_type : str, optional
         Keep one kind of layer alone.
     stack : str
-        Whose reading.
+        The program whose reading is wanted, such as "vllm@0.29".
+
+    Returns
+    -------
+    ConfigReading
+        `layers`: a recipe for each kind of layer.
+
+    Raises
+    ------
+    PecliError
+        If the config is no JSON object, or lacks a key that its encoding needs.
 
     Examples
     --------
@@ -318,6 +363,11 @@ def plot(
         If matplotlib is not installed.
     UnknownName, BadParameter
         For a kind or a column that the subject does not have, and for several pictures with `ax`.
+
+    Examples
+    --------
+    >>> figure = plot("sinusoidal:dim=8,len=32", "waves", channels=[0, 1])  # doctest: +SKIP
+    >>> figure.savefig("waves.svg")  # doctest: +SKIP
     """
     from pecli.plots.figures import draw_on, figure_of
     from pecli.plots.tables import charts_of_difference, charts_of_table

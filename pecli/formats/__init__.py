@@ -178,6 +178,12 @@ def write_table(
         See `check`; nothing is left behind.
     BrokenPipe
         If the reader of standard output has gone.
+
+    Examples
+    --------
+    >>> from pecli import table
+    >>> write_table(table("sinusoidal:dim=4", len=8), "pe.npy")  # doctest: +SKIP
+    256
     """
     path = os.fspath(path)
     if threads is None:
@@ -229,6 +235,11 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         If it cannot be read as what it claims to be.
     UnknownName
         If it has no array of this name, or there is no such format.
+
+    Examples
+    --------
+    >>> with open_table("pe.npy") as stored:  # doctest: +SKIP
+    ...     rows = stored["pe"]
     """
     path, name = split_path(os.fspath(path))
     named = None if format is None else format_for(path, format)

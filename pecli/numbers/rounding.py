@@ -140,6 +140,17 @@ def nearest(values: NDArray[Any], dtype: str) -> Floats:
 def widen(values: NDArray[Any], dtype: str) -> Floats:
     """Turn stored values into float64, exactly (from their bits where the type is bfloat16).
 
+    Parameters
+    ----------
+    values : array of any shape
+        float16, float32 or float64, or ``uint16`` bits of bfloat16.
+    dtype : str
+        Their type, such as "bfloat16".
+
+    Returns
+    -------
+    float64 array of the same shape
+
     Raises
     ------
     BadParameter

@@ -80,7 +80,7 @@ class Fixed:
     axes : tuple of str
         What each axis is.
     values : callable
-        Of a first and a last row, giving rows (k, *shape[lead:]), float64 or doubled.
+        Of a first and a last row, giving rows ``(k, *shape[lead:])``, float64 or doubled.
     lead : int
         How many axes count as rows.
     dtype : str, optional

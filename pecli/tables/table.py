@@ -320,6 +320,13 @@ def table(text: str | Recipe, **options: Unpack[TableKeywords]) -> Table:
     **options
         `len` (or `length`), `start`, `step`, `positions`, `dtype`, `layout`, `form` and the others of `TableKeywords`.
 
+    Returns
+    -------
+    Table
+        A mapping of array names to NumPy arrays, one row for each of n positions: absolute ``pe`` (n, dim), rotary
+        ``cos`` and ``sin`` (n, dim/2), bias ``bias`` (heads, n, n). float32 unless `dtype` says float16, float64 or
+        bfloat16 (``uint16`` bits; see :func:`pecli.widen`).
+
     Raises
     ------
     BadRecipe, BadParameter, UnknownName

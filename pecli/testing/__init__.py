@@ -42,6 +42,16 @@ def assert_table(
     ------
     AssertionError
         With what was done to make the values differ.
+
+    Examples
+    --------
+    >>> from pecli import table
+    >>> assert_table(table("rope:dim=64", len=8), "rope:dim=64,base=100")
+    Traceback (most recent call last):
+    ...
+    AssertionError: these values are not rope:dim=64,base=100
+    different: 434 of 512 values (0.848) differ
+      base 10000 where 100 was expected
     """
     __tracebackhide__ = True
     from pecli import api
@@ -79,6 +89,13 @@ def assert_applied(
     ------
     AssertionError
         With what was done instead: other pairs, the other way round, other positions, nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pecli import apply
+    >>> q = np.ones((3, 4), np.float32)
+    >>> assert_applied(q, apply("rope:dim=4", q, pairs="half", start=0)["array"], "rope:dim=4", pairs="half", start=0)
     """
     __tracebackhide__ = True
     from pecli import api
@@ -102,6 +119,15 @@ def check_encoding(encoding: Any, length: int = 12) -> None:
         By its name, or the decorated function.
     length : int
         Rows of the example.
+
+    Raises
+    ------
+    AssertionError
+        With every fault of the declaration.
+
+    Examples
+    --------
+    >>> check_encoding("sinusoidal", length=2)
     """
     __tracebackhide__ = True
     from pecli.testing.contract import faults_of

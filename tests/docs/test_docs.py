@@ -1,11 +1,14 @@
 """The documents say what is true: generated parts are current, pages are well formed, examples run."""
 
 import importlib.util
+import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
+from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
@@ -190,3 +193,19 @@ def test_statements_are_answered(command, monkeypatch, capfd, tmp_path):
 
 def test_there_are_as_many_as_in_the_introductions():
     assert sum(map(len, ANSWERED.values())) >= 220
+
+
+def test_the_makefile_of_the_data_page_runs_in_an_empty_folder(tmp_path):
+    (rules,) = re.findall(r"```make\n(.*?)```", (ROOT / "docs" / "data-preparation.md").read_text(), re.DOTALL)
+    (tmp_path / "Makefile").write_text(rules.replace("--len 1000000 --dim 512", "--len 1600 --dim 8"))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    made = subprocess.run(
+        ["make", "check", "parts/3.parquet"],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    assert "same: 1,048,576 values are equal to the bit" in made.stdout
+    assert len(pecli.open_table(tmp_path / "parts" / "3.parquet")["pe"]) == 100

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import importlib
+import inspect
 
 import pytest
 
@@ -110,3 +111,14 @@ def test_the_examples_in_docstrings_come_out(name):
 def test_a_package_does_not_hide_the_public_function_of_its_name(name):
     importlib.import_module(f"pecli.{name}")
     assert getattr(importlib.import_module("pecli"), name).__module__ == "pecli.api"
+
+
+def test_public_functions_document_parameters_results_errors_and_an_example():
+    public, tests = importlib.import_module("pecli"), importlib.import_module("pecli.testing")
+    functions = [value for name in public.__all__ if inspect.isfunction(value := getattr(public, name))]
+    functions += [getattr(tests, name) for name in tests.__all__]
+    assert len(functions) >= 14
+    for function in functions:
+        needed = ["Parameters", "Raises", "Examples"] + ["Returns"] * (function.__module__ != "pecli.testing")
+        text = inspect.getdoc(function)
+        assert [head for head in needed if f"\n{head}\n---" not in text] == [], function.__name__

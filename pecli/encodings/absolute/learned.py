@@ -44,7 +44,7 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
     facts=Facts(
         learned=True, beyond="ends", multi_scale=False, parameters="(max_len + rows_offset) * dim", longest="max_len"
     ),
-    users="BERT, GPT-2, OPT, BART, RoBERTa, ViT",
+    users="BERT, GPT-1, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
     use_when="for fixed lengths and much data, as in BERT and ViT",
     not_when="if sequences may be longer than any in training",

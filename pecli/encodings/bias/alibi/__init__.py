@@ -46,7 +46,7 @@ CONVENTIONS = {
     source=Source("Press et al. 2021", "arXiv:2108.12409", "section 3 and the authors' get_slopes"),
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
     work=Work(kernel="heads"),
-    users="BLOOM, MPT, Falcon-RW, Baichuan 13B",
+    users="BLOOM (to 176B parameters), MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
     use_when="if texts get longer than in training and near tokens matter most",
     not_when="if distant tokens must be found: their weight vanishes",

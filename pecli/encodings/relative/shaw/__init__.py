@@ -57,7 +57,7 @@ def effect(recipe: Recipe) -> Effect:
         products="terms * h * n * n * dim",
         every_layer=True,
     ),
-    users="tensor2tensor, Music Transformer, Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
+    users="tensor2tensor, Music Transformer (Huang et al. 2018), Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
     use_when="for tasks with short-range structure such as translation and music",
     not_when="if distances beyond the clip must be distinguished",

@@ -52,7 +52,7 @@ _COMPUTED = ("frequencies", (None,))
         Source("Llama team 2024", "arXiv:2407.21783 and its code", "llama3"),
     ),
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
-    users="Llama, Mistral, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
+    users="Llama, Mistral, PaLM, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
     use_when="for decoders: most of them have used it since 2022",
     not_when="past the training length without a scaling",
