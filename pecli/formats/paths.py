@@ -32,14 +32,15 @@ def kind_of(text: str) -> Kind:
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
     is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
-    with a slash, and no store: asking for the kind of a word contacts no server.
+    with a slash or has an asterisk, and no store: asking for the kind of a word contacts no server.
     """
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE
     if is_url(text):
         from pecli.formats import is_store
 
-        return Kind.FOLDER if text.endswith("/") and not is_store(text) else Kind.FILE
+        many = text.endswith("/") or "*" in text.partition("?")[0]  # what follows may be a query
+        return Kind.FOLDER if many and not is_store(text) else Kind.FILE
     path = Path(text)
     if path.is_dir() or is_pattern(text):
         from pecli.formats import is_store
@@ -115,14 +116,21 @@ def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) 
 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:
-    """Return the same of a folder behind a URL."""
+    """Return the same of a folder, or of a pattern, behind a URL; as on disk, only ** crosses a slash."""
     from pecli.formats.io.remote import names_below
 
+    root, star, rest = url.partition("*")
+    folder, _, first = root.rpartition("/")
+    url, pattern = f"{folder}/", first + star + rest if star else "**"
+    steps = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    words = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    matches = re.compile("".join(steps.get(word) or re.escape(word) for word in words)).fullmatch
     found = set()
     for name in names_below(url):
         parts = name.split("/")
         inner = next((at for at, part in enumerate(parts, 1) if part.lower().endswith(stores)), len(parts))
-        if not any(part[:1] in "._" for part in parts[:inner]) and parts[inner - 1].lower().endswith(suffixes):
+        hidden = any(part[:1] in "._" for part in parts[:inner])
+        if not hidden and parts[inner - 1].lower().endswith(suffixes) and matches("/".join(parts[:inner])):
             found.add(url + "/".join(parts[:inner]))
     return sorted(found, key=_natural)
 

@@ -19,6 +19,7 @@ from pecli import table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import FORMATS, open_table, write_table
 from pecli.formats.io.remote import MAX_CACHED_BYTES, MAX_RANGE_BYTES, ReadAhead, RemoteFile, put
+from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.inspect.verification import verify, verify_folder
 from pecli.settings import Settings, using
 from pecli.tables.comparison import COMPUTED_BYTES
@@ -324,7 +325,8 @@ def test_a_folder_of_parts_behind_a_url_is_a_source(s3, pecli, tmp_path):
     assert "is whole and right, 3 of 3 parts" in found.stdout
     assert pecli("convert", "s3://tables/parts/", "-q", "-o", "whole.h5").returncode == 0
     assert pecli("compare", "whole.h5", ROPE).returncode == 0
-    assert pecli("compare", "s3://tables/parts/", ROPE).returncode == 0
+    for parts in ("s3://tables/parts/", "s3://tables/parts/*.npz"):
+        assert pecli("compare", parts, ROPE).returncode == 0
     s3.delete_object(Bucket="tables", Key="parts/1.npz")
     lacks = pecli("convert", "s3://tables/parts/", "-o", "other.h5")
     assert (lacks.returncode, "lacks part 1 of 3" in lacks.stderr) == (2, True), lacks.stderr
@@ -338,6 +340,22 @@ def test_a_folder_of_parts_behind_a_url_is_a_source(s3, pecli, tmp_path):
     none = pecli("inspect", "s3://tables/nothing/", "--verify")
     assert (none.returncode, none.stderr.count("\n"), "does not exist" in none.stderr) == (2, 1, True), none.stderr
     assert not (tmp_path / "other.h5").exists()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("a-*.npy", ["a-2.npy", "a-10.npy"]),
+        ("**/a-*.npy", ["a-2.npy", "a-10.npy", "in/a-3.npy"]),
+        ("*/a-?.npy", ["in/a-3.npy"]),
+        ("*.h5", []),
+    ],
+)
+def test_a_pattern_behind_a_url_matches_as_on_disk(monkeypatch, pattern, found):
+    names = ["a-10.npy", "a-2.npy", "b.npy", "in/a-3.npy"]
+    monkeypatch.setattr("pecli.formats.io.remote.names_below", lambda url: names if url == "s3://b/p/" else [])
+    assert kind_of(f"s3://b/p/{pattern}") is Kind.FOLDER
+    assert files_of(f"s3://b/p/{pattern}") == [f"s3://b/p/{name}" for name in found]
 
 
 def test_stores_behind_a_url_are_parts_too(s3):
