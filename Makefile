@@ -145,7 +145,7 @@ check: .venv/.dev ## Lint, types, and whether generated files are current
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	$(VENV_PYTHON) -m mypy
-	$(VENV_PYTHON) docs/generate.py --check
+	$(VENV_PYTHON) -m pytest -q -m exhaustive -k generated_files tests/docs/test_docs.py
 
 format: .venv/.dev ## Format the code
 	$(VENV_PYTHON) -m ruff check --fix .

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ LONG = (
 
 def pytest_addoption(parser):
     parser.addoption("--quick", action="store_true", help="only the tests that take seconds")
+
+
+def pytest_itemcollected(item, seen=Counter()):  # noqa: B006 - counts the cases of each test
+    """Of the cases of a test marked `sample(n)` leave all but each n-th to `make exhaustive`."""
+    if marker := item.get_closest_marker("sample"):
+        if seen[item.function] % marker.args[0]:
+            item.add_marker(pytest.mark.exhaustive)
+        seen[item.function] += 1
 
 
 def pytest_collection_modifyitems(config, items):

@@ -89,6 +89,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.sample(2)
 def test_a_fault_of_a_kernel_is_named(fault, golden):
     recipe, pairs, table = golden
     kernel, (make, says) = Kernel(recipe, pairs, table["k"]), FAULTS[fault]

@@ -24,7 +24,7 @@ def test_a_small_campaign_finds_nothing():
     """In a process of its own, since it forks."""
     code = (
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
-        "found = [*campaign.command_lines(7, 60, counts), *campaign.damaged_files(7, 20, counts)]\n"
+        "found = [*campaign.command_lines(7, 40, counts), *campaign.damaged_files(7, 20, counts)]\n"
         "found += [*campaign.damaged_configs(7, 8, counts), *campaign.damaged_plugins(7, 8, counts)]\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
@@ -66,7 +66,10 @@ def test_twenty_thousand_arrays_are_found_by_name(bomb, capfd):
     assert len(json.loads(capfd.readouterr().out)["arrays"]) == 20_000
 
 
-@pytest.mark.parametrize("name", ["wide.csv", "blank.csv", "comments.csv", "chunk.h5", "line.csv", "digits.json"])
+@pytest.mark.parametrize("name", [
+    pytest.param("wide.csv", marks=pytest.mark.exhaustive), "blank.csv", "comments.csv",
+    pytest.param("chunk.h5", marks=pytest.mark.exhaustive), "line.csv", "digits.json",
+])  # fmt: skip
 def test_a_small_file_takes_seconds(name, bomb, capfd):
     """Seen before: 30 s for 20,000 columns, 1 MiB read for each blank line, a chunk inflated for every block."""
     before = time.process_time()
@@ -103,11 +106,11 @@ def test_a_footer_longer_than_its_file_takes_no_memory(tmp_path):
 def test_json_takes_a_bounded_multiple_of_its_size(tmp_path):
     """Files are read whole up to a limit; the values are those that Python's own reader gives."""
     path = tmp_path / "a.json"
-    rows = [[i / 7, -i, 1e-9 * i] for i in range(100_000)]
+    rows = [[i / 7, -i, 1e-9 * i] for i in range(30_000)]
     path.write_text(json.dumps({"pe": rows}))
     tracemalloc.start()
     with open_table(path) as table:
-        last = table.read_rows(["pe"], 99_990, 100_000)["pe"]
+        last = table.read_rows(["pe"], 29_990, 30_000)["pe"]
         peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert last.tolist() == rows[-10:]

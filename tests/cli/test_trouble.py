@@ -46,6 +46,7 @@ CHANGED = [(number, key) for number, scaling in enumerate(SCALINGS) for key in s
 
 @pytest.mark.parametrize("value", [1e-320, 5e-324, 1e-308, 1e308, -1e-320, 0, 1e-30])
 @pytest.mark.parametrize(("number", "key"), [*CHANGED, (None, "rope_theta")])
+@pytest.mark.sample(3)
 def test_extreme_numbers_of_a_config_are_no_bug(number, key, value, tmp_path, capfd):
     config = {**LLAMA, key: value} if number is None else {**LLAMA, "rope_scaling": {**SCALINGS[number], key: value}}
     path = tmp_path / "config.json"

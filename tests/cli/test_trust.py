@@ -64,6 +64,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("number", "name", "key", "value"), [(k, *case) for k, case in enumerate(cases())])
+@pytest.mark.sample(2)
 def test_no_command_opens_what_a_files_recipe_names(number, name, key, value, tmp_path, monkeypatch, opened, capfd):
     """Every case with a third of the commands."""
     monkeypatch.chdir(tmp_path)

@@ -47,6 +47,7 @@ def here(script, *, cwd, env, **options):
     return SimpleNamespace(returncode=status, stdout=printed.decode(), stderr=done.stderr.decode())
 
 
+@pytest.mark.exhaustive  # `make check` runs it
 def test_generated_files_are_what_the_declarations_make(monkeypatch):
     monkeypatch.setattr(generate, "subprocess", SimpleNamespace(run=here))
     assert generate.main(["--check", "--pages"]) == 0

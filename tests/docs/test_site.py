@@ -20,9 +20,11 @@ import pages
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The catalogue, as Sphinx finds it."""
+    """The catalogue, as Sphinx finds it, without what is drawn in its pictures."""
     folder = tmp_path_factory.mktemp("site") / "catalogue"
-    pages.write(folder, folder / "extra")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pages, "picture_bytes", lambda charts, name: b"<svg/>")
+        pages.write(folder, folder / "extra")
     return folder
 
 
@@ -74,16 +76,10 @@ def test_the_gallery_shows_every_kind_of_picture_of_every_encoding(made, shown):
         ET.parse(path)
 
 
-def test_a_command_of_the_gallery_draws_what_stands_above_it(made, shown, tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    for image, command in shown[::12]:
-        assert run([*shlex.split(command), "-q"]) == 0
-        assert (tmp_path / image).read_bytes() == (made / image).read_bytes()
-    capfd.readouterr()
-
-
 @pytest.mark.exhaustive
-def test_all_commands_of_the_gallery_draw_what_stands_above_them(made, shown, tmp_path, monkeypatch, capfd):
+def test_all_commands_of_the_gallery_draw_what_stands_above_them(shown, tmp_path, monkeypatch, capfd):
+    made = tmp_path / "catalogue"
+    pages.write(made, made / "extra")
     monkeypatch.chdir(tmp_path)
     for image, command in shown:
         assert run([*shlex.split(command), "-q"]) == 0

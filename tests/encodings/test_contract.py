@@ -59,6 +59,7 @@ def test_rows_that_were_computed_are_free_once_their_taker_lets_go(encoding, dty
 
 
 @pytest.mark.parametrize("encoding", EXAMPLES)
+@pytest.mark.sample(2)
 def test_a_block_is_the_same_whatever_its_size(encoding):
     table = example_table(encoding, 37)
     for names in ([a.name] for a in table.arrays):

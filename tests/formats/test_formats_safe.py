@@ -93,6 +93,7 @@ WAYS = list(ways())
 
 @pytest.mark.parametrize(("name", "compress"), WAYS)
 @pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.sample(2)
 def test_a_failure_leaves_the_old_file_and_nothing_else(name, compress, threads, tmp_path):
     path = tmp_path / f"pe{SUFFIX[name]}"
     path.write_bytes(b"old")

@@ -38,7 +38,10 @@ def test_only_the_terminal_modules_print():
     found = {}
     for path in PACKAGE.rglob("*.py"):
         name = str(path.relative_to(PACKAGE))
-        if name not in WRITERS and (lines := writes(ast.parse(path.read_text()))):
+        text = path.read_text()
+        if name in WRITERS or not re.search(r"print\(|write|Console|buffer", text):
+            continue
+        if lines := writes(ast.parse(text)):
             found[name] = lines
     assert found == {}
 

@@ -120,6 +120,7 @@ def said(output, recipe=ROPE, x=X, **options):
 
 
 @pytest.mark.parametrize("text", KERNELS)
+@pytest.mark.sample(2)
 def test_a_wrong_kernel_is_named(text):
     (found,) = said(np.asarray(KERNELS[text], np.float32))
     assert found.startswith(text)

@@ -1,6 +1,7 @@
 """Biases, indices, masks and codes as other programs keep them: a file in, what it is said to be out."""
 
 import math
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -110,6 +111,7 @@ def bits(rows, width, start=0):
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 8, 12, 16, 32, 56, 64, 71])
 @pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.sample(3)
 def test_alibi_of_any_number_of_heads_and_type_is_sure(heads, kind):
     found = told(alibi(heads, 17, kind))
     assert (found.recipe, found.confidence) == (f"alibi:heads={heads},len=17{DTYPES[kind]}", "sure")
@@ -319,7 +321,7 @@ def small_arrays():
 
 def test_no_small_array_is_called_an_encoding():
     answers = {}
-    for values in small_arrays():
+    for values in islice(small_arrays(), 0, None, 3):
         found = told(values)
         if found is not None and found.recipe:
             answers[found.recipe.partition(":")[0]] = found.confidence

@@ -73,6 +73,7 @@ def by_phases(name: str, positions: np.ndarray, layout: str, dtype: str) -> np.n
 @pytest.mark.parametrize("dtype", NARROW)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", WHEELS)
+@pytest.mark.sample(3)
 def test_a_list_has_the_values_of_its_phases(name, layout, dtype):
     wheel = frequency_set(name)
     for largest in (10**5, 10**7, min(10**10, (1 << MAX_DIGITS * table_bits(wheel)) - 1)):

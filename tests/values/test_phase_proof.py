@@ -115,6 +115,7 @@ def check_narrowed(values: int, columns: int, start: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", [*NARROW, "float64"])
 @pytest.mark.parametrize(("columns", "start"), [(64, 0), (256, 2**52)])
+@pytest.mark.sample(2)
 def test_doubting_more_changes_nothing(dtype: str, columns: int, start: int) -> None:
     check_settled(4 * DEFAULT, columns, start, dtype)
 
