@@ -10,7 +10,8 @@ UNNEEDED = ("ruff",)  # which looks at the source, whatever runs it
 def lowest():
     """Requirements that pin each package to its lower bound."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["project"]["dependencies"], *extras["plot"], *project["dependency-groups"]["dev"]]
     bounds = (re.match(r"([A-Za-z0-9_-]+)>=([0-9.]+)", text) for text in wanted)
     return [f"{bound[1]}=={bound[2]}" for bound in bounds if bound[1] not in UNNEEDED]
 
