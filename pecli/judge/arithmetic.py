@@ -264,11 +264,10 @@ class WaveName:
         singles = expected.float32_frequencies(have, real, positions)
 
         def seen(way: Way, rows: slice) -> WaveName:
-            name = replace(self, way=way)
             circle = Circle(*(part[rows] for part in near))
-            parts = list(Expectation(name).compare(positions[rows], [plane[rows] for plane in values], circle))
+            parts = list(Expectation(self, way).compare(positions[rows], [plane[rows] for plane in values], circle))
             count, wrong = max(1, sum(one.size for one in parts)), sum(len(one.rows) for one in parts)
-            return replace(name, explained=1 - wrong / count, equal=sum(one.equal for one in parts) / count)
+            return replace(self, way=way, explained=1 - wrong / count, equal=sum(one.equal for one in parts) / count)
 
         every = slice(None)
         wide, low = ways(self.named.frequencies, singles, measured.dtype, positions)
@@ -278,7 +277,10 @@ class WaveName:
             if found[-1].explained == 1 and found[-1].equal > MIN_EQUAL:
                 break
         if max(found, key=agreement).explained < MIN_WIDE:
-            glances = [seen(way, slice(None, None, GLANCE_STEP)) for way in low]
+            different = dict[bytes, Way]()  # in few rows most of them give the same angles
+            for way in low:
+                different.setdefault(way.name.encode() + way.angles_at(positions[:, None]).tobytes(), way)
+            glances = [seen(way, slice(None, None, GLANCE_STEP)) for way in different.values()]
             found += [seen(one.way, every) for one in sorted(glances, key=agreement, reverse=True)[:MAX_WAYS]]
         best = max(found, key=agreement)
         return replace(best, rival=wide[1]) if best.way is wide[0] else best
@@ -308,8 +310,8 @@ def recipe_of(name: WaveName) -> str:
 class Expectation:
     """Expected values from the arithmetic of a name, compared with the values of the file block by block."""
 
-    def __init__(self, name: WaveName) -> None:
-        self.name, self.measured, self.way, self.size = name, name.measured, name.way, name.magnitude
+    def __init__(self, name: WaveName, way: Way | None = None) -> None:
+        self.name, self.measured, self.way, self.size = name, name.measured, way or name.way, name.magnitude
         self.places = [group[0] for group in (self.measured.reading.cos_at, self.measured.reading.sin_at) if group]
 
     @cached_property

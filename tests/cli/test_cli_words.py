@@ -225,7 +225,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate rope --dim 4 --len 2 --scaling ntk-aware", "did you mean 'ntk'?"),
         ("list --encoding rope", "pecli help list lists its options"),
         ("generate yarn", "did you mean 'rope:scaling=yarn'?"),
-        ("generate gpt2", "did you mean learned, as BERT, GPT-2"),
+        ("generate gpt2", "did you mean learned, as BERT"),
         ("generate bias", "one of its family, alibi, "),
         ("inspect a.npy --hash", "did you mean --sha256?"),
         ("inspect", "inspect needs SOURCE, as in pecli inspect pe.h5"),
