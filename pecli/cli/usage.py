@@ -29,12 +29,12 @@ MEANT = {
     "workers": ("scheduler", "processes"),
     "quiet": ("silent", "no-progress"),
     "no-clobber": ("no-overwrite", "keep"),
-    "dry-run": ("simulate",),
+    "dry-run": ("simulate", "size", "estimate"),
     "sha256": ("hash", "checksum", "digest", "sha"),
     "atol": ("tol", "tolerance", "abs", "epsilon"),
     "rtol": ("rel", "relative"),
-    "train-len": ("train", "trained", "original-len"),
-    "test-len": ("test", "target-len"),
+    "train-len": ("train", "trained", "original-len", "from"),
+    "test-len": ("test", "target-len", "to"),
     "config": ("model", "config-file", "model-config"),
 }
 CONFIG = ("--config", "--model", "--config-file", "--model-config")
