@@ -61,9 +61,9 @@ def _are_mathematics(tokens: list[Token]) -> list[bool]:
             letter = len(base) == 1 or base in GREEK or re.fullmatch(r"[A-Za-z]\d", base) is not None
             article = text == "a" and before[1] != "axis" and after[0] == "word" and len(after[1].partition("_")[0]) > 1
             called = after[1] == "(" and not after[2]
-            beside = before[1] in operators or after[1] in operators
+            joined = before[1] in operators or after[1] in operators
             argument = text in NAMED and after[0] in ("word", "number")
-            name = text not in PROSE and not text[0].isdigit() and (letter or called or beside or argument)
+            name = text not in PROSE and not text[0].isdigit() and (letter or called or joined or argument)
             found.append(bool(depth or (name and not article)))
         else:
             found.append(kind == "number" or (text in operators or text == "|" or depth > 0))

@@ -122,7 +122,7 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
 
 @contextlib.contextmanager
 def cluster(workers: str) -> Iterator[distributed.Client]:
-    """Give a client of so many processes of this machine, or of the scheduler at this address.
+    """Give a client with this many processes here, or of the scheduler at this address.
 
     Raises
     ------

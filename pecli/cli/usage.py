@@ -57,6 +57,8 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
     if context is None:
         return error.format_message()
     typed = " ".join(context.command_path.split()[1:])
+    if option is not None and typed == "generate":  # its options are those of an encoding
+        return f"generate takes an encoding or a config before {option}: {_named_first(words)}"
     if option is not None:
         return f"{typed or 'pecli'} has no option {option}: {_remedy(option, context, words)}"
     if hasattr(error, "param_type"):
@@ -96,8 +98,6 @@ def _visible(context: Any) -> list[str]:
 def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     """Return what to type instead of an option that a command lacks."""
     word, names, encoding = option.lstrip("-").replace("_", "-"), _visible(context), _encoding(context, words)
-    if context.command_path.split()[1:] == ["generate"]:
-        return _named_first(words)
     if word in names:
         return f"did you mean --{word}?"
     verb = next((verb for _, older, (verb, *_) in OLDER if older == f"--{word}"), word)

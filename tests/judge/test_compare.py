@@ -380,3 +380,14 @@ def test_complex_numbers_are_counted_whole(tmp_path):
 def test_an_encoding_that_takes_its_length_from_the_table_stands_beside_others(pecli):
     done = pecli("compare", "integer:dim=4", "alibi:heads=2")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_rounding_that_both_files_have_is_no_difference(tmp_path, pecli):
+    """It was measured from the recipe of the second file, and said to be left between the two."""
+    angles = np.outer(np.arange(256, dtype="f4"), np.float32(500000) ** (-np.arange(0, 64, 2, dtype="f4") / 64))
+    both = {"cos": np.cos(angles), "sin": np.sin(angles)}
+    np.savez(tmp_path / "half.npz", **{name: np.concatenate([part, part], 1) for name, part in both.items()})
+    np.savez(tmp_path / "pairs.npz", **{name: np.repeat(part, 2, 1) for name, part in both.items()})
+    said = pecli("compare", "half.npz", "pairs.npz").stdout
+    assert said.startswith("different: half-split columns where interleaved ones were expected\n")
+    assert "rest" not in said
