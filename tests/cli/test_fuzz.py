@@ -53,6 +53,7 @@ def bomb(tmp_path_factory):
         ("huge.npy", "truncated"),
     ],
 )
+@pytest.mark.sample(2)
 def test_what_a_header_claims_bounds_no_work(name, said, bomb, capfd):
     assert run(["compare", str(bomb / name), str(bomb / name)]) == 2
     assert said in capfd.readouterr().err
@@ -172,6 +173,7 @@ def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     ("recipe", "measured"),
     [("none:dim=65536", "24"), ("window:grid=4095x4,heads=2", "none: "), ("kerple:heads=16384", "6"), ("rope", "192")],
 )
+@pytest.mark.sample(2)
 def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
     """All 192 rows took 14 to 19 s and gigabytes."""
     assert run(["compare", recipe if ":" in recipe else "rope:dim=8", "none:dim=2", "--json"]) == 0
@@ -295,6 +297,7 @@ def test_of_absurd_widths_whose_length_nobody_said_few_rows_are_looked_at(recipe
     assert 0 < sum(np.prod(array["shape"]) for array in arrays) * 4 <= 32 << 20
 
 
+@pytest.mark.exhaustive
 def test_exponentials_of_many_rates_take_memory_for_the_rows_asked_for(monkeypatch):
     """256 rows of them took 1.7 GB; the values are the same either way."""
     from pecli.numbers import double_double as exponentials

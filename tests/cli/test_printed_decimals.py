@@ -34,6 +34,7 @@ def test_the_first_table_of_the_readme(capfd):
 
 
 @pytest.mark.parametrize("base", [100, 10000, 12345])
+@pytest.mark.sample(2)
 def test_every_cell_of_a_table_is_the_real_number_rounded(base, capfd, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     assert run(["generate", f"sinusoidal:dim=8,base={base}", "--len", "400", "--rows", "400"]) == 0

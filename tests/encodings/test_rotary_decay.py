@@ -128,7 +128,9 @@ def test_the_logarithm_of_the_decay_is_added_and_hides_what_comes_after():
         assert made[1, 2, 2] == 0
 
 
-@pytest.mark.parametrize("keys", ["apply=log", "decay=dense,normalize=true"])
+@pytest.mark.parametrize(
+    "keys", ["apply=log", pytest.param("decay=dense,normalize=true", marks=pytest.mark.exhaustive)]
+)
 def test_the_decay_of_late_heads_loses_nothing(keys):
     """1 - 2^(-5 - h) has more digits than its logarithm was taken with, and 1 less its powers fewer."""
     n, heads = 5, (40, 50, 64, 300, 550, 899)

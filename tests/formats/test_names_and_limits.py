@@ -107,6 +107,7 @@ def test_csv_is_written_only_where_it_can_be_read_back(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("line", [b"\n", b"\r\n", b" \n", b"\t \n", b"#\n", b"# none\r\n"])
 @pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.sample(3)
 def test_ten_megabytes_of_nothing_take_no_time(line, place, tmp_path):
     """Each line was read by itself: 40 s."""
     nothing = line * (10_000_000 // len(line))

@@ -84,7 +84,7 @@ def test_keys_before_a_bucket_are_refused_at_once(url, words, capfd):
 
 
 @pytest.mark.parametrize(("url", "_"), PLAIN + WITH_SPACES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(6)
 def test_titles_and_data_of_pictures_and_pages_lose_them(url, _, monkeypatch, tmp_path):
     """As the command draws them, with a source that is read from elsewhere."""
     from pecli.tables import parts

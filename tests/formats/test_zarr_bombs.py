@@ -47,7 +47,7 @@ def inflating(kind, size):
 INSPECT_EACH = "import sys; from pecli.cli.run import run; print([run(['inspect', path]) for path in sys.argv[1:]])"
 
 
-@pytest.mark.parametrize("kinds", [KINDS[::3], pytest.param(KINDS, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize("kinds", [KINDS[::4], pytest.param(KINDS, marks=pytest.mark.exhaustive)])
 def test_a_chunk_inflates_to_little_more_than_its_values(kinds, tmp_path):
     """One process inspects a store of each version and codec."""
     stores = {f"{kind}{version}.zarr": (version, kind) for version, kind in kinds}

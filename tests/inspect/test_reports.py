@@ -186,6 +186,7 @@ ROWS = [(command, row) for command, rows in (("inspect", INSPECT), ("extrapolate
 
 
 @pytest.mark.parametrize(("command", "row"), ROWS)
+@pytest.mark.sample(2)
 def test_what_is_printed_is_true_and_not_printed_elsewhere(command, row, texts):
     true, near, *words = row
     assert [word for word in words if word not in texts[command, true]] == [], texts[command, true]

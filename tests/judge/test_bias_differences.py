@@ -155,7 +155,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 def test_the_cause_is_said_first(name):
     values, recipe, said = MISTAKES[name]
     assert found(values, recipe)[0] == said

@@ -118,6 +118,7 @@ def test_alibi_of_any_number_of_heads_and_type_is_sure(heads, kind):
 
 
 @pytest.mark.parametrize("heads", [12, 16, 40])
+@pytest.mark.sample(2)
 def test_float64_slopes_of_plain_numpy_are_float64_rounding(heads):
     found = told(alibi(heads, 40, "f8"))
     assert (found.confidence, found.arithmetic, found.count) == ("sure", "float64", heads * 1600)

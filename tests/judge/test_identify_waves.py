@@ -157,6 +157,7 @@ def test_the_command_says_unknown_rather_than_guess(ask):
         ("alibi:heads=8,len=64", 2, "zero"),
     ],
 )
+@pytest.mark.sample(3)
 def test_a_bias_of_which_half_is_wrong_is_no_table_of_angles(recipe: str, axis: int, change: str) -> None:
     bias = np.array(pecli.table(recipe)["bias"])
     half = np.moveaxis(bias, axis, 0)[bias.shape[axis] // 2 :]
