@@ -286,7 +286,7 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
         ("sincos2d:dim=16,grid=4x4", [Heat, LineChart, Heat, Heat, Heat]),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 def test_a_family_has_its_own_pictures(text, kinds):
     found = charts(text)
     assert [type(chart) for chart in found] == kinds

@@ -65,6 +65,7 @@ class Usage(NamedTuple):
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5", ".parquet", ".csv", ".json", ".safetensors", ".arrow", ".h"])
+@pytest.mark.sample(3)
 def test_a_dry_run_says_bytes_wanted_and_bytes_free(suffix, tmp_path, monkeypatch, capfd):
     """It ended in "the disk is full", with status 2."""
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10**6, 10**6 - 1234, 1234))

@@ -59,6 +59,7 @@ VERDICTS = [
 
 
 @pytest.mark.parametrize(("words", "status", "first"), VERDICTS)
+@pytest.mark.sample(2)
 def test_the_verdict_is_the_first_line_of_a_report_of_twelve(files, pecli, words, status, first):
     done = pecli(*words.split(), env={"COLUMNS": "80"})
     lines = done.stdout.splitlines()
@@ -71,6 +72,7 @@ def test_the_verdict_is_the_first_line_of_a_report_of_twelve(files, pecli, words
 
 
 @pytest.mark.parametrize("words", [words for words, *_ in VERDICTS if not words.startswith("identify")])
+@pytest.mark.sample(3)
 def test_quiet_leaves_the_status_alone(files, pecli, words):
     done = pecli(*words.split(), "-q")
     assert (done.stdout, done.stderr) == ("", "")
@@ -209,6 +211,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize("words", SHOWN)
+@pytest.mark.sample(2)
 def test_tables_on_a_terminal_are_rich_and_cut_nothing(files, pecli, words):
     plain = pecli(*words.split(), env={"COLUMNS": "400"}).stdout
     numbers = set(re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w.])", plain.replace(",", "")))

@@ -100,6 +100,7 @@ def of_each(name):
 
 
 @pytest.mark.parametrize("number", range(len(CATALOGUE)), ids=list(CATALOGUE))
+@pytest.mark.sample(3)
 def test_what_is_printed_of_an_encoding_fits(number, folder, monkeypatch):
     commands = of_each(list(CATALOGUE)[number])
     for k in (0, 3):  # two of its commands, each at another width
@@ -115,6 +116,7 @@ def test_everything_that_is_printed_of_an_encoding_fits(name, width, folder, mon
 
 
 @pytest.mark.parametrize("number", range(len(OTHERS)), ids=OTHERS)
+@pytest.mark.sample(2)
 def test_what_a_command_prints_fits(number, folder, monkeypatch):
     check(OTHERS[number], 40 if number % 2 else 60, monkeypatch)
 

@@ -101,6 +101,7 @@ def test_positions_stand_beside_the_values(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.sample(3)
 def test_the_same_table_gives_the_same_bytes_with_any_number_of_threads(name, tmp_path, monkeypatch):
     monkeypatch.setattr(pump, "cores", lambda: 8)
     table = Formula(9000, 40, names=("cos", "sin"))

@@ -164,8 +164,22 @@ def test_a_run_that_fails_leaves_nothing_and_no_upload(s3, name):
     assert "Uploads" not in s3.list_multipart_uploads(Bucket="tables")
 
 
+def test_an_upload_goes_on_where_a_server_stops_reading(s3, server, monkeypatch):
+    monkeypatch.setattr("pecli.formats.io.remote.SILENCE", 2)
+    line = CuttingLine(server, cuts=1, after=3 << 20, stall=True)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", line.url)
+    fresh()
+    made = table("sinusoidal:dim=512,len=10240")  # 20 MiB: three parts
+    began = time.monotonic()
+    write_table(made, "s3://tables/pe.npy")
+    assert (line.broken, time.monotonic() - began < 30) == (1, True)
+    line.close()
+    assert s3.head_object(Bucket="tables", Key="pe.npy")["ContentLength"] > 20 << 20
+
+
 def test_an_upload_goes_on_over_a_line_that_is_cut(s3, server, monkeypatch):
     need("zarr")
+    monkeypatch.setattr("pecli.formats.io.remote.SILENCE", 5)
     line = CuttingLine(server, cuts=2, after=3 << 20)
     monkeypatch.setenv("AWS_ENDPOINT_URL", line.url)
     fresh()

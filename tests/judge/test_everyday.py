@@ -245,6 +245,7 @@ FILES = ("row.npy", "row.npz", "row.h5", "row.parquet", "row.csv")
 @pytest.mark.parametrize("start", [0, 1, 7, 500])
 @pytest.mark.parametrize("recipe", ROWS)
 @pytest.mark.sample(2)
+@pytest.mark.sample(2)
 def test_one_row_is_a_table_of_one_row(ask, recipe, start, file):
     width = int(recipe.rpartition("=")[2])
     write_row(file, ROWS[recipe](1, width, start=start))

@@ -58,7 +58,7 @@ VALUES = {  # the same of the values
 
 @pytest.mark.parametrize("layout", ["half", "interleaved"])
 @pytest.mark.parametrize("case", ANGLES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_a_layout_that_nobody_wrote_is_no_finding_beside_wrong_angles(ask, case, layout):
     make, said = ANGLES[case]
     np.savez("cache.npz", **cache(make(), layout))

@@ -79,6 +79,7 @@ def test_gemma4_is_read_by_kind_of_layer_in_exllamav3(rows):
         ({}, 1.0),
     ],
 )
+@pytest.mark.sample(3)
 def test_one_mscale_alone_counts_in_litgpt(rows, given, magnitude):
     """litgpt/model.py:979-987: whichever is given multiplies 0.1 ln(factor), and plus 1 it is the magnitude."""
     row = rows({**LLAMA, "rope_scaling": {**YARN, **given}})["all"]["litgpt"]

@@ -121,10 +121,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class CuttingLine:
-    """A way to a server on which the first `cuts` connections break after so many bytes from the client."""
+    """A way to a server on which the first `cuts` connections break after so many bytes from the client.
 
-    def __init__(self, address, cuts, after):
+    With `stall` they do not break: nothing more is read from the client.
+    """
+
+    def __init__(self, address, cuts, after, stall=False):
         self.host, _, port = address.removeprefix("http://").partition(":")
+        self.stall = stall
         self.port, self.cuts, self.after, self.broken = int(port), cuts, after, 0
         self._listening = socket.create_server(("127.0.0.1", 0))
         threading.Thread(target=self._serve, daemon=True).start()
@@ -155,6 +159,8 @@ class CuttingLine:
                 if upward and self.cuts and passed > self.after:
                     self.cuts -= 1
                     self.broken += 1
+                    if self.stall:
+                        return
                     break
                 target.sendall(data)
         for end in ends:

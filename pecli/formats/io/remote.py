@@ -11,6 +11,7 @@ import functools
 import importlib.util
 import logging
 import re
+import socket
 import tempfile
 import threading
 import time
@@ -282,10 +283,24 @@ def _timeouts(protocol: str) -> dict[str, Any]:
             return {"client_kwargs": _client()}
         case "s3" | "s3a":
             return {
-                "config_kwargs": {"connect_timeout": 10, "read_timeout": SILENCE, "retries": {"max_attempts": 1}},
+                "config_kwargs": {
+                    "connect_timeout": 10,
+                    "read_timeout": SILENCE,
+                    "retries": {"max_attempts": 1},
+                    "connector_args": {"socket_factory": _socket},
+                },
                 "use_listings_cache": False,
             }
     return {}
+
+
+def _socket(address: Any) -> socket.socket:
+    """Return a socket that fails where the other end stops reading what is sent: a timeout of reading ignores that."""
+    made = socket.socket(*address[:3])
+    made.setblocking(False)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # of Linux
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE * 1000))
+    return made
 
 
 @functools.cache
