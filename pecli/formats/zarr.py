@@ -33,7 +33,7 @@ from pecli.formats.io.remote import ReadAhead
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
-from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.numbers.reader import is_url, shown
 from pecli.spec.tabular import Array, Tabular, array_of
@@ -420,7 +420,25 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
         return None
     axes = tuple(axis if isinstance(axis, str) else "" for axis in names)
     fits = isinstance(lead, int) and 0 <= lead <= len(shape)
-    return array_of(plain(name), shape, dtype, axes, lead if fits else None)
+    array = array_of(plain(name), shape, dtype, axes, lead if fits else None)
+    _check_size(source, array, held.shards or held.chunks)
+    return array
+
+
+def _check_size(source: InputFile, array: Array, part: tuple[int, ...]) -> None:
+    """Raise :class:`BadFile` for long rows, and for a large array of which most objects are missing.
+
+    What is missing has the fill value, so that a shape of a few digits would be gigabytes to read.
+    """
+    if array.row_bytes > limit(LARGEST_CHUNK):
+        rule = size_text(limit(LARGEST_CHUNK))
+        raise source.bad(f"says rows of {array.row_bytes:,} bytes in '{array.name}', of which {rule}")
+    if array.bytes <= limit(LARGEST_ARRAY) or is_url(source.path):
+        return
+    needed = math.prod(-(-size // of) for size, of in zip(array.shape, part, strict=True))
+    present = sum(len(names) for _, _, names in os.walk(os.path.join(source.path, array.name)))
+    if 4 * present < needed:
+        raise source.bad(f"says {needed:,} objects of values in '{array.name}' and has {present:,}: it is damaged")
 
 
 class Objects:

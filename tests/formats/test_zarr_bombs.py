@@ -95,3 +95,19 @@ def test_the_codecs_of_other_code_are_left_alone(tmp_path):
     store(tmp_path / "x.zarr", 3, "zstd")
     found = zarr.open_array(tmp_path / "x.zarr/pe", mode="r")
     assert type(found.metadata.codecs[-1]) is zarr.codecs.ZstdCodec
+
+
+@pytest.mark.parametrize("shape", [[4, 999999999], [999999999, 4]])
+def test_objects_that_a_shape_needs_must_be_there(shape, tmp_path):
+    store(tmp_path / "a.zarr", 3, "zstd")
+    about = tmp_path / "a.zarr" / "pe" / "zarr.json"
+    about.write_text(re.sub(r'"shape": \[\s*4,\s*4\s*\]', f'"shape": {shape}', about.read_text(), count=1))
+    with pytest.raises(BadFile, match="says 250,000,000 objects of values in 'pe' and has 2"):
+        open_table(tmp_path / "a.zarr")
+
+
+def test_a_long_row_of_one_object_is_refused(tmp_path):
+    root = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    root.create_array("pe", shape=(2, 1 << 27), chunks=(1, 1 << 20), dtype="f4", attributes={"lead": 1})
+    with pytest.raises(BadFile, match="rows of 536,870,912 bytes in 'pe', of which at most 256 MiB are read"):
+        open_table(tmp_path / "a.zarr")

@@ -275,6 +275,16 @@ class BiasFiller(PairFiller[Bias]):
                 for low in range(first, last, PIECE):
                     distances = self.distances(low, min(last, low + PIECE))
                     rows[low - first :][:PIECE] = self._by_distance(distances, range(head, head + 1))[0]
+            elif self.plan.by == "pair":
+                # small heads are filled together: a call takes 1 ms
+                together = (
+                    min((stop - row) // per_head, PAIRS // (per_head * self.positions.count)) if first == 0 else 1
+                )
+                count = max(1, together)
+                block = out[row - start :][: count * (last - first)].reshape(count, last - first, -1)
+                self._fill_pairs(range(head, head + count), first, last, block)
+                self._hide(first, last, block)
+                row += (count - 1) * per_head
             else:
                 self._dense(head, first, last, rows)
             row += last - first
@@ -286,26 +296,23 @@ class BiasFiller(PairFiller[Bias]):
                 self._window.rows(self._vectors.head(head), first, last, out)
             case "distance":
                 self._biases.fill(head, first, last, out)
-            case "pair":
-                self._fill_pairs(head, first, last, out)
-                self._hide(first, last, out)
             case _:
                 out[...] = self._vectors.head(head)
                 self._hide(first, last, out)
 
-    def _fill_pairs(self, head: int | None, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write the values of every pair: of one head, or what is alike for all."""
+    def _fill_pairs(self, heads: range | None, start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write the values of every pair: of some heads, (heads, q, k), or what is alike for all, (q, k)."""
         plan, keys = self.plan, self.key_points
         step = max(1, PAIRS // self.positions.count)
         for low in range(start, stop, step):
             queries = self.query_points(low, min(stop, low + step))
-            rows = out[low - start :][:step]
-            if head is None:
+            rows = out[..., low - start : low - start + step, :]
+            if heads is None:
                 assert plan.shared is not None
                 round_into(plan.shared(queries, keys), self.dtype, rows)
             else:
                 assert plan.value is not None
-                round_into(plan.value(queries, keys, range(head, head + 1)), self.dtype, rows[None])
+                round_into(plan.value(queries, keys, heads), self.dtype, rows)
 
     def _hide(self, first: int, last: int, out: NDArray[Any]) -> None:
         """Put minus infinity where a key comes after its query."""
@@ -314,10 +321,10 @@ class BiasFiller(PairFiller[Bias]):
         keys = self.key_points.multiples
         hidden = minus_infinity(self.dtype)
         if self.listed or len(keys) < 2 or keys[1] < keys[0]:
-            out[keys[None, :] > self.query_points(first, last).multiples[:, None]] = hidden
+            out[..., keys[None, :] > self.query_points(first, last).multiples[:, None]] = hidden
             return
-        for row, query in zip(out, range(self.extent.first + first, self.extent.first + last), strict=True):
-            row[query + 1 :] = hidden
+        for row, query in enumerate(range(self.extent.first + first, self.extent.first + last)):
+            out[..., row, query + 1 :] = hidden
 
     def _index(self, distances: Points, _: range = range(1)) -> NDArray[np.int64]:
         assert self.plan.index is not None

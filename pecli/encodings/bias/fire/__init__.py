@@ -148,12 +148,12 @@ class Network:
         """Return the values, (heads, q, k)."""
         numerators, divisors = ratios.numerators(queries, keys), ratios.divisors(queries)
         bends, slopes, offsets = self._pieces
+        chosen = slice(heads.start, heads.stop)
         found = np.empty((len(heads), *numerators.shape))
         for query, (row, divisor) in enumerate(zip(numerators, divisors, strict=True)):
             piece = np.searchsorted(bends * divisor, row)
-            for head, out in zip(heads, found[:, query], strict=True):
-                np.multiply((slopes[head] / divisor)[piece], row, out=out)
-                out += offsets[head][piece]
+            np.multiply((slopes[chosen] / divisor)[:, piece], row, out=found[:, query])
+            found[:, query] += offsets[chosen][:, piece]
         return found
 
     @cached_property
