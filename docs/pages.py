@@ -72,7 +72,7 @@ def pictures_of(encoding: Encoding) -> Iterator[tuple[str, str, list[Chart]]]:
             charts = charts_of_table(pecli.table(recipe), recipe, [kind])
         except PecliError:  # it has no such picture
             continue
-        yield kind, f"pecli plot {shlex.quote(recipe)} --picture {kind} -o {encoding.name}-{kind}.svg", charts
+        yield kind, f"pecli plot {shlex.quote(recipe)} --kind {kind} -o {encoding.name}-{kind}.svg", charts
 
 
 def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:

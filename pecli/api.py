@@ -339,13 +339,14 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
 def plot(
     subject: Any, kind: str | Sequence[str] = (), *, channels: Sequence[int] = (), other: Any = None, ax: Any = None
 ) -> Any:
-    """Draw a subject with matplotlib: what its family shows best, or the kinds of picture that are named.
+    """Draw a subject with matplotlib: the picture that its family shows first, or the kinds that are named.
 
     Parameters
     ----------
     subject : recipe, path, table, config or values
     kind : str or sequence of str
-        heatmap, waves, similarity, rotation, query-key, patches, bias, slopes, buckets; several are joined with +.
+        heatmap, waves, similarity, rotation, query-key, patches, bias, slopes, buckets; several are joined with +;
+        all for every kind that suits it.
     channels : sequence of int
         Columns of waves and patches, pairs of rotation.
     other : subject, optional
@@ -372,7 +373,7 @@ def plot(
     from pecli.plots.figures import draw_on, figure_of
     from pecli.plots.tables import charts_of_difference, charts_of_table
 
-    words = kind.split("+") if isinstance(kind, str) else list(kind)
+    words = [word for word in (kind.split("+") if isinstance(kind, str) else kind) if word]
     source = source_of(subject)
     if other is None:
         charts = charts_of_table(_open(source), shown(source.text), words, channels)

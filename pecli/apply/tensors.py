@@ -137,6 +137,9 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     """
     array = table.array(name)
     name, shape = called or name, array.shape
+    if "int" in array.dtype and getattr(table, "is_text", False):  # text has no types: 1 is a number as 1.0 is
+        table = InMemory({array.name: table.read(array.name).astype(np.float64)})
+        array = table.arrays[0]
     if array.dtype not in DTYPES:
         rule = f"is of type {array.dtype}: give numbers of type {', '.join(DTYPES)}"
         if array.dtype == "uint16":

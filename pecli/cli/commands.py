@@ -94,7 +94,7 @@ COMMANDS = {
         "Measure what happens past the training length; make longer tables.",
         """pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all
         pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy
-        pecli extrapolate vit.npy --extend cubic --grid 14x14 --to-grid 24x24 -o x.npy""",
+        pecli extrapolate vit.safetensors::pos_embed --to-grid 24x24 -o x.safetensors""",
         "extend resize scale interpolate",
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
     ),
@@ -126,7 +126,7 @@ COMMANDS = {
         "plot",
         "Draw a table in the terminal, as a picture or as an interactive page.",
         """pecli plot sinusoidal
-        pecli plot alibi:heads=8 --picture slopes -o slopes.svg
+        pecli plot alibi:heads=8 --kind slopes -o slopes.svg
         pecli plot rope:dim=64,len=256 -o rope.html""",
         "draw picture figure chart image visualize visualise",
     ),
@@ -152,12 +152,6 @@ OLDER = (
     ("list", "--code", ("explain", "--code")),
 )
 """Older spellings of commands, which existing scripts may use; no help mentions them."""
-SAME_OPTION = {
-    "-f": "--format", "--position": "--positions", "--out": "--output", "-n": "--len", "--length": "--len",
-    "--seq-len": "--len", "--seq-length": "--len", "--max-seq-len": "--len", "--input-scale": "--scale",
-    "--score-scale": "--scale", "--scheduler": "--workers",
-}  # fmt: skip
-"""Names of options that other programs use; they are left alone if ours is given too."""
 
 
 def rewritten(words: Sequence[str]) -> list[str]:
@@ -168,9 +162,7 @@ def rewritten(words: Sequence[str]) -> list[str]:
     >>> rewritten(["inspect", "pe.h5", "--plot=pe.svg"])
     ['plot', 'pe.h5', '--output=pe.svg']
     """
-    names = [word.partition("=")[0] for word in words]
-    same = {name: new for name, new in SAME_OPTION.items() if new not in names}
-    words = [same.get(name, name) + word[len(name) :] for name, word in zip(names, words, strict=True)]
+    words, names = list(words), [word.partition("=")[0] for word in words]
     for command, option, (verb, *instead) in OLDER:
         if words[:1] == [command] and option in names:
             at = names.index(option)
@@ -197,7 +189,7 @@ class Commands(PlainGroup):
         if cmd_name not in COMMANDS:
             raise UnknownName("command", clean(cmd_name), COMMANDS, _meant(cmd_name))
         if cmd_name not in self.commands:
-            self.commands[cmd_name] = _built(cmd_name, self.rich_markup_mode)
+            self.commands[cmd_name] = built(cmd_name, self.rich_markup_mode)
         return super().get_command(ctx, cmd_name)
 
     def sections(self, ctx: Any) -> list[Section]:
@@ -217,7 +209,7 @@ def _meant(word: str) -> str | None:
     return f"pecli {meant}" if meant else None
 
 
-def _built(name: str, mode: Any) -> Any:
+def built(name: str, mode: Any) -> Any:
     """Return the Typer command (for ``generate`` the group) of this name."""
     entry = COMMANDS[name]
     text = f"{entry.summary}\n\n{entry.detail}".strip()

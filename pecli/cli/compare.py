@@ -517,13 +517,25 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
         charts = charts_of_difference(a, b, (first.text, second.text))
     found = _compared(a, b, tolerance, options)
     result, sides = {"sources": [first.text, second.text]}, ((first.text, a), (second.text, b))
+    taken = [] if not found.equal else [line for two in ((first, a), (second, b)) for line in _taken_layout(*two)]
     answer(
-        options, lambda: {**result, **found.as_dict()}, lambda: comparison_view(*sides, found, every=options.all),
-        verdict=True,
+        options, lambda: {**result, **found.as_dict()},
+        lambda: [*comparison_view(*sides, found, every=options.all), *taken], verdict=True,
     )  # fmt: skip
     if charts is not None:
         _draw(charts, options)
     return 0 if found.equal else 1
+
+
+def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:
+    """Return the layout that a recipe took from the file, where models differ in it."""
+    from pecli.tables.alignment import DOUBLED
+    from pecli.tables.table import Table
+
+    layout = table.request.layout if isinstance(table, Table) else None
+    if layout not in DOUBLED or "layout" in source.given or source.model_layout is not None:
+        return []
+    return [f"  layout {layout}, taken from the file: {source.text} states none; layout=WORD in the recipe checks it"]
 
 
 def _compared(a: Tabular, b: Tabular, tolerance: Tolerance, options: CompareOptions) -> Comparison:

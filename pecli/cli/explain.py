@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,6 @@ from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
-    from pecli.spec.catalogue import Question
     from pecli.spec.declaration import Encoding
     from pecli.spec.hooks import SmallTable, Step
     from pecli.teach.examples import Example
@@ -34,12 +33,12 @@ class ExplainOptions(TableChoice):
     """The options of ``explain``."""
 
     source: str = required(
-        "An encoding, a recipe or a config.json; with --why also a word to search for.",
+        "An encoding, a recipe, a config.json, or a question.",
         "SOURCE",
         argument=True,
         complete=source_words,
     )
-    word: str | None = option("With --why: only questions and answers with this word.", "[WORD]", argument=True)
+    words: tuple[str, ...] = option("Search its questions and answers.", "[WORD...]", argument=True, default=())
     why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
     code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
     precision: int | None = option(shared.PRECISION)
@@ -49,12 +48,24 @@ class ExplainOptions(TableChoice):
 
 def command(options: ExplainOptions) -> int:
     """Work through an example of a recipe, answer questions about its encoding, or print code for it."""
-    if not options.why and options.word is not None:
-        raise BadParameter("WORD", options.word, "is for --why: give it too")
     if options.code is not None:
-        refuse("is another answer than --code: ask for one after the other", options, "why")
+        refuse("is another answer than --code: ask for one after the other", options, "why", "words")
         return _code(options)
-    return _why(options) if options.why else _example(options)
+    return _why(options) if options.why or options.words or _is_question(options.source) else _example(options)
+
+
+def _is_question(text: str) -> bool:
+    """Whether a source is none, but words that questions and answers have."""
+    from pecli.formats.paths import Kind, kind_of
+    from pecli.spec.catalogue import CATALOGUE, every_question, ranked
+
+    word = text.partition(":")[0]
+    return (
+        word not in CATALOGUE
+        and kind_of(text) is Kind.FILE
+        and not os.path.exists(text)
+        and bool(" " in text.strip() or ranked(every_question(), [word]))
+    )
 
 
 def _example(options: ExplainOptions) -> int:
@@ -150,36 +161,21 @@ def _encoding(text: str) -> Encoding:
 
 
 def _why(options: ExplainOptions) -> int:
-    """Print the questions about an encoding with their answers, and the command that shows each."""
-    from pecli.spec.catalogue import CATALOGUE, questions
+    """Print questions with their answers, and the command that shows each: about an encoding, or with some words."""
+    from pecli.spec.catalogue import CATALOGUE, every_question, questions, ranked
 
-    if options.word is None and options.source.partition(":")[0] not in CATALOGUE:
-        return _search(options)
-    encoding, word = _encoding(options.source), options.word
-    found = questions(encoding)
-    if word is not None:
-        found = [one for one in found if word.lower() in f"{one.question} {one.answer}".lower()]
-        if not found:
-            rule = f"occurs in no answer about {encoding.name}: pecli explain {encoding.name} --why prints all of them"
-            raise BadParameter("WORD", word, rule)
+    name, words = options.source.partition(":")[0], options.words
+    if name in CATALOGUE:
+        name = CATALOGUE[name].name
+        found, title = questions(CATALOGUE[name]), f"{name}: why it is as it is"
+        rule = f"occurs in no answer about {name}: pecli explain {name} --why prints all of them"
+    else:
+        words = (options.source, *words)
+        found, title = every_question(), f"Questions and answers for: {clean(' '.join(words))}"
+        name, rule = " ".join(words), "is no encoding, and no question or answer has it: pecli list names the encodings"
+    if words and not (found := ranked(found, words)):
+        raise BadParameter("WORD", " ".join(words), rule)
 
-    return _answered(options, encoding.name, f"{encoding.name}: why it is as it is", found)
-
-
-def _search(options: ExplainOptions) -> int:
-    """Print the questions about all encodings that have a word, each once."""
-    from pecli.spec.catalogue import CATALOGUE, questions
-
-    word = options.source
-    every = dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding))
-    found = [one for one in every if word.lower() in f"{one.question} {one.answer}".lower()]
-    if not found:
-        rule = "is no encoding, and no question or answer has it: pecli list names the encodings"
-        raise BadParameter("WORD", word, rule)
-    return _answered(options, word, f"Questions and answers with {clean(word)}", found)
-
-
-def _answered(options: ExplainOptions, name: str, title: str, found: Sequence[Question]) -> int:
     def view() -> Iterator[str]:
         yield title
         for one in found:

@@ -68,11 +68,15 @@ class ExtrapolateOptions(Writing):
     scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
     factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
     extend: str | None = option("Extend trained rows: {} (cubic with --to-grid).", "WAY", LONGER, WAYS)
-    prefix: int | None = option(
-        "Rows at the start that stay as they are (default 0).", "K", LONGER, check=whole(0, LONGEST)
+    to_grid: tuple[int, int] | None = option(
+        "Resize a grid of patches to this one: 24x24.", "HxW", LONGER, check=grid_size
+    )  # fmt: skip
+    grid: tuple[int, int] | None = option(
+        "The grid that the rows are (default: the square that fits).", "HxW", LONGER, check=grid_size
     )
-    grid: tuple[int, int] | None = option("The rows are patches of a grid, row by row.", "HxW", LONGER, check=grid_size)
-    to_grid: tuple[int, int] | None = option("Resize them to this grid.", "HxW", LONGER, check=grid_size)
+    prefix: int | None = option(
+        "Rows at the start that stay as they are (default: those before a grid).", "K", LONGER, check=whole(0, LONGEST)
+    )
     antialias: bool = flag("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)
     alpha: float | None = option(
         "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
@@ -82,20 +86,20 @@ class ExtrapolateOptions(Writing):
     layout: str | None = option(shared.LAYOUT)
     layer_type: str | None = option(shared.LAYER_TYPE)
     plot: str | None = option("Draw the figures: FILE.svg, .png or .pdf, or - for the terminal.", "FILE")
-    picture: str | None = option("Pictures, joined with +: {}.", "WORD", words=REACHES)
+    kind: str | None = option("What --plot draws, joined with +: {} (default: all).", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
     all: bool = flag("Every pair, head and statistic, and the rules of the verdicts.", panel=SCREEN)
 
     @property
     def pictures(self) -> list[str]:
         """The pictures asked for."""
-        return self.picture.split("+") if self.picture else []
+        return self.kind.split("+") if self.kind else []
 
 
 def check_together(options: ExtrapolateOptions) -> None:
     """Refuse options that would have no effect together."""
     if options.plot is None:
-        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "picture")
+        refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "kind")
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
     extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
@@ -111,6 +115,8 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))
     elif len(options.sources) > 1:
         raise BadParameter("SOURCE", len(options.sources), "sources cannot share -o: extend one at a time")
+    if options.to_grid is None:
+        refuse("needs --to-grid too", options, "grid")
     if options.extend is None:
         refuse(f"needs --extend: {', '.join(WAYS)}", options, *extending)
     elif options.extend != "hierarchical":
@@ -141,7 +147,7 @@ def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended
     with checkpoint_written(options) as done:
         replace_array(path, options.output, name, new, clobber=not options.no_clobber, progress=done.progress)
         done.facts = {"replaced": {name: array.shape}}
-        done.text = f"{name} extended by {options.extend} to {array.shape[0]} rows, every other tensor as it was"
+        done.text = f"{name} extended by {options.extend} to {array.shape[-2]} rows, every other tensor as it was"
     if (Path(path) / "config.json").is_file() and not (options.json or options.quiet):
         tell("pecli: config.json is as it was: its number of positions is yours to change")
     return 0
@@ -220,11 +226,9 @@ def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabula
 
     rule = "cannot go with --extend: trained rows keep their type and have no recipe"
     refuse(rule, options, "scaling", "layout", "dtype")
-    refuse("needs --to-grid too", options, *(() if options.to_grid else ("grid",)))
-    refuse("needs --grid too", options, *(() if options.grid else ("to_grid",)))
     alpha = options.alpha or Extension.alpha
     extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
-    return extended_rows(subject, options.train_len, options.test_len, extension)
+    return extended_rows(subject, options.train_len, options.test_len, extension, find_prefix=options.prefix is None)
 
 
 def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:

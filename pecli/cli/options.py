@@ -278,7 +278,7 @@ def refuse(rule: str, options: object, *names: str) -> None:
     """Raise BadParameter, with this rule, for the first of these options that was given."""
     for name in names:
         value = getattr(options, name)
-        if value not in (None, False):
+        if value not in (None, False, ()):
             text = "x".join(map(str, value)) if isinstance(value, tuple) else value
             raise BadParameter(name.replace("_", "-"), "true" if text is True else text, rule)
 

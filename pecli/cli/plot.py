@@ -28,6 +28,11 @@ class PlotOptions(TableChoice):
     """The options of ``plot``."""
 
     source: str = required("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    kind: str | None = option(
+        "Picture: {} of them; several are joined with + (default: the first that suits).", "WORD", PICTURE,
+        (*PICTURES, "all"),
+    )  # fmt: skip
+    channels: str | None = option("Columns of waves and patches, pairs of rotation: 0,1,8,9.", "LIST", PICTURE)
     output: str = option(
         "File to draw: .svg, .png, .pdf, or .html for an interactive page (default -: the terminal).",
         "FILE",
@@ -35,8 +40,6 @@ class PlotOptions(TableChoice):
         names=("--output", "-o"),
         default="-",
     )
-    picture: str | None = option("Pictures, joined with +: {}.", "WORD", PICTURE, PICTURES)
-    channels: str | None = option("Columns of waves and patches, pairs of rotation: 0,1,8,9.", "LIST", PICTURE)
     no_clobber: bool = flag(shared.NO_CLOBBER)
 
 
@@ -51,10 +54,10 @@ def command(options: PlotOptions) -> int:
     from pecli.tables.sources import read_source
 
     check_picture(options.output, page=True)
-    words = picture_words(options.picture.split("+") if options.picture else [])
+    words = picture_words(options.kind.split("+") if options.kind else [])
     page = is_page(options.output)
     if page:
-        refuse("is for pictures: a page shows all values", options, "picture", "channels")
+        refuse("is for pictures: a page shows all values", options, "kind", "channels")
     if options.json and options.output == "-":
         raise BadParameter("output", "-", "is standard output, where --json prints: name a file")
     name = shown(options.source)
@@ -68,6 +71,8 @@ def command(options: PlotOptions) -> int:
     charts = page_of(table, name) if page else charts_of_table(table, name, words, columns)
     quiet = options.quiet or options.json
     show_charts(charts, options.output, clobber=not options.no_clobber, quiet=quiet)
+    if options.kind is None and not (page or quiet or options.output == "-"):
+        tell("  --kind all draws every picture that suits it, and --kind WORD another one")
     if options.json:
         titles = [] if isinstance(charts, str) else [chart.title for chart in charts]
         print_json({"source": name, "path": options.output, "pictures": titles})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import typer
 from typer import TyperException
 
-from pecli.cli.commands import COMMANDS, OLDER
+from pecli.cli.commands import COMMANDS, OLDER, built
 from pecli.errors import nearest
 from pecli.numbers.dtypes import DTYPES, dtype_of
 
@@ -18,26 +22,46 @@ if TYPE_CHECKING:
     from pecli.spec.declaration import Encoding
 
 # What other programs call an option that several commands have; an encoding's parameters declare their own words.
-MEANT = {
+SAME = {  # these are taken
     "len": ("length", "seq-len", "seq-length", "max-seq-len", "max-len", "max-length", "n", "num-positions", "context"),
-    "dtype": ("type", "data-type", "precision", "float16", "fp16", "bfloat16", "bf16", "float64"),
-    "output": ("out", "output-file", "out-file", "outfile", "save", "file", "write", "to"),
-    "format": ("f", "as", "output-format"),
-    "start": ("offset", "from", "begin"),
-    "positions": ("position", "pos", "at", "position-ids"),
-    "threads": ("jobs", "j", "cores"),
+    "dtype": ("type", "data-type", "torch-dtype"),
+    "output": ("out", "output-file", "out-file", "outfile", "save"),
+    "format": ("f", "output-format"),
+    "start": ("offset", "begin"),
+    "positions": ("position", "pos", "position-ids"),
+    "threads": ("jobs", "j", "cores", "num-threads"),
     "workers": ("scheduler", "processes"),
     "quiet": ("silent", "no-progress"),
-    "no-clobber": ("no-overwrite", "keep"),
-    "dry-run": ("simulate", "size", "estimate"),
+    "no-clobber": ("no-overwrite",),
+    "dry-run": ("simulate",),
     "sha256": ("hash", "checksum", "digest", "sha"),
-    "atol": ("tol", "tolerance", "abs", "epsilon"),
+    "atol": ("tol", "tolerance"),
+    "train-len": ("train", "trained", "train-length", "original-len"),
+    "test-len": ("test", "test-length", "target-len"),
+    "grid": ("old-grid", "from-grid"),
+    "to-grid": ("new-grid", "target-grid", "resize"),
+    "scale": ("input-scale", "score-scale"),
+    "kind": ("picture", "pictures", "plot-type", "chart"),
+}
+SIDES = {"grid": ("from", "old"), "to-grid": ("to", "new", "size")}  # before the sides of a grid
+SIDE = re.compile(r"(--[a-z]+=)?\d+x\d+")
+LIKE = {  # and these suggested
+    "dtype": ("precision", "float16", "fp16", "bfloat16", "bf16", "float64"),
+    "output": ("file", "write", "to"),
+    "format": ("as",),
+    "start": ("from",),
+    "positions": ("at",),
+    "no-clobber": ("keep",),
+    "dry-run": ("size", "estimate"),
+    "atol": ("abs", "epsilon"),
     "rtol": ("rel", "relative"),
-    "train-len": ("train", "trained", "original-len", "from"),
-    "test-len": ("test", "target-len", "to"),
+    "train-len": ("from",),
+    "test-len": ("to",),
     "config": ("model", "config-file", "model-config"),
 }
 CONFIG = ("--config", "--model", "--config-file", "--model-config")
+OTHER_SOURCE = ("--to", "--with", "--against", "--reference", "--ref", "--expected", "--recipe", "--source")
+MAX_CHOICES = 24  # that a message lists
 
 # Options that a command had, and what does their work now.
 REPLACED = {
@@ -53,7 +77,7 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
     option = getattr(error, "option_name", None)
     if option is not None and not hasattr(error, "possibilities"):
         other = _option_with(option.lstrip("-"), words, _encoding(context, words))
-        return f"{option} needs a value" + (f": did you mean {other}?" if other else "")
+        return f"{option} needs a value" + (f": did you mean {other}?" if other else _values(option, words))
     if context is None:
         return error.format_message()
     typed = " ".join(context.command_path.split()[1:])
@@ -66,6 +90,20 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
         return f"{typed} needs {context.command.params[0].metavar}, as in {example}"
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
     return f"{typed} does not take {extra}: {_place(extra, context, words)}" if extra else error.format_message()
+
+
+def _values(option: str, words: Sequence[str]) -> str:
+    """Return which values an option takes: the choices, or its help."""
+    command: Any = built(words[0], None)
+    if words[0] == "generate":
+        command = command.get_command(None, next(word for word in words[1:] if word[0] != "-"))
+    found = next((param for param in command.params if option in param.opts), None)
+    if found is None:
+        return ""
+    choices = [item.value for item in found.shell_complete(typer.Context(command), "")]
+    if 0 < len(choices) <= MAX_CHOICES:
+        return f": {', '.join(choices)}"
+    return f" {found.metavar}: {found.help}" if found.help else ""
 
 
 def _place(word: str, context: Any, words: Sequence[str]) -> str:
@@ -105,7 +143,7 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
         return f"pecli {verb} does that"
     if (context.info_name, word) in REPLACED:
         return REPLACED[context.info_name, word]
-    named = {w: name for name, meant in MEANT.items() for w in meant if name in names}
+    named = {w: name for table in (LIKE, SAME) for name, meant in table.items() for w in meant if name in names}
     for parameter in encoding.options if encoding is not None and _generates(context) else ():
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)
     if word in named:
@@ -193,17 +231,26 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
 
 
 def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
-    """Return a command line with the options that belong to an encoding in its recipe; None if they are not the fault.
+    """Return a line that says the same in words that the command takes; None if there is none.
 
-    So ``explain sinusoidal --dim 4`` is ``explain sinusoidal:dim=4``.
+    ``explain sinusoidal --dim 4`` is ``explain sinusoidal:dim=4``, ``convert a.npy b.h5`` is ``convert a.npy -o b.h5``,
+    and options have the names of other programs.
     """
-    encoding = _encoding(None, words)
+    encoding, context = _encoding(None, words), getattr(error, "ctx", None)
     option = getattr(error, "option_name", None) if hasattr(error, "possibilities") else None
-    if option in CONFIG and words[0] != "generate":  # elsewhere a config is a source like any other
+    if option is None:
+        return _with_output(error, words)
+    source = CONFIG if words[0] != "generate" else ()  # elsewhere a config is a source like any other
+    if option in (*source, *(OTHER_SOURCE if words[0] in ("compare", "verify") else ())):
         return [
             part for word in words for part in word.split("=", 1)[word.startswith(f"{option}=") :] if part != option
         ]
-    if encoding is None or option is None or words[0] == "generate":
+    names = _visible(context) if context is not None else []
+    for name, meant in SAME.items():
+        meant = (*meant, *SIDES.get(name, ())) if any(map(SIDE.fullmatch, words)) else meant
+        if name in names and option.lstrip("-").replace("_", "-") in meant and not _given(f"--{name}", words):
+            return [f"--{name}{word[len(option) :]}" if _given(option, [word]) else word for word in words]
+    if encoding is None or words[0] == "generate":
         return None
     own = {f"--{parameter.option}" for parameter in encoding.options} | {f"--{word}" for word in encoding.other_words}
     flags = {f"--{parameter.option}" for parameter in encoding.options if parameter.kind == "flag"}
@@ -223,6 +270,25 @@ def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
     at = next(k for k, part in enumerate(line) if part.partition(":")[0] == encoding.name)
     line[at] += ("," if ":" in line[at] else ":") + ",".join(keys)
     return line
+
+
+def _given(option: str, words: Sequence[str]) -> bool:
+    return any(word.partition("=")[0] == option for word in words)
+
+
+def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | None:
+    """Return the line with a second file, which the command does not take, behind -o.
+
+    ``convert`` replaces a file, as ``cp`` does; other commands would not be asked to in these words.
+    """
+    extra = error.format_message().partition("(s) (")[2].removesuffix(")")
+    takes = words[0] in ("convert", "generate", "plot") and not (_given("-o", words) or _given("--output", words))
+    if not takes or extra not in words or not Path(extra).suffix[1:2].isalpha():
+        return None
+    if words[0] != "convert" and os.path.exists(extra):
+        return None
+    at = len(words) - 1 - words[::-1].index(extra)
+    return [*words[:at], "-o", extra, *words[at + 1 :]]
 
 
 def _options_of(command: str) -> type:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
+from math import isqrt
 
 from pecli.errors import BadParameter
 from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of, reach_of
 from pecli.extrapolate.resize import Extension, Resized, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
+from pecli.settings import notice
 from pecli.spec.tabular import Tabular
 from pecli.tables.sources import make_table
 from pecli.tables.table import Table
@@ -44,8 +47,33 @@ def longer_table(
     return found, make_table(recipe, keys, length=test, dtype=dtype, layout=layout)
 
 
-def extended_rows(subject: Subject, train: int | None, test: int | None, extension: Extension) -> Tabular:
+MAX_PREFIX = 8  # rows before a grid that are taken for class and register tokens; DINOv3 has 5
+
+
+def with_grid(extension: Extension, rows: int, *, find_prefix: bool) -> Extension:
+    """Return an extension with the grid, and the rows before it, that a table of `rows` rows shows: 197 are 1 + 14x14.
+
+    Raises
+    ------
+    BadParameter
+        If no square grid fits.
+    """
+    most = MAX_PREFIX if find_prefix else 0
+    left = rows - extension.prefix
+    grid = extension.grid or (isqrt(left),) * 2
+    more = left - grid[0] * grid[1]
+    if extension.grid is None and not 0 <= more <= most:
+        rule = f"needs --grid: of {rows} rows, {left} are no square"
+        raise BadParameter("to-grid", "x".join(map(str, extension.to_grid or ())), rule)
+    return replace(extension, grid=grid, prefix=extension.prefix + (more if 0 < more <= most else 0))
+
+
+def extended_rows(
+    subject: Subject, train: int | None, test: int | None, extension: Extension, *, find_prefix: bool = False
+) -> Tabular:
     """Return trained rows, of a file or a learned recipe, as `test` rows, or as the grid and the prefix make.
+
+    With `find_prefix`, a few rows more than the grid has stay before it.
 
     Raises
     ------
@@ -54,8 +82,13 @@ def extended_rows(subject: Subject, train: int | None, test: int | None, extensi
     """
     rows, array = trained_rows(trained_table(subject, train, extension.way))
     check_rows(train, len(rows))
-    if extension.to_grid is not None:
-        new = extension.prefix + extension.to_grid[0] * extension.to_grid[1]
+    if (sides := extension.to_grid) is not None:
+        given, extension = extension, with_grid(extension, len(rows), find_prefix=find_prefix)
+        if extension != given:
+            kept = f"{extension.prefix} that stay and " if extension.prefix else ""
+            grid = "x".join(map(str, extension.grid or ()))
+            notice(f"{len(rows)} rows are read as {kept}a grid of {grid}; --prefix and --grid change that")
+        new = extension.prefix + sides[0] * sides[1]
         if test not in (None, new):
             raise BadParameter("test-len", test, f"must be {new}, as --to-grid and --prefix give, or be left out")
         test = new

@@ -265,8 +265,9 @@ def trained_rows(table: Tabular) -> tuple[NDArray[Any], Array]:
         If there are several arrays, or it has no rows of numbers.
     """
     if len(table.arrays) != 1:
-        names = ", ".join(array.name for array in table.arrays)
-        raise BadParameter("SOURCE", names, "are several arrays: name one as file::name")
+        names = [array.name for array in table.arrays]
+        likely = next((name for name in names if "pos" in name.lower()), names[0])
+        raise BadParameter("SOURCE", None, f"holds {len(names)} arrays: name the one to extend, as FILE::{likely}")
     array = table.arrays[0]
     lead = array.shape[:-2]
     if (

@@ -139,6 +139,8 @@ class CsvTable(BatchTable):
         found = super().read_batches(names, start, stop)
         return [{name: narrowed(v, self._columns[name].dtype) for name, v in one.items()} for one in found]
 
+    is_text = True
+
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
         names = [name for name, column in self._columns.items() if column.dtype == "float64" and name not in KEYS]

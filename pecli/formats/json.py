@@ -192,6 +192,8 @@ class JsonTable(StoredTable):
             raise self.source.bad(f"holds '{wrong}' in '{name}', which is beyond the largest {dtype}")
         return narrow.reshape(values.shape)
 
+    is_text = True
+
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
         taken = {

@@ -171,6 +171,8 @@ class StoredTable(Tabular):
         self.fill_array(scale, start, stop, out)
         return out.astype(np.float64 if out.dtype.kind == "f" else np.int64, copy=False)
 
+    is_text = False  # numbers written out, which need state no type
+
     def take_type(self, dtype: str) -> bool:
         """Read decimals of no stated type as values of `dtype`, if every one is such a value's; say whether they are.
 

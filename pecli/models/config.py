@@ -229,14 +229,14 @@ def _words_of(name: str) -> list[str]:
 
 
 def _one_slip(word: str, other: str) -> bool:
-    """Whether one letter is missing, too many or another one, or two neighbours have changed places."""
+    """Whether one letter is missing, too many or another one, or the letters have changed places."""
     if word == other:
         return True
     if max(len(word), len(other)) < SHORTEST_WORD or re.sub(r"\D", "", word) != re.sub(r"\D", "", other):
         return False
     start = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
     a, b = word[start:], other[start:]
-    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or sorted(a) == sorted(b)
 
 
 def number(value: Any) -> Number | None:

@@ -494,19 +494,21 @@ def by_distance(sample: Sample) -> Floats | None:
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "query-key", "patches", "buckets")
 OF_BIAS = ("bias", "slopes", "buckets")
+OF_CHANNELS = ("waves", "rotation", "patches")
 OLDER = {"turned": "query-key"}
+ALL = "all"
 """Older spellings of pictures, which existing scripts may use; no help mentions them."""
 
 
 def picture_words(words: Sequence[str]) -> list[str]:
     """Return the kinds of picture that these words name, in today's spelling; raise UnknownName for another word."""
     kinds = [OLDER.get(word, word) for word in words]
-    check_words(kinds, PICTURES)
+    check_words(kinds, (*PICTURES, ALL))
     return kinds
 
 
 def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channels: Sequence[int] = ()) -> list[Chart]:
-    """Return pictures of a table: those named, or those that suit it; waves of these channels.
+    """Return pictures of a table: those named, all that suit it, or without words the first; waves of these channels.
 
     Raises
     ------
@@ -517,15 +519,20 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     """
     words, sample = picture_words(words), take(table)
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
+    every, words = ALL in words, [word for word in words if word != ALL]
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": heatmap, "waves": partial(waves, channels=channels), "similarity": similarity,
         "rotation": partial(rotation, channels=channels), "query-key": rotated_vectors,
         "patches": partial(patches, channels=channels), "bias": bias, "slopes": slopes, "buckets": buckets,
     }  # fmt: skip
-    if channels and not {"waves", "rotation", "patches"} & set(words or suited):
+    if channels and not {*OF_CHANNELS} & {*(words or suited)}:
         rule = "chooses columns of waves and patches, and pairs of rotation, none of which is drawn"
         raise BadParameter("channels", "+".join(map(str, channels)), rule)
-    found = chosen({word: partial(makers[word], sample, name) for word in suited}, words, name)
+    own = {word: partial(makers[word], sample, name) for word in suited}
+    if words or every:
+        found = chosen(own, () if every else words, name)
+    else:
+        found = next((made for word in (OF_CHANNELS if channels else suited) if (made := own[word]())), [])
     if not found:
         raise BadParameter("plot", name, "has nothing to draw: it needs rows and columns of numbers")
     return found

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -234,6 +235,42 @@ def questions(encoding: Encoding) -> list[Question]:
             if encoding.name in names or f"Every {encoding.family.word} encoding" in names:
                 found += [_parsed(part) for part in asked]
     return found
+
+
+def every_question() -> list[Question]:
+    """Return the questions about all encodings, each once."""
+    return list(dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding)))
+
+
+SMALL_WORDS = re.compile(
+    "an?|the|is|are|was|does|did|do|its?|we|you|i|of|in|on|to|for|by|with|and|or|not|be|can|what|why|how|which|when|that|this|as|at"
+)
+"""Words that a search leaves out: nearly every question has them."""
+MAX_ANSWERS = 4  # to a question of which no answer has every word
+
+
+def ranked(found: Sequence[Question], words: Sequence[str]) -> list[Question]:
+    """Return the questions whose text has all of some words; where none has, those that have most of the rarest.
+
+    Examples
+    --------
+    >>> some = [Question("Why both sine and cosine?", ""), Question("Why 10000?", "The base gives wavelengths.")]
+    >>> [one.question for one in ranked(some, ["which wavelength does base 10000 have"])]
+    ['Why 10000?']
+    """
+    asked = _stems(" ".join(words))
+    texts = [(_stems(one.question), _stems(one.answer)) for one in found]
+    rarity = {word: 1 / (1 + sum(word in q | a for q, a in texts)) for word in asked}
+    points = [sum(rarity[word] * (2 * (word in q) + (word in a)) for word in asked) for q, a in texts]
+    order = sorted((k for k, point in enumerate(points) if point), key=lambda k: -points[k])
+    whole = [k for k in order if asked <= texts[k][0] | texts[k][1]]
+    return [found[k] for k in whole or order[:MAX_ANSWERS]]
+
+
+def _stems(text: str) -> set[str]:
+    """Return the words of a text without their endings."""
+    words = (word for word in re.findall(r"[a-z0-9]+", text.lower()) if not SMALL_WORDS.fullmatch(word))
+    return {re.sub(r"(?<=...)(ing|ed|es|s|al|e|ation)$", "", word) for word in words}
 
 
 def _parsed(text: str) -> Question:

@@ -341,6 +341,15 @@ def test_refusals_leave_nothing(refuses, tmp_path):
     refuses("apply", "rope:dim=8", "--random", "2x3x4", "--pairs", "half", "-o", "o.npz", says="four sides")
 
 
+@pytest.mark.parametrize("text", ["[[1, 2, 3, 4], [1, 0, 1, 0]]", "1,2,3,4\n1,0,1,0\n"], ids=["json", "csv"])
+def test_whole_numbers_of_a_text_are_numbers(text, tmp_path, pecli):
+    name = "x.json" if text.startswith("[") else "x.csv"
+    (tmp_path / name).write_text(text)
+    assert pecli("apply", "rope:dim=4", name, "--pairs", "half", "-o", "y.npy").returncode == 0
+    turned = np.array([1, 2, 3, 4]), np.array([np.cos(1) - np.sin(1), 0, np.sin(1) + np.cos(1), 0])
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), turned, atol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

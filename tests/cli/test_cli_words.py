@@ -212,9 +212,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("generate sinusoidal --num-positions 4", "did you mean --len?"),
         ("generate sinusoidal --dmodel 4", "did you mean --dim?"),
-        ("generate sinusoidal --output-format npy", "did you mean --format?"),
         ("generate sincos2d --arithmetic float32", "--arithmetic: it is for rotary tables, and sincos2d is absolute"),
         ("generate sinusoidal --heads 4", "--heads: it belongs to retnet, alibi"),
         ("generate rope --rope-scalign yarn", "did you mean --scaling?"),
@@ -227,11 +225,12 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate yarn", "did you mean 'rope:scaling=yarn'?"),
         ("generate gpt2", "did you mean learned, as BERT"),
         ("generate bias", "one of its family, alibi, "),
-        ("inspect a.npy --hash", "did you mean --sha256?"),
         ("inspect", "inspect needs SOURCE, as in pecli inspect pe.h5"),
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),
-        ("convert a.npy b.h5", "write -o b.h5"),
+        ("inspect a.npy b.h5", "write -o b.h5"),
+        ("explain rope --code", "--code needs a value: numpy, torch, keras"),
+        ("generate rope --dim", "--dim needs a value N: Width of one attention head."),
         (
             "plot rope:dim=8 --frequencies -o f.svg",
             "plot has no option --frequencies: it is an option of pecli inspect",
@@ -252,6 +251,29 @@ def test_suggestions_go_by_meaning_and_never_name_what_help_hides(pecli, saved, 
     assert done.returncode == 2
     assert said in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("generate alibi:heads=2 --num-positions 4 --output-format=csv", "generate alibi:heads=2,len=4 --format csv"),
+        ("inspect a.npy --checksum", "inspect a.npy --sha256"),
+        ("compare a.npy --to a.npy --tol 1e-3", "compare a.npy a.npy --atol 1e-3"),
+        ("convert a.npy a.csv", "convert a.npy -o a.csv"),
+        ("plot sinusoidal a.html", "plot sinusoidal -o a.html"),
+    ],
+)  # fmt: skip
+def test_words_of_other_programs_are_taken(pecli, saved, typed, meant):
+    first, second = pecli(*typed.split()), pecli(*meant.split())
+    assert (first.returncode, first.stdout) == (second.returncode, second.stdout) == (0, first.stdout)
+
+
+def test_a_second_file_is_written_and_none_is_replaced_but_by_convert(pecli, saved, tmp_path):
+    before = (tmp_path / "a.npy").read_bytes()
+    assert pecli("generate", "sinusoidal", "a.npy", "--dim", 8, "--len", 8).returncode == 2
+    assert (tmp_path / "a.npy").read_bytes() == before
+    assert pecli("convert", "sinusoidal:dim=8,len=8", "a.npy").returncode == 0
+    assert np.load(tmp_path / "a.npy").shape == (8, 8)
 
 
 def test_a_config_is_inspected_as_a_table_where_a_table_is_asked_for(pecli, config):

@@ -99,7 +99,7 @@ def test_names_of_arrays_cannot_break_a_page(name):
 def test_the_command_writes_it(pecli, refuses, tmp_path):
     assert pecli("inspect", "alibi:heads=2,len=8", "--plot", "a.html", "-q").returncode == 0
     assert data_of((tmp_path / "a.html").read_text())["name"] == "alibi:heads=2,len=8"
-    refuses("inspect", "alibi:heads=2,len=8", "--plot", "a.html", "--picture", "slopes", says=["page"])
+    refuses("inspect", "alibi:heads=2,len=8", "--plot", "a.html", "--kind", "slopes", says=["page"])
     refuses("extrapolate", "rope:dim=8", "--train-len", 8, "--test-len", 16, "--plot", "a.html", says=[".svg"])
 
 

@@ -138,7 +138,7 @@ def test_rows_that_all_point_one_way_are_alike():
 
 
 def test_no_angle_is_claimed_of_rows_that_lie_differently_apart():
-    with pytest.raises(PecliError, match="picture=query-key cannot be drawn"):
+    with pytest.raises(PecliError, match="kind=query-key cannot be drawn"):
         charts("rope2d:dim=8,grid=6x8", "query-key")  # rows 6 and 8 lie in two lines
 
 
@@ -236,7 +236,7 @@ def test_patches_of_a_video_are_frames():
     assert [[span.name for span in chart.columns] for chart in found] == [["frame 0", "frame 1"]] * 3
     cos = Table.parse("rope-axes:axes=4+4+4,grid=2x4x6,dtype=float64").read("cos")[:, 2].reshape(2, 4, 6)
     np.testing.assert_array_equal(found[0].values, np.hstack([cos[0], cos[1]]))
-    with pytest.raises(PecliError, match="picture=patches cannot be drawn"):
+    with pytest.raises(PecliError, match="kind=patches cannot be drawn"):
         charts("rope:dim=8,len=16", "patches")
 
 
@@ -271,7 +271,7 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
     assert np.isnan(first.values[0, 1:]).all()
     assert first.values[3].tolist() == [-0.75, -0.5, -0.25, 0.0]
     assert first.value == "added to the logit (grey: masked)"
-    kernel, *_, by_distance = charts("gaussian:heads=2,sigma=1+4,len=8")
+    kernel, *_, by_distance = charts("gaussian:heads=2,sigma=1+4,len=8", "all")
     assert kernel.value == by_distance.y.label == "multiplies the logit"
 
 
@@ -288,10 +288,11 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
 )
 @pytest.mark.sample(3)
 def test_a_family_has_its_own_pictures(text, kinds):
-    found = charts(text)
+    found = charts(text, "all")
     assert [type(chart) for chart in found] == kinds
+    assert len(charts(text)) < len(found)
     document = drawn(found)
-    assert document == drawn(charts(text))
+    assert document == drawn(charts(text, "all"))
     said = " ".join(texts(document))
     for chart in found:
         assert chart.title in said
@@ -317,7 +318,7 @@ def test_names_in_a_picture_are_text_and_never_markup():
 
 def test_plot_returns_a_figure_or_draws_into_axes():
     mpl = pytest.importorskip("matplotlib.figure")
-    made = library.plot("rope:dim=8,len=12")
+    made = library.plot("rope:dim=8,len=12", "all")
     assert isinstance(made, mpl.Figure)
     assert len(made.subfigs) == 5
     ax = mpl.Figure().subplots()
@@ -327,7 +328,7 @@ def test_plot_returns_a_figure_or_draws_into_axes():
     unit = rows / np.linalg.norm(rows, axis=1)[:, None]
     np.testing.assert_allclose(ax.images[0].get_array(), unit @ unit.T, atol=1e-12)
     with pytest.raises(PecliError, match="takes one picture, and these are 5"):
-        library.plot("rope:dim=8,len=12", ax=ax)
+        library.plot("rope:dim=8,len=12", "all", ax=ax)
     with pytest.raises(PecliError, match="did you mean 'heatmap'"):
         library.plot("rope:dim=8,len=12", ["heat"])
 
@@ -385,16 +386,16 @@ def test_positions_that_are_not_even_are_no_axis():
 
 def test_pictures_of_files(tmp_path):
     np.save(tmp_path / "b.npy", -np.abs(np.arange(9)[:, None] - np.arange(9))[None] * np.ones((2, 1, 1)))
-    found = charts_of_table(open_table(str(tmp_path / "b.npy")), "b.npy")
+    found = charts_of_table(open_table(str(tmp_path / "b.npy")), "b.npy", ["all"])
     assert [type(chart) for chart in found] == [Heat, Heat, LineChart]
     angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
     np.save(tmp_path / "r.npy", np.stack([np.cos(angles), np.sin(angles)]))  # square too, and yet no bias
-    found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy")
+    found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy", ["all"])
     assert [type(chart) for chart in found][:4] == [Heat, LineChart, Heat, Circles]
 
 
 def test_what_cannot_be_drawn_names_what_can():
-    rule = r"picture=rotation cannot be drawn of alibi:heads=2,len=9.*bias and slopes can"
+    rule = r"kind=rotation cannot be drawn of alibi:heads=2,len=9.*bias and slopes can"
     with pytest.raises(PecliError, match=rule):
         charts("alibi:heads=2,len=9", "rotation")
     with pytest.raises(PecliError, match="did you mean 'heatmap'"):
@@ -438,15 +439,15 @@ def test_the_terminal_keeps_to_its_width_and_to_ascii_where_it_must(text):
 
 def test_the_command_draws(pecli, tmp_path):
     pytest.importorskip("matplotlib")
-    result = pecli("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "waves+rotation", "-q")
+    result = pecli("inspect", "rope:dim=8", "--plot", "a.svg", "--kind", "waves+rotation", "-q")
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == ""
     said = texts((tmp_path / "a.svg").read_text())
     assert {"Columns of rope:dim=8, the first 50 of 128 rows", "Rotation of pairs in rope:dim=8"} <= set(said)
-    shown = pecli("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap")
+    shown = pecli("inspect", "rope:dim=8", "--plot", "-", "--kind", "heatmap")
     assert shown.stdout.startswith("Values of rope:dim=8")
     assert "\x1b" not in shown.stdout
-    forced = pecli("inspect", "rope:dim=8", "--plot", "-", "--picture", "heatmap", env={"FORCE_COLOR": "1"})
+    forced = pecli("inspect", "rope:dim=8", "--plot", "-", "--kind", "heatmap", env={"FORCE_COLOR": "1"})
     assert "\x1b[38;5;" in forced.stdout
     plain = pecli("inspect", "rope:dim=8", "--plot", "-", env={"PYTHONIOENCODING": "ascii", "NO_COLOR": "1"})
     assert plain.returncode == 0
@@ -455,12 +456,12 @@ def test_the_command_draws(pecli, tmp_path):
 
 def test_the_command_refuses(refuses):
     pytest.importorskip("matplotlib")
-    refuses("inspect", "rope:dim=8", "--picture", "waves", says=["pecli plot"])
-    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "wave", says=["waves"])
+    refuses("inspect", "rope:dim=8", "--kind", "waves", says=["pecli plot"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--kind", "wave", says=["waves"])
     refuses("inspect", "rope:dim=8", "--plot", "a.gif", says=[".gif", ".svg"])
     refuses("inspect", "rope:dim=8", "--plot", "-", "--json", says=["-o -"])
-    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--picture", "slopes", says=["slopes", "heatmap"])
-    refuses("inspect", "alibi:heads=2", "--plot", "a.svg", "--picture", "waves", says=["bias and slopes"])
+    refuses("inspect", "rope:dim=8", "--plot", "a.svg", "--kind", "slopes", says=["slopes", "heatmap"])
+    refuses("inspect", "alibi:heads=2", "--plot", "a.svg", "--kind", "waves", says=["bias and slopes"])
 
 
 def test_arrows_in_the_terminal_are_angles():

@@ -117,7 +117,7 @@ def test_arrays_of_two_shapes_have_a_line_each_and_unknown_values_are_refused(fi
         ("inspect --verify pe.h5", "verify pe.h5"),
         ("inspect bare.npz --verify --recipe rope:dim=64,base=5", "verify bare.npz rope:dim=64,base=5"),
         ("inspect sinusoidal:dim=4 --steps", "explain sinusoidal:dim=4"),
-        ("inspect sinusoidal:dim=8,len=9 --picture heatmap --plot -", "plot sinusoidal:dim=8,len=9 --picture heatmap"),
+        ("inspect sinusoidal:dim=8,len=9 --kind heatmap --plot -", "plot sinusoidal:dim=8,len=9 --kind heatmap"),
         ("list rope --why", "explain rope --why"),
         ("list alibi:heads=4 --code=torch", "explain alibi:heads=4 --code torch"),
         ("generate sinusoidal --dim 4 --seq-len 3", "generate sinusoidal --dim 4 --len 3"),
@@ -275,11 +275,14 @@ def test_explain_answers_a_word_and_refuses_one_that_no_answer_has(pecli, refuse
     assert "interleaved" in part.lower()
     assert set(part.splitlines()) < set(whole.splitlines())
     refuses("explain", "rope", "--why", "zebra", says=["zebra occurs in no answer about rope"])
-    refuses("explain", "rope", "zebra", says=["is for --why"])
+    refuses("explain", "rope", "zebra", says=["zebra occurs in no answer about rope"])
+    asked = pecli("explain", "why", "do", "we", "need", "positional", "encodings").stdout
+    assert "No: it is equivariant" in asked
+    assert pecli("explain", "why do we need positional encodings").stdout == asked
 
 
 def test_plot_draws_in_the_terminal_without_a_file(pecli, tmp_path):
-    assert "Values of sinusoidal" in pecli("plot", "sinusoidal:dim=8,len=8", "--picture", "heatmap").stdout
+    assert "Values of sinusoidal" in pecli("plot", "sinusoidal:dim=8,len=8", "--kind", "heatmap").stdout
     done = pecli("plot", "alibi:heads=2,len=8", "-o", "a.html", "--json")
     assert json.loads(done.stdout)["path"] == "a.html"
     assert "<html" in (tmp_path / "a.html").read_text()
@@ -330,3 +333,20 @@ def test_apply_prints_tensors_by_row_where_no_file_is_named(pecli, tmp_path):
     lines = pecli("apply", "sinusoidal:dim=4", "x.npy", "--start", 5).stdout.splitlines()
     assert [line.split()[0] for line in lines[-3:]] == ["0", "1", "2"]
     assert lines[2] == "x (row by channel)"
+
+
+def test_compare_says_which_layout_a_recipe_took_from_the_file(pecli):
+    pecli("generate", "rope:dim=8,len=9", "--layout", "interleaved", "-q", "-o", "a.npz")
+    same, note = pecli("compare", "a.npz", "rope:dim=8").stdout.splitlines()
+    assert (same[:5], note.split(":")[0]) == ("same:", "  layout interleaved, taken from the file")
+    assert pecli("compare", "a.npz", "rope:dim=8,layout=interleaved").stdout.count("\n") == 1
+    half = pecli("compare", "a.npz", "rope:dim=8,layout=half").stdout
+    assert half.startswith("different: interleaved columns where half-split ones were expected\n")
+
+
+def test_a_dry_run_without_a_file_says_what_the_screen_would_show(pecli):
+    said = pecli("generate", "sinusoidal:dim=1024,len=524288", "--dry-run").stderr
+    assert (
+        said
+        == "would print some rows of sinusoidal:dim=1024, pe 524288 x 1024 float32, 2.0 GiB; -o FILE writes all of it\n"
+    )

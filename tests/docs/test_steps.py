@@ -486,7 +486,7 @@ def test_keys_after_the_query_are_masked_by_their_position():
 
 def test_a_word_is_searched_for_in_all_questions(pecli, refuses):
     shown = pecli("explain", "--why", "training").stdout
-    assert shown.startswith("Questions and answers with training\n")
+    assert shown.startswith("Questions and answers for: training\n")
     asked = [line for line in shown.splitlines() if line.endswith("?")]
     assert len(asked) == len(set(asked)) > 2
     refuses("explain", "--why", "zebra", says=["is no encoding, and no question or answer has it"])

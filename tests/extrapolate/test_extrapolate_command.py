@@ -227,7 +227,8 @@ REFUSED = [
     (("pe.npy", "--test-len", 20, "--extend", "tile", "--alpha", "0.3"), "--alpha 0.3 is for hierarchical"),
     (("pe.npy", "--test-len", 20, "--extend", "tile", "--antialias"), "--antialias is for linear and cubic"),
     (("pe.npy", "--extend", "cubic", "--grid", "5x4", "--to-grid", "9x9"), "has 20 cells, and the table 17 rows"),
-    (("pe.npy", "--extend", "cubic", "--grid", "4x4", "--to-grid", "9x9"), "give --prefix 1 if the first 1 are"),
+    (("pe.npy", "--prefix", 0, "--to-grid", "9x9"), "--to-grid 9x9 needs --grid: of 17 rows, 17 are no square"),
+    (("two.npz", "--to-grid", "9x9"), "holds 2 arrays: name the one to extend, as FILE::my_pos"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid too"),
     (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "--grid 4by4 must be two whole numbers"),
     (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
@@ -244,7 +245,19 @@ REFUSED = [
 @pytest.mark.parametrize(("arguments", "says"), REFUSED, ids=lambda v: v if isinstance(v, str) else "")
 def test_bad_input_is_refused_in_a_sentence_with_the_remedy(refuses, tmp_path, arguments, says):
     np.save(tmp_path / "pe.npy", np.ones((17, 2), np.float32))
+    np.savez(tmp_path / "two.npz", w=np.ones(3), my_pos=np.ones((17, 2)))
     refuses("extrapolate", *arguments, says=says)
+
+
+def test_a_square_grid_and_the_rows_before_it_are_found(pecli, tmp_path):
+    np.save(tmp_path / "pe.npy", np.random.default_rng(0).standard_normal((17, 2)))
+    pecli(
+        "extrapolate", "pe.npy", "--extend", "cubic", "--prefix", 1, "--grid", "4x4", "--to-grid", "6x6", "-o", "a.npy"
+    )
+    for words in ("--to-grid 6x6", "--grid 4x4 --to-grid 6x6", "--from 4x4 --to 6x6", "--resize=6x6"):
+        done = pecli("extrapolate", "pe.npy", *words.split(), "-o", "b.npy")
+        assert "17 rows are read as 1 that stay and a grid of 4x4" in done.stderr
+        np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), np.load(tmp_path / "a.npy"))
 
 
 @pytest.mark.parametrize("words", [["--start", "100"], ["--step", "0.5"], ["--positions", "0,5,3"]])

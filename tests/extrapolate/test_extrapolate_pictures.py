@@ -150,12 +150,12 @@ def test_a_mean_cosine_above_one_names_its_magnitude(recipe, label):
 def test_pictures_are_chosen_by_name(pecli, refuses, tmp_path):
     pytest.importorskip("matplotlib")
     lengths = ("--train-len", 64, "--test-len", 256, "-q")
-    asked = ("--plot", "a.svg", "--picture", "ramps+phases")
+    asked = ("--plot", "a.svg", "--kind", "ramps+phases")
     assert pecli("extrapolate", "rope:dim=16", *lengths, "--scaling", "yarn,ntk", *asked).returncode == 0
     assert [t for t in texts((tmp_path / "a.svg").read_text()) if t.startswith(("How much", "Phases", "Score"))] == [
         "How much slower each scaling makes each pair", "Phases of rope:dim=16: seen in training and new",
     ]  # fmt: skip
-    refuses("extrapolate", "rope:dim=16", *lengths, "--picture", "phases", says=["--plot"])
-    refuses("extrapolate", "rope:dim=16", *lengths, "--plot", "-", "--picture", "ramp", says=["ramps"])
+    refuses("extrapolate", "rope:dim=16", *lengths, "--kind", "phases", says=["--plot"])
+    refuses("extrapolate", "rope:dim=16", *lengths, "--plot", "-", "--kind", "ramp", says=["ramps"])
     says = ["cannot be drawn of alibi:heads=2", "reach can"]
-    refuses("extrapolate", "alibi:heads=2", *lengths, "--plot", "-", "--picture", "inside", says=says)
+    refuses("extrapolate", "alibi:heads=2", *lengths, "--plot", "-", "--kind", "inside", says=says)

@@ -155,7 +155,7 @@ def _serve(jobs: int, answers: int, folder: Path, logs: list[Path]) -> None:
         warnings.simplefilter("ignore", SyntaxWarning)  # of damaged plug-ins; the command shows no warnings
         outputs = [os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND) for log in logs]
         environment, began = dict(os.environ), 0
-        commands._built = cache(commands._built)  # Typer makes options by reflection: half of the time of a line
+        commands.built = cache(commands.built)  # Typer makes options by reflection: half of the time of a line
         with open(jobs) as lines:
             for line in lines:
                 words, stdin, env = json.loads(line)
@@ -169,7 +169,7 @@ def _serve(jobs: int, answers: int, folder: Path, logs: list[Path]) -> None:
                 for output in outputs:
                     os.ftruncate(output, 0)
                 found = _measured(words)
-                group = commands._built("generate", None).commands
+                group = commands.built("generate", None).commands
                 for word in group.keys() - CATALOGUE.keys():
                     del group[word]
                 began = began or found[-1]

@@ -525,6 +525,7 @@ def test_whatever_stands_in_a_config_only_sentences_come_of_it():
     ("key", "value", "said"),
     [
         ("rope_thetta", 500000, "rope_thetta is not read; did you mean rope_theta? base 10000 is the default"),
+        ("rope_tetha", 500000, "rope_tetha is not read; did you mean rope_theta? base 10000 is the default"),
         ("ropeTheta", 500000, "ropeTheta is not read; did you mean rope_theta? base 10000 is the default"),
         (
             "num_atention_heads",

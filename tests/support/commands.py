@@ -14,7 +14,7 @@ from pecli.cli.run import run
 from pecli.spec import catalogue
 from pecli.spec.declaration import REGISTRY
 
-_new, _kept = commands._built, functools.cache(commands._built)
+_new, _kept = commands.built, functools.cache(commands.built)
 
 
 def built(name, mode):
@@ -22,7 +22,7 @@ def built(name, mode):
     return (_new if name == "generate" else _kept)(name, mode)
 
 
-commands._built = built  # building the options takes as long as running most commands of the tests
+commands.built = built  # building the options takes as long as running most commands of the tests
 
 
 def reset():

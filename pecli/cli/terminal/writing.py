@@ -200,10 +200,10 @@ def describe(
         facts = {name: tell_it() for name, tell_it in (more or {}).items()}
         print_json({**report(table, path=path, form=form, size=size, seconds=seconds), **facts})
     elif not to.silent:
-        verb = "wrote" if written else "would write" if path else "would print"
         took = "" if seconds is None else f", {seconds:.2f} s"
-        where = path or "to the screen"
-        tell(line(f"{verb} {where}: {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}"))
+        lead = f"{'wrote' if written else 'would write'} {path}:" if path else "would print some rows of"
+        rest = "" if path else "; -o FILE writes all of it"
+        tell(line(f"{lead} {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}{rest}"))
     return 0
 
 

@@ -241,9 +241,11 @@ OTHER_NAMES = (
 def lacks(scaling: str, *options: str) -> MissingParameter:
     """Return the error about parameters that a scaling needs, all of them, with an example of each."""
     example = {option: EXAMPLES[option] for option in options}
-    given = ", ".join(f"{option}={text}" for option, text in example.items())
+    given = ",".join(f"{key}={text}" for key, text in {"scaling": scaling, **example}.items())
     needs = " and ".join(f"{option}=" for option in options)
-    return MissingParameter(f"scaling={scaling} needs {needs}; for example {given}", {"scaling": scaling, **example})
+    return MissingParameter(
+        f"scaling={scaling} needs {needs}; for example rope:dim=128,{given}", {"scaling": scaling, **example}
+    )
 
 
 @cache
