@@ -13,7 +13,8 @@ from pecli.cli.completion import source_words
 from pecli.cli.options import SCREEN, SourceOptions, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
-from pecli.errors import BadParameter, BadRecipe
+from pecli.errors import BadParameter, BadRecipe, MissingParameter
+from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.printing import figure
 from pecli.spec.declaration import Encoding
@@ -99,7 +100,7 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
     if len(found.arrays) == 1 and (part := {found.arrays[0].name, found.arrays[0].other_name} & {"cos", "sin"}):
-        reasons.append(f"compared: {min(part)} alone")
+        reasons += [] if any(text.startswith("compared: ") for text in reasons) else [f"compared: {min(part)} alone"]
     if len(reasons) > MAX_REASONS and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
@@ -489,7 +490,6 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     """Compare the values of two sources, or of every pair of several; return 0 if all are the same, else 1."""
     from pecli.tables.alignment import joined_components
     from pecli.tables.figures import Tolerance
-    from pecli.tables.sources import read_source
 
     if len(texts) < 2:
         raise BadRecipe(f"compare needs two sources; only {texts[0]} was given")
@@ -499,10 +499,24 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
         if options.digits > MAX_DIGITS:
             raise BadParameter("digits", options.digits, f"must be at most {MAX_DIGITS}, which float64 holds")
         allowed = Tolerance.printed(options.digits)
-    sources = joined_components([read_source(text) for text in texts])
+    sources = joined_components([_read(text, texts) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
         sources = [replace(s, keys={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
     return (_two if len(sources) == 2 else _several)(sources, allowed, options)
+
+
+def _read(text: str, texts: Sequence[str]) -> NamedSource:
+    """Return a source; a recipe without its size takes that from the first file."""
+    from pecli.tables.alignment import read_with_size
+    from pecli.tables.sources import open_source, read_source
+
+    try:
+        return read_source(text)
+    except MissingParameter:
+        for other in texts:
+            if kind_of(other) is Kind.FILE:
+                return read_with_size(text, open_source(other))
+        raise
 
 
 def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareOptions) -> int:

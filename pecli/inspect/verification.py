@@ -118,11 +118,10 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
 
 def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
     """Return the computed table of a recipe; parameters that a given recipe leaves open come from the file."""
-    from pecli.tables.alignment import table_like
-    from pecli.tables.sources import read_source
+    from pecli.tables.alignment import read_with_size, table_like
 
     if given:
-        source = read_source(text, **choice)
+        source = read_with_size(text, table, **choice)
         if not source.is_recipe:
             raise BadParameter("recipe", text, "is no recipe: write NAME:key=value, as pecli list shows them")
         return table_like(source, table)

@@ -12,16 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import BadFile, PecliError
+from pecli.errors import BadFile, MissingParameter, PecliError
 from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
+from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
+from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
-from pecli.tables.sources import NamedSource
+from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import copies_of, pair_views, same_layout
 
@@ -56,6 +58,31 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     if misfit[0] and not source.says_length:
         return _transposed(source, other.arrays[0].shape, best, kind)
     return best
+
+
+def read_with_size(text: str, other: Tabular, **choice: str) -> NamedSource:
+    """Return the source that a text names; the size of a recipe that lacks it is that of the array which fits best.
+
+    Raises
+    ------
+    MissingParameter
+        If something else is missing, or if no size fits.
+    """
+    try:
+        return read_source(text, **choice)
+    except MissingParameter:
+        name, given = split_recipe(text)
+        lacking = [p.option for p in find(name).options if p.required and not {p.option, *p.param.names} & given.keys()]
+        sizes = {k * side for array in other.arrays for side in array.shape for k in (1, 2)}
+        fits: list[tuple[Misfit, NamedSource]] = []
+        for size in sorted(sizes) if len(lacking) == 1 else ():
+            with contextlib.suppress(PecliError):
+                source = read_source(f"{text}{',' if given else ':'}{lacking[0]}={size}")
+                fits.append((_nearest(source, other, _type(source, other))[0], source))
+        misfit, best = min(fits, key=itemgetter(0), default=((OTHER_SHAPE, True, True, 0.0), None))
+        if best is None or misfit[0] == OTHER_SHAPE:
+            raise
+        return best
 
 
 def _are_copies(blocks: Sequence[Tabular]) -> bool:

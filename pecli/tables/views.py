@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pecli.numbers.rounding import floats
 from pecli.spec.tabular import Array, Tabular, View
 
 if TYPE_CHECKING:
@@ -104,12 +107,33 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
     return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
 
 
+LOOK_ROWS = 16  # rows that decide which of several arrays of one shape is meant
+
+
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
-    """Pair a sole array of one side with the only array of the other side that has its shape."""
+    """Pair a sole array of one side with the one of the other side that has its shape.
+
+    Of several of this shape it is the one whose first rows are nearest, if they are clearly nearer than the next.
+    """
     if min(len(left), len(right)) > 1:
         return []
     pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
-    return pairs if len(pairs) == 1 else []
+    if len(pairs) < 2:
+        return pairs
+    gaps = [_gap(*pair) for pair in pairs]
+    first, second = sorted(gaps)[:2]
+    return [pairs[gaps.index(first)]] if first < second / 2 else []
+
+
+def _gap(a: ArrayView, b: ArrayView) -> float:
+    """Return the mean difference of the first rows; infinite between complex and real values."""
+    if a.dtype.startswith("complex") != b.dtype.startswith("complex"):
+        return math.inf
+    rows = min(LOOK_ROWS, a.rows, b.rows)
+    with np.errstate(all="ignore"):  # a file may hold any bits
+        gap: NDArray[Any] = np.abs(floats(a.read(0, rows), a.dtype).ravel() - floats(b.read(0, rows), b.dtype).ravel())
+    finite = gap[np.isfinite(gap)]
+    return float(finite.mean()) if finite.size else math.inf
 
 
 def _views(table: Tabular, other: Tabular) -> list[ArrayView]:

@@ -325,3 +325,31 @@ def test_a_pair_that_turns_backwards_has_negated_sines(ask):
     found = str(pecli.compare(table, "sinusoidal:dim=64"))
     assert "the sines of pair 5 have the other sign" in found
     assert "times as fast" not in found
+
+
+@pytest.mark.parametrize("name", ["cos", "sin"])
+def test_a_lone_component_is_compared_with_the_one_it_equals(ask, name):
+    both = cache(angles(128, 64), "half")
+    np.save("values.npy", both[name])
+    np.savez("cache.npz", **both)
+    said = ask("compare", "values.npy", "cache.npz").out
+    assert said.startswith("same: 8,192 values are equal"), said
+    assert f"compared: array and {name} alone" in said
+
+
+@pytest.mark.parametrize(
+    ("recipe", "values", "said"),
+    [
+        ("sinusoidal", sinusoid(128, 64), "same"),
+        ("sinusoidal:base=100", sinusoid(128, 64), "different: base 10000 where 100 was expected"),
+        ("rope", cache(angles(128, 64), "half")["cos"], "same"),
+        ("rope", cache(angles(128, 64, 500000.0), "half")["cos"], "different: base 500000 where 10000 was expected"),
+        ("alibi", -get_slopes(8)[:, None, None] * distances(16), "same"),
+    ],
+    ids=["sinusoidal", "base", "rope", "base of rope", "alibi"],
+)
+def test_a_recipe_without_size_takes_that_of_the_file(ask, recipe, values, said):
+    np.save("values.npy", np.asarray(values, "float32"))
+    assert ask("compare", "values.npy", recipe).out.startswith(said)
+    if said == "same":
+        assert ask("verify", "values.npy", recipe).out.startswith("verified")
