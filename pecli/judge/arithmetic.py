@@ -32,7 +32,7 @@ MAX_FREQUENCY_UNITS = 8
 by up to 7; with more, a base that is wrong in its seventh digit passes."""
 SLACK_UNITS = 1
 """Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
-frequencies is rounded otherwise."""
+frequencies is rounded otherwise.  Narrow values do not show which frequencies a library had: any within its error."""
 FLOAT64_UNITS = 8.0, 4.0
 """Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential."""
 MAX_DOUBLE = 1e-6
@@ -457,9 +457,8 @@ class Expectation:
             return inside, gap, worst
         else:
             angles = way.angles_at(p, frequency)
-            slack = np.zeros(len(left))
-            for sign in (-1, 1):
-                moved = way.angles_at(p, frequency * (1 + sign * SLACK_UNITS * 2.0**-23))
+            slack, doubt = np.zeros(len(left)), (MAX_FREQUENCY_UNITS if dtype in LOW_TYPES else SLACK_UNITS) * 2.0**-23
+            for moved in (way.angles_at(p, frequency * (1 + off)) for off in (-doubt, doubt)):
                 slack = np.maximum(slack, np.abs(moved - angles))
             if other is not None:  # times the sine of what a cosine is of, and the other way round
                 slack *= np.abs(other[row, column]) + self.size * slack / 2

@@ -15,10 +15,12 @@ from functools import partial
 from itertools import takewhile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import (
     LOW_TYPES,
+    Circle,
     Expectation,
     WaveName,
     Way,
@@ -29,7 +31,7 @@ from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
 from pecli.judge.orders import numbered
-from pecli.judge.planes import Plane, exchanged, planes_of, unit
+from pecli.judge.planes import Integers, Plane, exchanged, planes_of, rows_of, unit
 from pecli.judge.tally import Tally
 from pecli.judge.waves import LEVELS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
@@ -62,6 +64,8 @@ OTHER_STEP = 1.25
 """Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
 """Units of position that a first fault shows: below, rounding of values hides it."""
+MIN_PART_ROWS = 16
+"""Rows that are described by themselves where the others are as expected."""
 WAVE_GAP = 0.02
 """Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
 CLEAR_STEP = 2.0**-12
@@ -228,9 +232,17 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
         if measured.pairs.count == len(w):
             named = replace(want.named, frequencies=w, by_engine=False)
             name = fitted(measured, want.encoding, named, exact=False)
-            if name is not None and name.explained == 1.0:
+            if name is not None and name.explained == 1.0 and _gives_sample(name):
                 return name
     return None
+
+
+def _gives_sample(name: WaveName) -> bool:
+    """Whether a name gives nearly all sampled rows, not only the consecutive ones that it was measured by."""
+    positions, measured = name.positions(name.measured.rows), name.measured
+    near = Circle.of(positions[:, None] * name.named.frequencies)
+    parts = list(Expectation(name).compare(positions, measured.reading.values, near))
+    return sum(len(one.rows) for one in parts) <= (1 - MIN_SAMPLE) * sum(one.size for one in parts)
 
 
 def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | None) -> list[Finding]:
@@ -282,12 +294,18 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
         near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
-            return [Finding("frequency", _series_words(pairs.steps, w))]
+            seen = pairs.at(LEVELS["float32"])
+            return [
+                Finding("frequency", _series_words(pairs.steps, w, seen.gaps(w) > 2 * seen.slack(w), seen.slack(w)))
+            ]
     return None
 
 
-def _series_words(steps: Floats, w: Floats) -> str:
-    """Describe measured frequencies: equal ones, a series by the ratio of its neighbours, or the range of others."""
+def _series_words(steps: Floats, w: Floats, off: NDArray[np.bool_], slack: Floats) -> str:
+    """Describe measured frequencies: some that are off, equal ones, a series by its ratio, or the range of others."""
+    if not off[:2].any() and (w > 0).all():
+        bad = np.flatnonzero(off)
+        return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
     own = f"{w.max():.4g} to {w.min():.4g}"
@@ -348,7 +366,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
             alike = change.waves is None and change.step == 1
             plain = alike and not change.shift and "scaling" in change.keys
-            lines = _key_lines(want, keys) if plain else []
+            lines = key_lines(want, keys) if plain else []
             named = replace(base, keys=keys, frequencies=w, magnitude=size, fitted=0.0,
                             by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
@@ -362,15 +380,20 @@ def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
     bad = np.flatnonzero(off)
     if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
         return
-    ratios, loose = pairs.steps[bad] / w[bad], (seen.slack(w)[bad] / w[bad]).max()
-    low, high = ratios.min(), ratios.max()
-    one = shortest(low * (1 - loose), high * (1 + loose))
-    times = f"{one:f}" if digits(one) <= 6 else f"{low:.4g}" if len(bad) == 1 else f"{low:.3g} to {high:.3g}"
-    text = f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
+    text = _ratio_words(bad, pairs.steps[bad] / w[bad], seen.slack(w)[bad] / w[bad])
     backwards = np.remainder(pairs.steps[bad] + np.pi, 2 * np.pi) - np.pi  # a turn less each row is the other way round
     if (np.abs(backwards + w[bad]) <= 4 * seen.slack(w)[bad]).all():
         text = f"the sines of {numbered('pair', bad)} have the other sign"
     yield replace(base, frequencies=np.where(off, pairs.steps, w), by_engine=False), [text], "frequency"
+
+
+def _ratio_words(bad: Integers, ratios: Floats, loose: Floats) -> str:
+    """Describe pairs by the ratio of their frequencies to the expected ones, or by its range."""
+    low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
+    one = shortest(low, high) if low <= high else Decimal(repr(float(ratios[0])))
+    times = f"{one:f}" if low <= high and digits(one) <= 6 else f"{ratios.min():.3g} to {ratios.max():.3g}"
+    times = f"{ratios[0]:.4g}" if len(bad) == 1 and digits(one) > 6 else times
+    return f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
 
 
 def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
@@ -421,10 +444,11 @@ def parameter_lines(want: Expected, name: WaveName) -> list[str]:
     """Return the parameters that differ from the expected ones as text, one line for each cause."""
     if name.encoding != want.encoding:
         return [f"{recipe_of(name)} where {want.recipe.short} was expected"]
-    return _key_lines(want, name.named.keys)
+    return key_lines(want, name.named.keys)
 
 
-def _key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
+def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
+    """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
     encoding, have = want.recipe.encoding, dict(bound(want.encoding, keys).keys())
     for key, value in want.keys.items():
         if have.get(key) != value and not _matters(want.encoding, have, key, value):
@@ -450,7 +474,8 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
-    name, way, rest = best.name, best.name.way, total.unexplained
+    name, way, rest, kind = best.name, best.name.way, total.unexplained, best.name.measured.dtype
+    narrowed = kind in LOW_TYPES and want.table.request.dtype not in LOW_TYPES
     if rest and not best.lines and name.start != want.start:  # rows that went around, as in a cyclic shift
         moved = list(_located(name, want, total))
         if any(finding.kind != "place" for finding in moved):
@@ -461,15 +486,16 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     yield from findings
     if way.name in LOW_TYPES:
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
-    elif findings and way.name == "float32":
-        kind = name.measured.dtype if name.measured.dtype in LOW_TYPES else "float32"
+    elif findings and (way.name == "float32" or narrowed):
+        kind = kind if kind in LOW_TYPES else "float32"
         yield Finding("rounding", f"the rest is {kind} rounding, at most {total.residual:.2g}")
     elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
     if rest and not findings and way.name not in LOW_TYPES:
         yield from _located(name, want, total)
     elif rest:
-        yield Finding("place", total.rest)
+        part = [] if best.lines else list(_in_part(name.measured.planes, total, want))
+        yield from part or [Finding("place", total.rest)]
 
 
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -518,8 +544,23 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     findings = located(actual, expected)
     if any(finding.kind != "place" for finding in findings):
         yield from findings
-    else:
+    elif not (part := list(_in_part(planes, total, want))):
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
+    else:
+        yield from part
+
+
+def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[Finding]:
+    """Yield the findings on a run of rows that is described otherwise than the other rows, as after a joint."""
+    first, last = (int(row) for row in np.flatnonzero(total.rows)[[0, -1]])
+    count = last + 1 - first
+    if MIN_PART_ROWS <= count < planes[0].rows and np.count_nonzero(total.rows) > MIN_SAMPLE * count:
+        part = tuple(rows_of(plane, first, count) for plane in planes)
+        own = replace(want, start=want.start + first * want.step, rows=count)
+        findings = _of_group(part, own, Comparison())
+        if findings and findings[0].kind not in ("place", "value", "rounding"):
+            which = f"rows {first} to {last}"
+            yield from (replace(one, text=f"{which}: {one.text}") for one in findings if one.kind != "rounding")
 
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
@@ -627,6 +668,11 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     order = want.keys.get("order")
     if {reading.layout, own} == {"half", "interleaved"}:
         yield Finding("layout", f"{words[reading.layout]} columns where {words[own]} ones were expected")
+    elif reading.layout in words and reading.sin is not None and len(name.measured.planes) == 1:
+        first, then = ("sines", "cosines") if sine_first else ("cosines", "sines")
+        yield Finding("layout", f"one array holds the {first} and then the {then} ({words[reading.layout]} each)")
+    elif own in words and reading.layout == "split":
+        yield Finding("layout", f"each pair has one column where it was expected to have two ({words[own]})")
     elif order is not None and len(name.measured.planes) == 1 and reading.sin is not None:
         first = "sines" if sine_first else "cosines"
         halves, turns = f"in two halves, {first} first", "in neighbouring columns"

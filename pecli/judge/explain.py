@@ -6,12 +6,14 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.difference import wave_differences
+from pecli.judge.description import Identification
+from pecli.judge.difference import Expected, key_lines, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, is_large
 from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
+from pecli.numbers.printing import at_least
 from pecli.spec.tabular import Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
@@ -37,21 +39,39 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         named = identify(expected)
         table = _parsed(named.recipe) if named.recipe is not None and named.confidence == "sure" else None
         findings = _described(actual, table, found) if table is not None else None
+        if table is not None and not findings:
+            findings = _identified(actual, table, named, found)
         if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
             findings[1:] = [one for one in findings[1:] if one.kind != "rounding"]
             return [*findings, Finding("expected", f"the expected values are those of {named.recipe}")]
         return _located(actual, expected)
 
 
+def _identified(actual: Tabular, table: Table, named: Identification, found: Comparison) -> list[Finding]:
+    """Return how the recipes of two files differ that are both certain: in rounding alone, or in parameters."""
+    own, want = identify(actual), Expected.of(table)
+    have = _parsed(own.recipe) if own.recipe is not None and own.confidence == "sure" else None
+    if have is None or want is None or have.source.encoding != table.source.encoding:
+        return []
+    if have.source != table.source:
+        return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
+    most = found.total.max_abs
+    if _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
+        return []
+    how = f"{own.arithmetic} values where those of {named.arithmetic} phases were expected"
+    return [Finding("rounding", f"{how}, at most {most:.2g}: harmless; --atol {at_least(most, 1)} accepts it")]
+
+
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
     groups, copies = list[list[CopyView]](), copies_of(actual)
     pairs = pair_views(copies[0], expected)[0] if copies else []
-    if not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs):
-        return []
     for copy in copies:
         own = next((group for group in groups if compare_tables(copy, group[0], tolerance).equal), None)
         groups.append([copy]) if own is None else own.append(copy)
+    other = not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs)
+    if other and (len(groups) != 1 or copies_of(expected)):
+        return []
     compared = [compare_tables(group[0], expected, tolerance) for group in groups]
     common = max(range(len(groups)), key=lambda k: (compared[k].equal, len(groups[k])))
     if not compared[common].equal and 2 * len(groups[common]) <= len(copies):
@@ -72,6 +92,10 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     return found
 
 
+def _extent(table: Table) -> tuple[object, ...]:
+    return table.positions.count, *table.positions.part(0, min(2, table.positions.count))
+
+
 MAX_HARMLESS = 0.05
 """Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding."""
 
@@ -81,11 +105,13 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     findings = wave_differences(actual, table, found) or grid_differences(actual, table)
     findings = findings or bias_differences(actual, table, found) or []
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
-    if narrower and (
-        len(findings) > 1 or (findings and findings[0].kind == "rounding" and found.total.max_abs > MAX_HARMLESS)
-    ):
+    kinds = [one.kind for one in findings]
+    if narrower and (len(kinds) > 1 or (kinds == ["rounding"] and found.total.max_abs > MAX_HARMLESS)):
         part = _located(actual, table)  # columns that are missing explain several parameters
         return part if [one.kind for one in part] == ["columns"] else findings
+    if kinds[:1] == ["rows"] and {"place"} <= {*kinds} <= {"rows", "rounding", "place"}:  # others may be missing
+        part = _located(actual, table)
+        return part if {one.kind for one in part} <= {"rows", "rounding"} else findings
     return findings or None
 
 
@@ -168,10 +194,12 @@ def _computed(expected: Tabular) -> Table | None:
 
 
 def _parsed(recipe: str) -> Table | None:
-    try:
-        return Table.parse(recipe)
-    except PecliError:
-        return None
+    for text in (recipe, f"{recipe},len=1"):  # frequencies alone have no length
+        try:
+            return Table.parse(text)
+        except PecliError:
+            continue
+    return None
 
 
 def _renamed(actual: Tabular, expected: Table) -> list[Finding]:

@@ -35,6 +35,8 @@ MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
 """Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure."""
 MASK_VALUES = 1 << 16
 """Values that are looked at to say that a table is a mask; its verification reads all of them."""
+COPY_VALUES = 1 << 18
+"""Values of a copy, as in a batch, that are compared at once."""
 PAIRS = "cos and sin of p w"
 MIN_WIDE_RATIO = 8
 """Times the rows that columns must be for the axes to be tried exchanged first."""
@@ -42,6 +44,7 @@ MAX_QUICK_BYTES = 1 << 22
 """Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
 MAX_ROW = 1 << 14
 """Values of an array of one axis that may be one row of a table."""
+DOUBLED = ("half", "interleaved")
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
@@ -169,10 +172,26 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 continue
             found = _of_group(read, stated)
             if found is not None and found.recipe is not None:
+                others = [plane for plane in planes if plane.name in found.arrays and plane not in group]
+                if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
+                    text = f"tables of a batch that differ from each other; the first is {found.recipe}"
+                    return replace(NONE, measured=(text,), arrays=found.arrays)
                 note = ("rows and columns are exchanged",) if transposed else ()
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
+
+
+def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
+    """Whether a plane equals the one of the same array and part in a group, but for at most 1 % of the values."""
+    one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
+    if one is None:
+        return True
+    step, equal = max(1, COPY_VALUES // plane.width), 0
+    for start in range(0, plane.rows, step):
+        stop = min(start + step, plane.rows)
+        equal += int((plane.stored(start, stop) == one.stored(start, stop)).sum())
+    return equal >= MIN_EXPLAINED * plane.rows * plane.width
 
 
 def _numbers(dtype: str) -> bool:
@@ -285,6 +304,8 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield PHASE_WORDS[name.phase]
     if len(measured.planes) == 2 and measured.swapped and not name.phase:
         yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
+    if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
+        yield "cosines and sines stand in one array, each twice"
     ratio = name.magnitude / name.named.magnitude
     if ratio != 1:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"

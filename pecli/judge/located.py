@@ -45,7 +45,7 @@ SAMPLE_VALUES = 1 << 18  # values that every change is tried on; raised, a diffe
 FIT_VALUES = 1 << 14  # values that a function of the values is fitted to
 FIT_ROWS = 32  # first and last rows of a region among them
 KEY_VALUES = 1 << 22  # values by which rows are distinguished
-MAX_KEYS = 64  # columns among them, evenly spread
+MAX_KEYS = 32  # columns among them, evenly spread
 MAX_HELD = 1 << 25  # values of an array that is read into memory; of a longer one only runs of rows are compared
 MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
@@ -62,6 +62,8 @@ MAX_DROPPED_ERROR = 1e-3  # of p itself: float32 phases leave 1e-5; raised, 0.12
 MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
+PHASE_ERROR = 2.0**-23  # that a position and a frequency rounded to float32 leave, for each position
+MAX_ULP_NAMED = 64  # units in which a rounding is given; of more, values are near zero
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
 MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
 MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 and 1/4 are plain factors
@@ -218,12 +220,15 @@ class ArrayPair:
         """For each axis the indices at which values differ."""
         return self.overview.index(self, self.near)
 
-    def keys(self, columns: Integers) -> list[Floats]:
-        """Return some columns of all rows, at hand and expected, as shares of the largest value."""
+    @cached_property
+    def keys(self) -> list[Floats]:
+        """Some columns of all rows, at hand and expected, as shares of the largest value."""
+        rows = max(count_of(self.actual), count_of(self.expected))
+        columns = _spread(self.sample[1], max(1, min(MAX_KEYS, KEY_VALUES // rows)))
         step, found = max(1, BLOCK_VALUES // max(1, self.width)), []
         for array in (self.actual, self.expected):
             starts = range(0, count_of(array), step)
-            reads = (floats(array, k, min(k + step, count_of(array)))[:, columns] for k in starts)
+            reads = (floats(array, k, min(k + step, count_of(array))).take(columns, 1) for k in starts)
             found.append(self.as_stored(np.concatenate(list(reads))) / self.scale)
         return found
 
@@ -428,7 +433,9 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
             for pair in differing:
                 pair.set_near(0.0)
         if same and _single_values(differing, few):
-            return [finding for pair in differing for finding in _remainder(pair, pair.overview)]
+            seen = [pair.overview for pair in differing]
+            singles = [one for pair, left in zip(differing, seen, strict=True) for one in _remainder(pair, left)]
+            return [*singles, *_rounding(differing, seen)]
         if not _is_small(differing, nears) and (found := _explained(pairs, differing, loose=how == "noise")):
             return found
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
@@ -465,7 +472,7 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
         text = change.text if alone else f"{' and '.join(names)}: {change.text}"
         remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
-        least, best = left, [Finding(change.kind, text), *remainder]
+        least, best = left, [Finding(change.kind, text), *remainder, *_rounding(differing, found)]
         if not left:
             break
     return best
@@ -486,25 +493,23 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
 
 
 def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
-    """List or count the values that a change leaves, and say how large the rounding of the others is."""
-    found = list[Finding]()
+    """List or count the values that a change leaves."""
     name = f"{pair.name}: " if pair.name else ""
-    if 0 < left.beyond <= MAX_SINGLE:
-        found += [_one(pair, *value) for value in left.values]
-    elif left.beyond:
-        size = "" if math.isinf(left.largest) else f", by at most {figure(left.largest, 2)}"
-        where = f"in {_region(pair, left)}{size}"
-        found.append(Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}"))
-    others = left.unequal - left.beyond
-    if others and left.beyond <= MAX_SINGLE:
-        ulp = math.ceil(left.rounding_units - 0.5)
-        size = f"{ulp} ulp" if 0 < ulp <= 64 else figure(left.rounding, 2)
-        more = " other" if found else ""
-        values = f"one{more} value differs" if others == 1 else f"{others:,}{more} values differ"
-        found.append(
-            Finding("rounding", f"{name}{values} from {'the expected ones' if found else 'that'} by at most {size}")
-        )
-    return found
+    if left.beyond <= MAX_SINGLE:
+        return [_one(pair, *value) for value in left.values] if left.beyond else []
+    size = "" if math.isinf(left.largest) else f", by at most {figure(left.largest, 2)}"
+    where = f"in {_region(pair, left, pair.near)}{size}"
+    return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
+
+
+def _rounding(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Finding]:
+    """Say how far the other values are from the expected ones, and that it is rounding where phases leave as much."""
+    if any(one.unequal > one.beyond for one in left) and all(one.beyond <= MAX_SINGLE for one in left):
+        ulp, most = math.ceil(max(one.rounding_units for one in left) - 0.5), max(one.rounding for one in left)
+        size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else figure(most, 2)
+        phases = all(one.rounding <= PHASE_ERROR * count_of(pair.expected) * pair.scale
+                     for pair, one in zip(differing, left, strict=True))  # fmt: skip
+        yield Finding("rounding", f"the rest {'is rounding' if phases else 'differs by'}{',' * phases} at most {size}")
 
 
 def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
@@ -526,12 +531,20 @@ def place(pair: ArrayPair) -> Finding:
     seen = pair.overview
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
+    rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))
+    if (
+        seen.beyond
+        and pair.near >= MAX_NOISE * pair.scale
+        and any(len(some) < len(every) for some, every in zip(fewer, rows, strict=True))
+    ):
+        far = f"by more than {figure(pair.near, 2)} in {_region(pair, seen, pair.near)}"
+        return Finding("place", f"{name}differs {far}, {worst} ({seen.beyond:,} values)")
     return Finding("place", f"{name}differs in {_region(pair, seen)}, {worst} ({seen.unequal:,} values)")
 
 
-def _region(pair: ArrayPair, seen: Differences) -> str:
-    """Return the rows and columns in which values differ, as text."""
-    axes = enumerate(zip(seen.index(pair), pair.sides, strict=True))
+def _region(pair: ArrayPair, seen: Differences, near: float = 0.0) -> str:
+    """Return the rows and columns in which values differ by more than a distance, as text."""
+    axes = enumerate(zip(seen.index(pair, near), pair.sides, strict=True))
     parts = [indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
 
@@ -560,7 +573,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
     if same and not loose:
         yield from _functions(differing, [None] * len(differing), "all values")
     yield from _exchanged(pairs, differing)
-    yield from _columns(differing, near)
+    yield from _columns(differing, near, loose=loose)
     yield from _orders(differing, near, loose=loose)
     if not loose:
         yield from _other_axes(differing)
@@ -738,7 +751,7 @@ def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterat
         yield from descriptions(found, len(expected), word)
 
 
-def _columns(differing: list[ArrayPair], near: float) -> Changes:
+def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     """Yield other signs and orders of the columns, which all arrays that differ share."""
     pair = differing[0]
     width, count, k = pair.width, width_of(pair.expected), np.arange(pair.width)
@@ -769,14 +782,16 @@ def _columns(differing: list[ArrayPair], near: float) -> Changes:
     actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
     keys = _spread(expected, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
     for text, order in _matched(actual[:, keys], expected[:, keys], near, "column"):
-        yield RowChange("columns", text, columns=order)
+        if not loose or len(np.unique(order)) == len(order):  # slow columns are alike but for noise
+            yield RowChange("columns", text, columns=order)
 
 
 def _spread(values: Floats, count: int) -> Integers:
-    """Return up to `count` column indices, evenly spread among the columns that vary."""
+    """Return up to `count` column indices, neighbours evenly spread among the columns that vary."""
     moving = np.flatnonzero((values != values[:1]).any(axis=0))
     moving = moving if moving.size else np.arange(values.shape[1])
-    return np.unique(moving[np.linspace(0, len(moving) - 1, min(count, len(moving))).astype(np.int64)])
+    at = np.linspace(0, len(moving) - 1, max(1, min(count, 2 * len(moving)) // 2)).astype(np.int64)
+    return np.unique(moving[np.minimum([at, at + 1], len(moving) - 1)])  # of neighbours one may be the sine alone
 
 
 def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
@@ -791,9 +806,7 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     )
     if not alike or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
         return
-    each = max(1, min(MAX_KEYS, KEY_VALUES // max(n, count)) // len(differing))
-    both = [pair.keys(_spread(pair.sample[1], each)) for pair in differing]
-    actual, expected = (np.concatenate(side, axis=1) for side in zip(*both, strict=True))
+    actual, expected = (np.concatenate(side, axis=1) for side in zip(*(pair.keys for pair in differing), strict=True))
     for axis in range(len(sides)):
         if sides[:axis] + sides[axis + 1 :] != others[:axis] + others[axis + 1 :]:
             continue

@@ -86,7 +86,8 @@ def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None)
         signal = measure(reading, at, dtype)
         if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
             continue
-        for swapped in (False, True) if len(signal.rows) == 1 else (signal.backward,):
+        doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
+        for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
             oriented = reading.swapped() if swapped else reading
             own = signal.exchanged() if swapped else signal
             pairs = _pairs(oriented, own, dtype, swapped, planes)

@@ -227,6 +227,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             parts.append(f"{span(expected, run.target - 1, unit)} {_are(gap)} missing")
         if left_out and put_twice:  # the missing rows may be at another place
             return None
+        if end and put and gap > put:
+            parts.append(f"{span(expected + put, count - 1, unit)} {_are(gap - put)} missing")
         if gap != put and run.first and not end:
             parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
         expected, pending = run.target + run.places, []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,12 @@ def exchanged(plane: Plane) -> Plane | None:
         return None
     values = np.ascontiguousarray(plane.stored(0, plane.rows).T)
     return Plane(plane.table, plane.array, plane.name, plane.width, plane.rows, 0, plane.part, values)
+
+
+def rows_of(plane: Plane, first: int, count: int) -> Plane:
+    """Return some consecutive rows of a plane as a plane of their own."""
+    values = None if plane.values is None else plane.values[first : first + count]
+    return replace(plane, rows=count, offset=plane.offset + first * plane.width, values=values)
 
 
 def sample_rows(rows: int, width: int) -> NDArray[np.int64]:

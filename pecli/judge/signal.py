@@ -166,7 +166,10 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
     if best is None:
         return np.zeros(pairs), np.full(pairs, np.inf), 0
     part = unit[best[1]]
-    steps = np.median(np.angle(part[1:64] * np.conj(part[:63][: len(part[1:64])])), axis=0)
+    turns = np.angle(part[1:64] * np.conj(part[:63][: len(part[1:64])]))
+    steps = np.median(turns, axis=0)
+    apart = np.abs(wrapped(turns - steps)).mean(axis=1)  # of a corrupted first row the next one says nothing
+    first = best[1].start + int((apart <= max(GOOD_SPREAD, 2 * float(np.median(apart)))).argmax())
     errors = 2 * noise
     lag, open_ = 2, np.ones(pairs, bool)
     while lag < len(part) and open_.any():
@@ -181,7 +184,7 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
         gain = (2 * noise + scatter) / lag
         errors = np.where(open_, np.minimum(errors, gain), errors)
         lag *= 2
-    return steps, errors, best[1].start
+    return steps, errors, first
 
 
 def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, guess: Floats | None = None) -> Floats:

@@ -190,6 +190,13 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
     width, half = values.shape[1], values.shape[1] // 2
     paired = plane.array.shape[-1:] == (2,) and len([s for s in plane.array.shape if s != 1]) > 2
     doubled = list(copies(values))
+    for layout, *parts in copies(values[:, :half]) if width % 4 == 0 else ():  # [cos cos | sin sin]
+        ends = ([range(start, start + half)[part] for part in parts] for start in (0, half))
+        cos, sin = (tuple(PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side) for side in ends)
+        (one, _), (other, copy) = ([values[:, at.index] for at in side] for side in (cos, sin))
+        apart = departure(one, other)
+        if apart < MAX_DEPARTURE and same_columns(other, copy):
+            yield Reading(layout, one, other, cos, sin, departure=apart)
     if width >= 2:
         tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
         even = width - width % 2

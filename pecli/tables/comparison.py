@@ -7,8 +7,9 @@ reading it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -292,6 +293,9 @@ def _compare_pair(
         found.complete = False
         return None
     parts = overlapping_rows(left, right)
+    if parts is None and left.shape[-1:] == right.shape[-1:] and math.prod(left.shape) == math.prod(right.shape):
+        left, right = (replace(v, shape=(v.rows, v.row_size), axes=("", ""), lead=1) for v in (left, right))
+        parts = overlapping_rows(left, right)  # one axis is two: the values follow one another in one order
     if parts is None:
         found.remark("shape", f"{name}: values of these shapes are not counted one by one")
         return None

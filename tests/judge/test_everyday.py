@@ -1,4 +1,6 @@
-"""Everyday tables: cosines alone, sines alone, float64 of plain NumPy, a single row."""
+"""Everyday tables: cosines alone, sines alone, float64 of plain NumPy, a single row; common mistakes in caches."""
+
+import re
 
 import h5py
 import mpmath
@@ -8,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pecli
+from pecli.judge.planes import rounded
 from tests.judge.answers import (
     LAYOUTS,
     UNKNOWN,
@@ -353,3 +356,81 @@ def test_a_recipe_without_size_takes_that_of_the_file(ask, recipe, values, said)
     assert ask("compare", "values.npy", recipe).out.startswith(said)
     if said == "same":
         assert ask("verify", "values.npy", recipe).out.startswith("verified")
+
+
+def turned(rows, frequencies, start=0):
+    """cos and sin of whole positions in float32, as torch computes them, each column once."""
+    angle = np.arange(start, start + rows, dtype=np.float32)[:, None] * np.asarray(frequencies, np.float32)
+    return {"cos": np.cos(angle), "sin": np.sin(angle)}
+
+
+def smoothed(exchanged):
+    """Frequencies of Llama 3.1 for 64 columns; the weights between both ends exchanged, or not."""
+    w = frequencies(64, 5e5)
+    turns = 8192 * w / (2 * np.pi)
+    share = np.clip((turns - 1) / 3, 0, 1)
+    between = (share > 0) & (share < 1)
+    share = np.where(between & exchanged, 1 - share, share)
+    return w * share + w / 8 * (1 - share)
+
+
+def joined(a, b):
+    return {name: np.concatenate([a[name], b[name]]) for name in a}
+
+
+LLAMA3 = "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=8192"
+DYNAMIC = "rope:dim=64,scaling=dynamic,factor=2,max-position=512,seq-len=1024"
+TWICE = np.concatenate([part for part in turned(200, frequencies(64)).values() for _ in range(2)], 1)
+CAUSES = [
+    (turned(512, smoothed(True)), LLAMA3, "the weights of the ramp are exchanged"),
+    (turned(64, 1 / frequencies(32)), "rope:dim=32", "exponent 2i/d where -2i/d was expected"),
+    (turned(300, frequencies(64) ** (1 / 8)), "rope:dim=64", "base 3.162278 where 10000 was expected, or exponents over 512"),
+    (turned(300, frequencies(64, 10000 * 2 ** (64 / 62))), DYNAMIC, "ntk scaling .factor 2. where dynamic"),
+    (turned(300, frequencies(64, 10000 * 7 ** (64 / 62))), DYNAMIC, "seq-len 2048 where 1024 was expected"),
+    (joined(turned(128, frequencies(64)), {name: rows[128:] for name, rows in turned(256, frequencies(64, 5e5)).items()}),
+     "rope:dim=64", "rows 128 to 255: base 500000 where 10000 was expected"),
+    (TWICE, "rope:dim=64,layout=half", "one array holds the cosines and then the sines"),
+    (np.stack([TWICE, TWICE]), "rope:dim=64,layout=half", "one array holds the cosines and then the sines"),
+    (turned(200, frequencies(64)), "rope:dim=64,layout=interleaved", "each pair has one column where it was expected to have"),
+    ({"inv_freq": frequencies(64).astype(np.float32)}, {"inv_freq": frequencies(64, 5e5).astype(np.float32)},
+     "base 10000 where 500000 was expected"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("actual", "expected", "cause"), CAUSES)
+def test_the_cause_comes_first(actual, expected, cause):
+    assert re.match(cause, pecli.compare(actual, expected).findings[0].text)
+
+
+def test_a_corrupted_first_row_does_not_hide_the_base():
+    table = turned(128, frequencies(64, 5e5))
+    for values in table.values():
+        values[0] = 0.25
+    findings = [one.text for one in pecli.compare(table, "rope:dim=64").findings]
+    assert findings[0] == "base 500000 where 10000 was expected"
+    assert findings[-1].endswith("row 0")
+
+
+def test_different_tables_of_a_batch_are_not_named_by_the_first_one():
+    first, padded = turned(40, frequencies(64)), turned(34, frequencies(64))
+    both = {
+        name: np.stack([first[name], np.concatenate([padded[name][:1].repeat(6, 0), padded[name]])]) for name in first
+    }
+    found = pecli.identify(both)
+    assert found.confidence == "unknown"
+    assert "differ from each other" in found.measured[0]
+
+
+def test_float64_values_beside_float32_phases_are_harmless():
+    angle = np.arange(600.0)[:, None] * frequencies(64)
+    found = pecli.compare({"cos": np.cos(angle), "sin": np.sin(angle)}, turned(600, frequencies(64)))
+    assert "harmless" in found.findings[0].text
+
+
+def test_bfloat16_values_of_far_positions_are_a_type_and_no_places():
+    w = np.exp(np.arange(0, 64, 2, dtype=np.float32) * np.float32(-np.log(10000.0) / 64))
+    table = {
+        name: rounded(values.astype(np.float64), "bfloat16").astype(np.float32)
+        for name, values in turned(16384, w).items()
+    }
+    assert pecli.identify(table).confidence == "sure"

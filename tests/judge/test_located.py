@@ -167,9 +167,9 @@ def test_what_a_finding_leaves_is_counted():
     actual = {name: np.delete(values, 17, 0) for name, values in PAIR.items()}
     actual["cos"].ravel()[1000:1012] = np.nextafter(actual["cos"].ravel()[1000:1012], np.float32(0))
     cause = "row 17 is missing, later rows have moved up"
-    assert said(actual, PAIR) == [cause, "cos: 12 values differ from that by at most 1 ulp"]
+    assert said(actual, PAIR) == [cause, "the rest is rounding, at most 1 ulp"]
     actual["sin"][50, 2] = 0.25
-    assert said(actual, PAIR)[::2] == [
+    assert said(actual, PAIR)[:2] == [
         cause,
         f"one value differs: sin[50, 2] is 0.25, expected {PAIR['sin'][51, 2]:.6g}",
     ]

@@ -145,24 +145,31 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             f"{above} of the distance is divided by {below} of max-distance, where one logarithm was expected of both"
         )
         yield Change("buckets", text, values=partial(_buckets, dict(keys), times, np.floor))
-    text = "buckets of far distances are rounded up where they should be cut"
-    yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.ceil))
+    for how, to in (("rounded up", np.ceil), ("rounded", np.rint)):
+        text = f"buckets of far distances are {how} where they should be cut"
+        yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, to))
+    text = "a quarter of a side's buckets are exact where half of them were expected"
+    yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.floor, of_exact=4))
     text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
     yield Change("buckets", text, values=partial(_buckets, dict(keys), None, np.floor))
 
 
 def _buckets(
-    keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int
-) -> NDArray[np.float64]:
-    """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead."""
+    keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int,
+    of_exact: int = 2,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead.
+
+    One bucket of `of_exact` holds one distance.
+    """
     if name != "index" or values.ndim != 2:
         return values
     both, side = keys["bidirectional"] == "true", int(keys["buckets"])
     distance = np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None]
     side = side // 2 if both else side
-    exact, size = side // 2, np.abs(distance) if both else np.maximum(-distance, 0)
+    exact, size = max(1, side // of_exact), np.abs(distance) if both else np.maximum(-distance, 0)
     steps = np.log(np.maximum(size, exact) / exact) / np.log(int(keys["max-distance"]) / exact)
-    near = MAX_LOG_ERROR if to is np.floor else -MAX_LOG_ERROR
+    near = -MAX_LOG_ERROR if to is np.ceil else MAX_LOG_ERROR
     far = size if times is None else exact + to(steps * times * (side - exact) + near)
     far = np.minimum(far, side - 1)
     return np.asarray(np.where(size < exact, size, far) + (side * (distance > 0) if both else 0))

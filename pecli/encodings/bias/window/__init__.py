@@ -207,6 +207,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     ways = (
         ("the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1", 1, 2 * height - 1),
         ("the row's offset is multiplied by 2h - 1 where 2w - 1 was expected", 2 * height - 1, 1),
+        ("the row's offset is multiplied by 2w where 2w - 1 was expected", 2 * width, 1),
         ("the row's offset is not multiplied by 2w - 1: different offsets share an index", 1, 1),
     )
     for phrase, by_row, by_column in ways:

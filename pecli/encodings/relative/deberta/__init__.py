@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets
-from pecli.encodings.shared.deferred import Integers, dd, np
+from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -21,7 +21,7 @@ from pecli.encodings.shared.weights import (
 )
 from pecli.errors import BadParameter
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, Work, encoding
-from pecli.spec.hooks import PLAIN, Effect, Reach, Term
+from pecli.spec.hooks import PLAIN, Change, Effect, Reach, Term
 from pecli.spec.plans import Frame, Relative
 from pecli.spec.recipe import Recipe
 
@@ -98,7 +98,7 @@ def _terms(phrase: object) -> tuple[str, ...]:
     use_when="for masked language models that weigh content and position separately",
     not_when="if memory is scarce: scores need three products",
     place=3,
-    hooks={"identify": ".identify:identify", "extend": reach, "apply": effect},
+    hooks={"identify": ".identify:identify", "extend": reach, "apply": effect, "mistakes": ":mistakes"},
 )  # fmt: skip
 def deberta(
     *,
@@ -206,3 +206,15 @@ def bucket_rule(
         return np.clip(distance + half, 0, 2 * half - 1) if shift else distance
 
     return index
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield buckets that are cut: each far one is then the one below."""
+    middle, zero = int(keys["buckets"]) // 2, int(keys["buckets"]) if keys.get("shifted") == "true" else 0
+
+    def cut(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        far = (name == "index") & (np.abs(values - zero) > middle)
+        return np.asarray(values - far * np.sign(values - zero))
+
+    if middle:
+        yield Change("buckets", "buckets of far distances are cut where they should be rounded up", values=cut)

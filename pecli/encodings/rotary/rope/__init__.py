@@ -6,8 +6,8 @@ d is the rotary width; pair i of position p rotates by p w_i radians.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -226,12 +226,15 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         squared = number_text(Decimal(factor_given) * Decimal(factor_given))
         twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
         yield Change("factor", twice, {"factor": squared})
-        yield from other_values(keys, "factor", *FACTORS)
         for other in SCALINGS.values():
             if other.needs_factor_alone and other is not scaling:
                 own = {**plain, "scaling": other.name, "factor": factor_given}
                 yield Change("scaling", f"scaling {other.name} where {name} was expected", own)
     yield from scaling.mistakes(keys)
+    if factor_given is not None:
+        yield from other_values(keys, "factor", *FACTORS)
+    for text, blend in BLENDS.items():
+        yield Change("scaling", text, waves=partial(_blended, keys, blend))
     if "original-max" in keys:
         yield from (
             instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
@@ -241,6 +244,26 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     for factor in LINEAR_FACTORS:
         phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"
         yield Change("scaling", phrase, step=Fraction(1, factor))
+
+
+BLENDS: dict[str, Callable[[Decimal, Decimal, Decimal], Decimal]] = {
+    "the scaling multiplies the frequencies by what it should divide them by": lambda w, s, f: w * w / s,
+    "the weights of the ramp are exchanged": lambda w, s, f: w + w / f - s if w / f < s < w else s,
+    "the ramp mixes wavelengths where frequencies were expected": lambda w, s, f: w * w / (w + w * f - s * f),
+}
+"""What is made of a plain frequency, the scaled one and the factor by a wrong formula, and the words for it."""
+
+
+def _blended(keys: Mapping[str, str], blend: Callable[[Decimal, Decimal, Decimal], Decimal], waves: Waves) -> Waves:
+    """Return waves with a wrong formula of the scaling."""
+    plain = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"])).frequencies
+    factor = Decimal(keys.get("factor", "1"))
+    scaled = [w for w in waves.bands[0].frequencies if isinstance(w, Decimal)]
+    if len(waves.bands) > 1 or len(plain) != len(scaled) or not all(scaled):
+        return waves
+    with localcontext(CONTEXT):
+        made = tuple(blend(w, s, factor) for w, s in zip(plain, scaled, strict=True))
+    return replace(waves, bands=(replace(waves.bands[0], frequencies=made),))
 
 
 def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:

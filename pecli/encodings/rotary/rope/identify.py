@@ -20,6 +20,8 @@ RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 
 """low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
 FASTS = (32, 64, 16, 128, 8)
 """beta-fast: YaRN's, then others that were published."""
+MAX_POWER_ERROR = 1e-4
+"""Of the ratio of two logarithms that is a whole number: seven digits of a base leave 1e-6."""
 STEPPED_CACHE = 3.0
 """Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one."""
 SINE_FIRST = 2.0
@@ -258,6 +260,8 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     own = {k: v for k, v in have.items() if k not in COMMON}
     other = {k: v for k, v in want.items() if k not in COMMON}
     found = []
+    if name == "proportional" and expected == "none" and "partial" in have:
+        return [f"a share of {have['partial']} of the pairs turns where all were expected to (proportional)"]
     if name != expected and base != meant:
         found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
     elif name != expected:
@@ -268,7 +272,7 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
             text = f"{name} scaling ({_numbers(own)}) where none was expected"
         found.append(text)
     else:
-        found += [f"base {base} where {meant} was expected"] if base != meant else []
+        found += [_other_base(str(base), str(meant), int(have.get("rotary-dim", have["dim"])))] if base != meant else []
         for key in dict.fromkeys((*other, *own)):
             if own.get(key) != other.get(key):
                 one = f"{key} {own[key]}" if key in own else f"no {key}"
@@ -278,6 +282,19 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         for key in ("dim", "rotary-dim", "partial")
         if have.get(key) != want.get(key)
     ]
+
+
+def _other_base(base: str, meant: str, width: int) -> str:
+    """Say which other base there is, and which exponents would give the same frequencies."""
+    if float(base) == 1:
+        return (
+            f"every pair turns by 1 radian a position where base {meant} was expected: the exponents are 0, or base 1"
+        )
+    times = math.log(float(meant)) / math.log(float(base))
+    text = f"base {base} where {meant} was expected"
+    if times > 1.5 and abs(times - round(times)) < MAX_POWER_ERROR:
+        text += f", or exponents over {round(times) * width} where {width} was expected (the same frequencies)"
+    return text
 
 
 COMMON = ("dim", "rotary-dim", "partial", "base", "scaling")

@@ -29,7 +29,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed, short
+from pecli.spec.hooks import Change, Slowed, other_values, short
 
 NONE = Scaling(
     "none", 1, lambda series: series.frequencies, lambda series: inverse_powers(series.base, series.width),
@@ -229,11 +229,16 @@ def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequenc
     return [phrase, *base_lines(series, grown, pairs)]
 
 
+def _dynamic_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    length = int(keys["seq-len"])
+    return other_values(keys, "seq-len", *(str(n) for n in (2 * length, 4 * length, length // 2, length // 4)))
+
+
 DYNAMIC = Scaling(
     "dynamic", 4, _dynamic_frequencies, _dynamic_float32, min_factor=_dynamic_min_factor,
     types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, _of_length(factor, growth))),
-    by_base=True, board=_dynamic_board,
+    by_base=True, board=_dynamic_board, mistakes=_dynamic_mistakes,
 )  # fmt: skip
 
 

@@ -181,13 +181,16 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield mistaken ramps (ends exchanged, reversed, applied twice, inverted) and other betas."""
     fast, slow = "beta-fast", "beta-slow"
     if keys["ramp"] == "index" and "partial" not in keys:
-        to = partial(_parts_to, 1 / Decimal(keys["factor"]))
+        base, twice = Decimal(keys["base"]), partial(_twice, 1 / Decimal(keys["factor"]))
         ramps: tuple[tuple[str, OtherRamp], ...] = (
             (f"{fast} and {slow} are exchanged", lambda ramp, high, low: ramp(low, high)),
             ("the ramp runs the other way: fast pairs are slowed, slow ones are not",
              lambda ramp, high, low: [1 - r for r in ramp(high, low)]),
-            ("the scaling is applied twice: the ramp slows what it has slowed already", partial(to, 2)),
-            ("the scaling multiplies the frequencies by what it should divide them by", partial(to, -1)),
+            ("the scaling is applied twice: the ramp slows what it has slowed already", twice),
+            ("the ends of the ramp are counted in columns where pairs were expected: they lie twice as far",
+             lambda ramp, high, low: ramp(high, low, base.sqrt())),
+            ("the ends of the ramp are computed with base 10000",
+             lambda ramp, high, low: ramp(high, low, Decimal(10000))),
         )  # fmt: skip
         for text, other in ramps:
             yield Change("scaling", text, waves=partial(_other_ramp, keys, other))
@@ -195,15 +198,15 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield from other_values(keys, slow, "1", "2", "4", "0.5")
 
 
-RampOf = Callable[[Decimal, Decimal], list[Decimal]]
-"""Of the rotations at the fast and at the slow end, the share of interpolation per pair."""
+RampOf = Callable[..., list[Decimal]]
+"""Of the rotations at the fast and at the slow end, and another base, the share of interpolation per pair."""
 OtherRamp = Callable[[RampOf, Decimal, Decimal], list[Decimal]]
 
 
-def _parts_to(slowest: Decimal, power: int, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
-    """Return the shares of interpolation whose slowing factors are a power of the ramp's."""
+def _twice(slowest: Decimal, ramp: RampOf, fast: Decimal, slow: Decimal) -> list[Decimal]:
+    """Return the shares of interpolation whose slowing factors are the square of the ramp's."""
     slowed = (1 - r + r * slowest for r in ramp(fast, slow))
-    return [(1 - s**power) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
+    return [(1 - s * s) / (1 - slowest) if slowest != 1 else Decimal(0) for s in slowed]
 
 
 def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Waves:
@@ -211,8 +214,9 @@ def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Wave
     series = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
     fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))
 
-    def ramp(high: Decimal, low: Decimal) -> list[Decimal]:
-        return _index_ramp(series, int(keys["original-max"]), high, low, keys["truncate"] == "true")
+    def ramp(high: Decimal, low: Decimal, base: Decimal = series.base) -> list[Decimal]:
+        own = replace(series, base=base)
+        return _index_ramp(own, int(keys["original-max"]), high, low, keys["truncate"] == "true")
 
     with localcontext(CONTEXT):
         meant, made = (
