@@ -369,6 +369,8 @@ class Encoding:
         if typed[parameter.name] is None or when is None or self.applies(parameter, typed):
             return
         other = self.parameters[when[0]]
+        while other.param.when is not None and not self.applies(other, typed):  # which has no effect either
+            when, other = other.param.when, self.parameters[other.param.when[0]]
         need = "a value" if isinstance(when[1], Given) else " or ".join(map(other.text, when[1]))
         value, have = parameter.text(typed[parameter.name]), other.text(typed[other.name])
         rule = f"has no effect with {other.option}={have}: it needs {other.option}={need}"

@@ -125,3 +125,14 @@ def test_what_is_wrong_is_said_in_one_sentence(recipe, options, says):
     assert "\n" not in message
     for word in says:
         assert word in message
+
+
+def test_trained_rows_of_a_file_before_position_0_too(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float32)
+    np.save(tmp_path / "w.npy", rows)
+    recipe = f"learned:dim=4,max-len=8,rows-offset=2,weights={tmp_path / 'w.npy'}"
+    np.testing.assert_array_equal(Table.parse(f"{recipe},start=-2", length=10).read("pe"), rows)
+    with pytest.raises(PecliError, match="seed=1 has no effect with weights="):
+        Table.parse(f"{recipe},seed=1", length=4)
+    with pytest.raises(PecliError, match="needs 8 x 4"):
+        Table.parse(f"learned:dim=4,max-len=8,weights={tmp_path / 'w.npy'}", length=4).read("pe")

@@ -32,6 +32,14 @@ def test_shaws_index_is_the_clipped_distance():
     ]
 
 
+def test_far_distances_may_have_zeros_instead_of_the_clips_vector():
+    table = Table.parse("shaw:dim=2,clip=2,right=1,far=zero", length=5)
+    assert table.read("index")[2].tolist() == [0, 1, 2, 3, 4]
+    assert table.read("index")[0].tolist() == [2, 3, 4, 4, 4]
+    np.testing.assert_array_equal(table.read("vector")[:4], read("shaw:dim=2,clip=2,right=1", "vector", length=5))
+    assert table.read("vector")[4].tolist() == [0, 0]
+
+
 def test_an_asymmetric_clip_is_that_of_wav2vec2_bert():
     table = Table.parse("shaw:dim=4,clip=64,right=8", length=100)
     assert table.array("vector").shape == (73, 4)

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.absolute.sinusoidal import sinusoidal
 from pecli.encodings.shared.deferred import Floats, dd, engine, lessons, np, seeded
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
-from pecli.encodings.shared.weights import GENERATOR, Philox, Rule, fan_in, generation, glorot, of_rule
+from pecli.encodings.shared.weights import (
+    DRAWN as WITHOUT_WEIGHTS,
+)
+from pecli.encodings.shared.weights import (
+    GENERATOR,
+    Philox,
+    Rule,
+    WeightFile,
+    Weights,
+    fan_in,
+    generation,
+    glorot,
+    of_rule,
+)
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Source, encoding
 from pecli.spec.hooks import Reach, Step
-from pecli.spec.plans import Domain, Values
+from pecli.spec.plans import Domain, Values, nothing
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
@@ -65,7 +79,7 @@ def learned(
             names=MAX_LEN,
         ),
     ] = None,
-    init: Annotated[Init, Param("Distribution of the initial values.")] = "normal",
+    init: Annotated[Init, Param("Distribution of the initial values.", when=WITHOUT_WEIGHTS)] = "normal",
     std: Annotated[
         Decimal | None,
         Param(
@@ -89,10 +103,11 @@ def learned(
     rows_offset: Annotated[
         int, Param("Rows before position 0 (OPT, BART: 2; RoBERTa: padding index + 1).", ge=0, le=1 << 20)
     ] = 0,
+    weights: Weights = None,
 ) -> Values:
-    """Randomly initialised table, to be trained.
+    """Randomly initialised table, to be trained; or the trained one of a file.
 
-    Each value depends on the seed, its row and its column alone, so any slice
+    Each random value depends on the seed, its row and its column alone, so any slice
     equals the same rows of the whole.
     """
     if init == "sinusoidal" and dim % 2:
@@ -100,8 +115,15 @@ def learned(
     rows = (max_len or 1) + rows_offset
     spread = _spread(init, dim, rows, std, bound)
 
+    @cache
+    def trained() -> Floats:
+        file, phrase = WeightFile(str(weights)), f"a matrix of {rows} rows (max-len and rows-offset) and dim={dim}"
+        return file.values((rows, dim), phrase, "weight", "pe")
+
     def at(points: dd.Points) -> Floats:
 
+        if weights is not None:
+            return trained()[points.whole() + rows_offset]
         if init == "zeros":
             return np.zeros((len(points), dim))
         drawn = of_rule(
@@ -112,7 +134,7 @@ def learned(
     held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"
     remedy = f"{held}: give a larger max-len, or rows-offset for rows before 0"
     domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
-    return Values(dim, at, domain=domain)
+    return Values(dim, at, domain=domain, prepare=nothing if weights is None else trained)
 
 
 def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> float:
@@ -156,7 +178,10 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
             "a trained vector for each position",
             [f"{count:,} rows{first} x {dim:,} columns = {count * dim:,} parameters"],
         ),
-        Step(f"its rows before training ({how})", [lessons.by_position(at, table)]),
+        Step(
+            f"its rows before training ({how})" if values["weights"] is None else "its trained rows",
+            [lessons.by_position(at, table)],
+        ),
         Step(
             "added to a token",
             [sums, f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for"],

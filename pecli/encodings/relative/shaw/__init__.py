@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
+from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import (
     GENERATOR,
@@ -22,7 +23,7 @@ from pecli.encodings.shared.weights import (
 )
 from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Term
-from pecli.spec.plans import Domain, Frame, Relative
+from pecli.spec.plans import Domain, Fixed, Frame, Relative
 from pecli.spec.recipe import Recipe
 
 WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances")
@@ -43,6 +44,7 @@ def effect(recipe: Recipe) -> Effect:
     title="Shaw relative vectors",
     formula="""
         index(i, j) = min(max(j - i, -clip), right) + clip; backward: of i - j
+        far zero: past the clip it is clip + right + 1, a row of zeros
         vector: clip + right + 1 trained rows; a key takes row index(i, j) beside its own
         value_vector: as many, which values take beside their own
     """,
@@ -95,6 +97,10 @@ def shaw(
         Literal["key", "key-query"] | None,
         Param("Position terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),
     ] = None,
+    far: Annotated[
+        Literal["clip", "zero"],
+        Param("Vector past the clip: that of the clip, or zeros (VITS, Music Transformer)."),
+    ] = "clip",
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
@@ -105,12 +111,26 @@ def shaw(
     held = [vectors("vector", weights, rows, dim, rule, spread, seed)]
     if value_weights is not None:
         held.append(vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
+    fixed = tuple(array if far == "clip" else _with_zeros(array, rows, dim) for array, _ in held)
 
     def index(distances: dd.Points, _: Frame) -> Integers:
+        found = (-distances.whole() if backward else distances.whole()) + clip
+        if far == "zero":
+            return np.where((found < 0) | (found >= rows), rows, found)
+        return np.clip(found, 0, rows - 1)
 
-        return np.clip(-distances.whole() if backward else distances.whole(), -clip, after) + clip
+    return Relative(index, fixed=fixed, prepare=all_of(held), domain=WHOLE)
 
-    return Relative(index, fixed=tuple(array for array, _ in held), prepare=all_of(held), domain=WHOLE)
+
+def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
+    """Return an array of vectors with a row of zeros after its last one."""
+
+    def values(start: int, stop: int) -> Floats:
+        out = np.zeros((stop - start, dim))
+        out[: max(0, rows - start)] = np.asarray(array.values(start, min(stop, rows)))
+        return out
+
+    return replace(array, shape=(rows + 1, dim), values=values)
 
 
 def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, float]:
