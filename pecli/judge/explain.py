@@ -64,13 +64,22 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
-    groups, copies = list[list[CopyView]](), copies_of(actual)
+    groups, copies, others = list[list[CopyView]](), copies_of(actual), copies_of(expected)
+    if len(others) == len(copies) and len(actual.arrays) > 1:  # two batches
+        both = [
+            (copy, other, compare_tables(copy, other, tolerance)) for copy, other in zip(copies, others, strict=True)
+        ]
+        off = [one for one in both if not one[2].equal]
+        if 0 < len(off) < len(both):
+            named = f"of {len(both)} differs"
+            causes = ((copy.number, explain(copy, other, one)) for copy, other, one in off)
+            return [Finding("copies", f"copy {k} {named}: {found[0].text}") for k, found in causes if found]
     pairs = pair_views(copies[0], expected)[0] if copies else []
     for copy in copies:
         own = next((group for group in groups if compare_tables(copy, group[0], tolerance).equal), None)
         groups.append([copy]) if own is None else own.append(copy)
     other = not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs)
-    if other and (len(groups) != 1 or copies_of(expected)):
+    if other and (len(groups) != 1 or others):
         return []
     compared = [compare_tables(group[0], expected, tolerance) for group in groups]
     common = max(range(len(groups)), key=lambda k: (compared[k].equal, len(groups[k])))

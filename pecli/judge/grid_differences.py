@@ -249,6 +249,8 @@ def _changes(pairs: PlannedPairs, rows: int, keys: Mapping[str, str]) -> Iterato
         low = float(min(axes[some[0]].multiples) * axes[some[0]].unit)
         text = f"coordinates start at {low + float(offset):g} where {low:g} was expected"
         yield Finding("first", text + f" on the axis {names[some[0]]}" * (len(some) < count)), with_axes(**moved)
+    yield Finding("unit", "2 pi is missing: every angle is the expected one over 2 pi"), pairs.times(0.5 / np.pi)
+    yield Finding("unit", "every angle is 2 pi times the expected one"), pairs.times(2 * np.pi)
     for a in moving:
         still = replace(axes[a], multiples=(axes[a].multiples[0],) * len(axes[a].multiples))
         yield Finding("still", f"the pairs of the {names[a]} do not move"), with_axes(**{f"axis{a}": still})

@@ -84,6 +84,10 @@ class PlannedPairs:
         number = table.astype(np.int64)
         return cls(plan, table[:, 0] * table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
+    def times(self, factor: float) -> PlannedPairs:
+        """Return the same with all frequencies multiplied."""
+        return replace(self, frequencies=self.frequencies * factor)
+
     @property
     def ascending(self) -> bool:
         """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""

@@ -364,10 +364,10 @@ def turned(rows, frequencies, start=0):
     return {"cos": np.cos(angle), "sin": np.sin(angle)}
 
 
-def smoothed(exchanged):
-    """Frequencies of Llama 3.1 for 64 columns; the weights between both ends exchanged, or not."""
+def smoothed(*, exchanged=False, turn=2 * np.pi):
+    """Frequencies of Llama 3.1 for 64 columns; the weights between both ends exchanged, or 2 pi left out."""
     w = frequencies(64, 5e5)
-    turns = 8192 * w / (2 * np.pi)
+    turns = 8192 * w / turn
     share = np.clip((turns - 1) / 3, 0, 1)
     between = (share > 0) & (share < 1)
     share = np.where(between & exchanged, 1 - share, share)
@@ -382,7 +382,8 @@ LLAMA3 = "rope:dim=64,base=500000,scaling=llama3,factor=8,original-max=8192"
 DYNAMIC = "rope:dim=64,scaling=dynamic,factor=2,max-position=512,seq-len=1024"
 TWICE = np.concatenate([part for part in turned(200, frequencies(64)).values() for _ in range(2)], 1)
 CAUSES = [
-    (turned(512, smoothed(True)), LLAMA3, "the weights of the ramp are exchanged"),
+    (turned(512, smoothed(exchanged=True)), LLAMA3, "the weights of the ramp are exchanged"),
+    (turned(512, smoothed(turn=1)), LLAMA3, "2 pi is missing in the wavelengths"),
     (turned(64, 1 / frequencies(32)), "rope:dim=32", "exponent 2i/d where -2i/d was expected"),
     (turned(300, frequencies(64) ** (1 / 8)), "rope:dim=64", "base 3.162278 where 10000 was expected, or exponents over 512"),
     (turned(300, frequencies(64, 10000 * 2 ** (64 / 62))), DYNAMIC, "ntk scaling .factor 2. where dynamic"),

@@ -137,6 +137,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
+        elif key == "bias-max" and have == "8" and (times := 8 / float(wanted)).is_integer() and times > 1:
+            more = f"as the slopes of all heads where those of the first of {times:g} times as many were expected"
+            texts[key] = f"bias-max {have} where {wanted} was expected, {more}"
         elif key == "slope-values" and have:
             shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
             texts[key] = f"the slopes follow no rule: {shown}{' ..' if have.count('+') > 2 else ''}"

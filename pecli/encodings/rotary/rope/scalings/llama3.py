@@ -103,16 +103,17 @@ def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) 
     return lines
 
 
-def _again(keys: Mapping[str, str], waves: Waves) -> Waves:
-    """Return waves whose frequencies are scaled once more."""
+def _otherwise(keys: Mapping[str, str], twice: bool, waves: Waves) -> Waves:
+    """Return waves whose frequencies are scaled once more, or scaled by 1 / w in the place of the wavelength."""
     (band,) = waves.bands
-    series = PlainSeries(2, 2, ONE)
-    series.__dict__["frequencies"] = band.frequencies  # where a cached property keeps what it returned
+    series, original = PlainSeries(int(keys["dim"]), 2 * len(band.frequencies), Decimal(keys["base"])), TAU
+    if twice:
+        series.__dict__["frequencies"], original = band.frequencies, ONE  # a cached property keeps what it returned
     numbers = {
         name: Decimal(keys[name.replace("_", "-")]) for name in ("factor", "low_freq_factor", "high_freq_factor")
     }
-    twice = _frequencies(series, original_max=int(keys["original-max"]), **numbers)
-    return replace(waves, bands=(replace(band, frequencies=twice),))
+    other = _frequencies(series, original_max=original * int(keys["original-max"]), **numbers)  # type: ignore[arg-type]
+    return replace(waves, bands=(replace(band, frequencies=other),))
 
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -124,7 +125,9 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     else:  # the first test then takes all that lie between
         no_ramp = "or the frequencies between them are not smoothed but divided by the factor"
         yield Change("scaling", f"{low} and {high} are exchanged, {no_ramp}", other)
-    yield Change("scaling", "scaling llama3 is applied twice", waves=partial(_again, keys))
+    yield Change("scaling", "scaling llama3 is applied twice", waves=partial(_otherwise, keys, True))
+    text = "2 pi is missing in the wavelengths: 1 / w was taken where 2 pi / w was expected"
+    yield Change("scaling", text, waves=partial(_otherwise, keys, False))
     end = {high: number_text(Decimal(keys[low]) + Decimal("1e-20"))}  # right after the other: no ramp
     yield Change("scaling", f"the frequencies between {low} and {high} are not smoothed but left as they are", end)
     yield from other_values(keys, low, "1", "2", "0.5", "4")

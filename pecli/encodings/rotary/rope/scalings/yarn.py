@@ -189,6 +189,7 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             ("the scaling is applied twice: the ramp slows what it has slowed already", twice),
             ("the ends of the ramp are counted in columns where pairs were expected: they lie twice as far",
              lambda ramp, high, low: ramp(high, low, base.sqrt())),
+            ("2 pi is missing in the ends of the ramp", lambda ramp, high, low: ramp(high / TAU, low / TAU)),
             ("the ends of the ramp are computed with base 10000",
              lambda ramp, high, low: ramp(high, low, Decimal(10000))),
         )  # fmt: skip
