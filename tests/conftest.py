@@ -1,6 +1,7 @@
 """Shared by all tests: running the command line, and leaving the slow checks to `make exhaustive`."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -25,6 +26,10 @@ LONG = (
     "test_phase",
     "test_t5",
 )  # fmt: skip - modules, by how their names begin, that take more than seconds
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a background shell; children would ignore it as well
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser):

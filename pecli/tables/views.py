@@ -129,9 +129,10 @@ def _gap(a: ArrayView, b: ArrayView) -> float:
     """Return the mean difference of the first rows; infinite between complex and real values."""
     if a.dtype.startswith("complex") != b.dtype.startswith("complex"):
         return math.inf
-    rows = min(LOOK_ROWS, a.rows, b.rows)
+    first, second = (floats(one.read(0, min(LOOK_ROWS, one.rows)), one.dtype).ravel() for one in (a, b))
+    size = min(first.size, second.size)
     with np.errstate(all="ignore"):  # a file may hold any bits
-        gap: NDArray[Any] = np.abs(floats(a.read(0, rows), a.dtype).ravel() - floats(b.read(0, rows), b.dtype).ravel())
+        gap: NDArray[Any] = np.abs(first[:size] / 2 - second[:size] / 2, dtype=np.float64)
     finite = gap[np.isfinite(gap)]
     return float(finite.mean()) if finite.size else math.inf
 
