@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -163,6 +164,8 @@ def rewritten(words: Sequence[str]) -> list[str]:
     ['plot', 'pe.h5', '--output=pe.svg']
     """
     words, names = list(words), [word.partition("=")[0] for word in words]
+    if "--len" not in names:  # with it, --seq-len is a parameter of rope
+        words = [re.sub("^--seq-len(?==|$)", "--len", word) for word in words]
     for command, option, (verb, *instead) in OLDER:
         if words[:1] == [command] and option in names:
             at = names.index(option)

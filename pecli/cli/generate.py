@@ -104,6 +104,9 @@ class TableOptions(Writing):
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
     precision: int | None = option(shared.PRECISION)
+    json: bool = flag(
+        "Print one JSON object: .arrays[0].values has the rows shown; --format json has all.", panel=SCREEN
+    )
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:

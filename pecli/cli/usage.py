@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pecli.spec.declaration import Encoding
 
 # What other programs call an option that several commands have; an encoding's parameters declare their own words.
-SAME = {  # these are taken
+SAME = {  # these are taken, by the first option that the command has
+    "kind": ("picture", "pictures", "type", "plot-type", "chart"),
     "len": ("length", "seq-len", "seq-length", "max-seq-len", "max-len", "max-length", "n", "num-positions", "context"),
     "dtype": ("type", "data-type", "torch-dtype"),
     "output": ("out", "output-file", "out-file", "outfile", "save"),
@@ -33,7 +34,7 @@ SAME = {  # these are taken
     "workers": ("scheduler", "processes"),
     "quiet": ("silent", "no-progress"),
     "no-clobber": ("no-overwrite",),
-    "dry-run": ("simulate",),
+    "dry-run": ("simulate", "estimate"),
     "sha256": ("hash", "checksum", "digest", "sha"),
     "atol": ("tol", "tolerance"),
     "train-len": ("train", "trained", "train-length", "original-len"),
@@ -41,7 +42,6 @@ SAME = {  # these are taken
     "grid": ("old-grid", "from-grid"),
     "to-grid": ("new-grid", "target-grid", "resize"),
     "scale": ("input-scale", "score-scale"),
-    "kind": ("picture", "pictures", "plot-type", "chart"),
 }
 SIDES = {"grid": ("from", "old"), "to-grid": ("to", "new", "size")}  # before the sides of a grid
 SIDE = re.compile(r"(--[a-z]+=)?\d+x\d+")
@@ -49,10 +49,10 @@ LIKE = {  # and these suggested
     "dtype": ("precision", "float16", "fp16", "bfloat16", "bf16", "float64"),
     "output": ("file", "write", "to"),
     "format": ("as",),
-    "start": ("from",),
+    "start": ("from", "slice"),
     "positions": ("at",),
     "no-clobber": ("keep",),
-    "dry-run": ("size", "estimate"),
+    "dry-run": ("size",),
     "atol": ("abs", "epsilon"),
     "rtol": ("rel", "relative"),
     "train-len": ("from",),

@@ -257,6 +257,7 @@ def test_suggestions_go_by_meaning_and_never_name_what_help_hides(pecli, saved, 
     ("typed", "meant"),
     [
         ("generate alibi:heads=2 --num-positions 4 --output-format=csv", "generate alibi:heads=2,len=4 --format csv"),
+        ("generate rope --dim 4 --seq-len 3", "generate rope:dim=4,len=3"),
         ("inspect a.npy --checksum", "inspect a.npy --sha256"),
         ("compare a.npy --to a.npy --tol 1e-3", "compare a.npy a.npy --atol 1e-3"),
         ("convert a.npy a.csv", "convert a.npy -o a.csv"),
