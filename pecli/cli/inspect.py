@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -91,10 +92,12 @@ class InspectOptions(TableChoice):
 
 def command(options: InspectOptions) -> int:
     """Print what a table holds; measure it."""
-    from pecli.formats.paths import Kind, is_checkpoint, kind_of
+    from pecli.formats.paths import Kind, kind_of
     from pecli.tables.sources import read_source
 
     text, kind = options.source, kind_of(options.source)
+    if kind is Kind.CONFIG and os.path.isdir(text):
+        return _checkpoint(options)
     of_table = (name for name in (*MEASURED, *VIEW) if name != "frequencies")
     if kind is Kind.CONFIG and not options.table and not any(getattr(options, name) for name in of_table):
         return _config(options)
@@ -106,8 +109,6 @@ def command(options: InspectOptions) -> int:
         refuse("is for --similarity and --shift-matrix: inspect writes nothing else", options, "output")
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
-    if kind is Kind.FOLDER and is_checkpoint(text):
-        return _checkpoint(options)
     table = options.table
     if kind is Kind.FILE and table.keys() <= {"start", "length"}:
         first, count = table.pop("start", None), table.pop("length", None)

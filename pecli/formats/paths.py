@@ -31,7 +31,8 @@ def kind_of(text: str) -> Kind:
     """Return the kind of source that a text names; a file need not exist.
 
     A word that is an encoding's name, before any colon, is a recipe; ``./name``
-    is a file of that name.  A config is a JSON object with keys that models have.  Behind a URL a folder is what ends
+    is a file of that name.  A config is a JSON object with keys that models have, or a folder with such a config.json
+    in it.  Behind a URL a folder is what ends
     with a slash or has an asterisk, and no store: asking for the kind of a word contacts no server.
     """
     if text.partition(":")[0] in CATALOGUE:
@@ -42,6 +43,8 @@ def kind_of(text: str) -> Kind:
         many = text.endswith("/") or "*" in text.partition("?")[0]  # what follows may be a query
         return Kind.FOLDER if many and not is_store(text) else Kind.FILE
     path = Path(text)
+    if _is_config(path / "config.json"):
+        return Kind.CONFIG
     if path.is_dir() or is_pattern(text):
         from pecli.formats import is_store
 
@@ -52,11 +55,6 @@ def kind_of(text: str) -> Kind:
 def is_pattern(text: str) -> bool:
     """Return whether a text is no file, and a pattern that files match."""
     return any(mark in text for mark in "*?[") and not os.path.exists(text) and bool(glob.glob(text, recursive=True))
-
-
-def is_checkpoint(folder: str) -> bool:
-    """Return whether a folder is a model's: it has a config.json."""
-    return (Path(folder) / "config.json").is_file()
 
 
 def _is_config(path: Path) -> bool:

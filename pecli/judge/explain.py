@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from pecli.errors import PecliError
@@ -14,7 +16,8 @@ from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
 from pecli.numbers.printing import at_least
-from pecli.spec.tabular import Renamed, Tabular
+from pecli.numbers.rounding import floats
+from pecli.spec.tabular import InMemory, Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.request import ArrayNaming
@@ -62,6 +65,10 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     return [Finding("rounding", f"{how}, at most {most:.2g}: harmless; --atol {at_least(most, 1)} accepts it")]
 
 
+MAX_GROUPS = 8
+"""Different tables in a batch; of more, none is taken for a copy of another."""
+
+
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
     groups, copies, others = list[list[CopyView]](), copies_of(actual), copies_of(expected)
@@ -75,11 +82,15 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
             causes = ((copy.number, explain(copy, other, one)) for copy, other, one in off)
             return [Finding("copies", f"copy {k} {named}: {found[0].text}") for k, found in causes if found]
     pairs = pair_views(copies[0], expected)[0] if copies else []
+    other = not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs)
+    if other and others:
+        return []
     for copy in copies:
         own = next((group for group in groups if compare_tables(copy, group[0], tolerance).equal), None)
         groups.append([copy]) if own is None else own.append(copy)
-    other = not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs)
-    if other and (len(groups) != 1 or others):
+        if len(groups) > MAX_GROUPS:
+            return []
+    if other and len(groups) != 1:
         return []
     compared = [compare_tables(group[0], expected, tolerance) for group in groups]
     common = max(range(len(groups)), key=lambda k: (compared[k].equal, len(groups[k])))
@@ -111,6 +122,8 @@ MAX_HARMLESS = 0.05
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
     """Return how the descriptions of two tables differ; None where no description fits."""
+    if listed := _frequencies(actual, table, found):
+        return listed
     findings = wave_differences(actual, table, found) or grid_differences(actual, table)
     findings = findings or bias_differences(actual, table, found) or []
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
@@ -122,6 +135,27 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
         part = _located(actual, table)
         return part if {one.kind for one in part} <= {"rows", "rounding"} else findings
     return findings or None
+
+
+MAX_POWER_ULP = 8
+"""Largest error, in units of the last place, of frequencies that were computed in their own type."""
+FREQUENCY_ROWS = 2048
+"""Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them."""
+
+
+def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
+    """Return how a list of frequencies (``inv_freq``) differs from the expected one: as their rotary tables do."""
+    if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
+        return []
+    if found.total.max_ulp <= MAX_POWER_ULP:
+        return [Finding("rounding", f"rounding alone, at most {found.total.max_ulp} ulp: harmless")]
+    (array,) = actual.arrays
+    values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
+    angles = np.outer(np.arange(FREQUENCY_ROWS), values.astype(np.float64))
+    seen = InMemory({"cos": np.cos(angles), "sin": np.sin(angles)})
+    wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
+    causes = explain(seen, wanted, compare_tables(seen, wanted))[:1]
+    return [replace(one, text=one.text.partition(": first wrong")[0]) for one in causes if one.kind != "place"]
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:

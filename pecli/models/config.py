@@ -28,17 +28,20 @@ def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
-    """Return the JSON object of a config file, its numbers as exact decimals; `repeated` gets duplicate keys.
+    """Return the JSON object of a config, a file or the config.json of a folder, with its numbers as exact decimals.
+
+    Duplicate keys are added to `repeated`.
 
     Raises
     ------
     BadFile
-        For a directory, a file that cannot be read, what is not JSON, or is no object.
+        For a folder without one, a file that cannot be read, what is not JSON, or is no object.
     """
     file = Path(path)
     if file.is_dir():
-        inside = file / "config.json"
-        raise BadFile(path, f"is a directory: name the file, {inside}" if inside.exists() else "is a directory")
+        file /= "config.json"
+        if not file.exists():
+            raise BadFile(path, "is a folder without config.json: name a model's folder, or its config")
     try:
         with file.open("rb") as stream:
             data = stream.read(LARGEST_CONFIG + 1)

@@ -27,7 +27,7 @@ from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import copies_of, pair_views, same_layout
 
-Form = tuple[dict[str, str], str | None]
+Form = tuple[dict[str, Any], str | None]
 """Options of a table, and which of its arrays is meant; None for all."""
 Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
@@ -101,7 +101,7 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
     problem: PecliError | None = None
     for rows, (extra, array) in product(_rows(source, other), _forms(source, other)):
         try:
-            made = replace(source, array=source.array or array).open(**kind, **rows, **extra)
+            made = replace(source, array=source.array or array).open(**{**kind, **rows, **extra})
         except PecliError as error:
             problem = problem or error
             continue
@@ -243,7 +243,10 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         alone: list[Form] = [
             ({"layout": layout}, name) for layout in LAYOUTS if layout in {"split", *doubled} for name in lone
         ]
-        return [*whole, *alone]
+        sides = [side for side in other.arrays[0].shape if side != 1]
+        one_row = [{"start": 1, "length": 1}] if len(other.arrays) == len(sides) == 1 and not source.says_length else []
+        frequencies: list[Form] = [({"layout": "angles", **row}, None) for row in one_row]  # the angles of position 1
+        return [*whole, *alone, *frequencies]
     if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]

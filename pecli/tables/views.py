@@ -163,7 +163,7 @@ class CopyView(View):
 
 def copies_of(table: Tabular) -> list[CopyView]:
     """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others."""
-    counts = {array.shape[0] if array.lead > 1 else 1 for array in table.arrays}
+    counts = {array.shape[0] if array.lead > 1 and array.shape[1] > 1 else 1 for array in table.arrays}
     return [CopyView(table, number) for number in range(*counts)] if len(counts) == 1 and min(counts) > 1 else []
 
 

@@ -435,3 +435,22 @@ def test_bfloat16_values_of_far_positions_are_a_type_and_no_places():
         for name, values in turned(16384, w).items()
     }
     assert pecli.identify(table).confidence == "sure"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ("rope:base=500000", "different: rounding alone, at most"),
+        ("rope:dim=64", "different: base 500000 where 10000 was expected"),
+        ("rope:dim=64,base=500000,scaling=linear,factor=4", "different: scaling linear is missing (factor 4)"),
+    ],
+)
+def test_a_list_of_frequencies_is_compared_with_those_of_a_recipe(ask, recipe, said):
+    exponents = np.arange(0, 64, 2, dtype="float32") / np.float32(64)
+    np.save("inv_freq.npy", np.float32(1) / np.float32(500000) ** exponents)
+    assert ask("compare", "inv_freq.npy", recipe).out.startswith(said)
+
+
+def test_an_axis_of_length_1_between_rows_and_columns_makes_no_batch(ask):
+    np.savez("cache.npz", **{name: values[:, None] for name, values in cache(angles(256, 64), "half").items()})
+    assert ask("compare", "cache.npz", "rope:dim=64,layout=half").out.startswith("same")

@@ -327,10 +327,11 @@ def test_a_factor_that_is_not_finite_is_refused(factor):
         read(model_type="llama", rope_scaling={"type": "linear", "factor": factor})
 
 
-def test_a_directory_is_refused_with_the_file_inside_it(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
-    with pytest.raises(BadFile, match=r"is a directory: name the file, .*config\.json"):
+def test_a_folder_is_read_by_the_config_in_it(tmp_path):
+    with pytest.raises(BadFile, match=r"is a folder without config\.json"):
         read_config(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    assert read_config(tmp_path).layers["all"].params == {"dim": "64", "base": "10000"}
 
 
 def test_a_layer_type_narrows_the_reading(tmp_path):
