@@ -165,8 +165,8 @@ docs-site: .venv/.dev ## Build the documentation as static pages in build/site, 
 pictures: .venv/.dev ## Draw the pictures of the README and of docs anew
 	$(VENV_PYTHON) docs/generate.py --write --pictures
 
-bench: .venv/.dev ## Measure speed, memory and start-up, and draw the figures: docs/bench.svg
-	$(VENV_PYTHON) -m tests.bench --chart docs/bench.svg
+bench: .venv/.dev ## Measure speed, memory and start-up, write docs/speed.md and draw docs/bench.svg
+	$(VENV_PYTHON) -m tests.bench --chart docs/bench.svg --page docs/speed.md
 
 bench-peers: ## Measure other libraries beside pecli in an environment of its own, with what pip finds
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/peers

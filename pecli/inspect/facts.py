@@ -35,6 +35,7 @@ TITLES: Mapping[str, str] = {
     "multi_scale": "multi-scale",
     "cost": "values held",
     "token": "work per token",
+    "users": "used by",
 }
 ACTS = {
     Family.ABSOLUTE: ("embedding", "dim additions"),
@@ -50,7 +51,7 @@ def sheet(encoding: Encoding) -> dict[str, str]:
     """Return the declared facts as words, by the keys of `TITLES`."""
     facts = encoding.facts
     acts, token = ACTS[encoding.family]
-    words = {"type": encoding.family.word, "acts": acts, "token": token}
+    words = {"type": encoding.family.word, "acts": acts, "token": token, "users": encoding.users or "-"}
     for key in TITLES:
         if key not in words:
             value = getattr(facts, key)

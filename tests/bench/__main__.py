@@ -14,6 +14,7 @@ from tests.bench.rows import UNITS, Row
 
 PARTS = ("startup", "engine", "rotations", "formats", "reading", "memory")
 OTHERS = ("peers",)
+BEGIN, END = "<!-- begin: make bench -->", "<!-- end -->"
 
 
 def processor() -> str:
@@ -30,6 +31,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     asked.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join((*PARTS, *OTHERS))}; all but the last")
     asked.add_argument("--chart", metavar="FILE.svg", help="draw the figures too")
+    asked.add_argument("--page", metavar="FILE.md", help="put the figures between the page's comments begin and end")
     given = asked.parse_args()
     if unknown := set(given.parts) - {*PARTS, *OTHERS}:
         asked.error(f"no such part: {', '.join(sorted(unknown))}")
@@ -46,6 +48,11 @@ def main() -> int:
             found.append(row)
     if given.chart:
         Path(given.chart).write_text(svg(found, f"Measured against the least to keep: {machine}"))
+    if given.page:
+        lines = [f"On {machine}:", "", "| what | measured |", "|---|---|"]
+        lines += [f"| {row.what} | {row.in_words} |" for row in found]
+        head, _, rest = Path(given.page).read_text().partition(BEGIN)
+        Path(given.page).write_text("\n".join([head + BEGIN, *lines, END + rest.partition(END)[2]]))
     return int(not all(row.reached for row in found))
 
 

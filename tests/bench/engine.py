@@ -96,34 +96,34 @@ def rows() -> Iterator[Row]:
         lambda: ours(*USUAL, "bfloat16"),
     )
     usual, uncast, single, double, half, brain = times
-    yield Row("float32 32768 x 1024, fresh array, two threads: plain NumPy / ours", usual / single, "x faster", 14, 18)
-    yield Row("float64 32768 x 1024: plain NumPy without the cast / ours", uncast / double, "x faster", 5, 7)
-    yield Row("float16 32768 x 1024: ours / our float32", half / single, "x", 1.1, 0.9)
-    yield Row("bfloat16 32768 x 1024: ours / our float32", brain / single, "x", 0.95, 0.8)
+    yield Row("float32 32768 x 1024, fresh array, two threads, against plain NumPy", usual / single, "x faster", 14, 18)
+    yield Row("float64 32768 x 1024, against plain NumPy without the cast", uncast / double, "x faster", 5, 7)
+    yield Row("float16 32768 x 1024, against float32", half / single, "x", 1.1, 0.9)
+    yield Row("bfloat16 32768 x 1024, against float32", brain / single, "x", 0.95, 0.8)
     times = interleaved(
         lambda: plain(*ROTARY),
         lambda: ours(*ROTARY, "float32"),
         lambda: plain_rotary(*ROTARY),
         lambda: rotary(*ROTARY),
     )
-    yield Row("float32 262144 x 128: plain NumPy / ours", times[0] / times[1], "x faster", 16, 20)
-    yield Row("rotary cos, sin pair 262144 x 64 each: plain NumPy / ours", times[2] / times[3], "x faster", 13, 20)
+    yield Row("float32 262144 x 128, against plain NumPy", times[0] / times[1], "x faster", 16, 20)
+    yield Row("rotary cos, sin pair 262144 x 64 each, against plain NumPy", times[2] / times[3], "x faster", 13, 20)
     long, longer = per_value(range(10**8 // 128), 128), per_value(range(10**9 // 128), 128)
-    yield Row("cost per value: 10^9 values / 10^8 values", longer / long, "x", 1.2)
+    yield Row("cost of a value among 10^9, against 10^8", longer / long, "x", 1.2)
     positions = np.random.default_rng(0).integers(0, 10**8, LISTED)
     pairs = [(per_value(positions, 64), per_value(range(LISTED), 64)) for _ in range(3)]
     listed, ranged = (min(times) for times in zip(*pairs, strict=True))
-    yield Row("a list of 10^7 scattered positions / a range of as many, 64 columns", listed / ranged, "x", 3)
+    yield Row("a list of 10^7 scattered positions, against a range of as many, 64 columns", listed / ranged, "x", 3)
     team = dict.fromkeys((1, *CROWDS, default_threads()))
     times = dict(zip(team, interleaved(*(lambda n=n: ours(*USUAL, "float32", n) for n in team)), strict=True))
     most = max(CROWDS, key=times.__getitem__)
     yield Row(
-        f"{min(CROWDS)} to {max(CROWDS)} threads (worst: {most}) / one for each core",
+        f"{min(CROWDS)} to {max(CROWDS)} threads (worst: {most}), against one for each core",
         times[most] / times[default_threads()],
         "x",
         1.1,
     )
-    yield Row("one thread for each core / one thread", times[default_threads()] / times[1], "x", 1)
+    yield Row("one thread for each core, against one thread", times[default_threads()] / times[1], "x", 1)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,13 @@ class Row:
         """The figure with its unit."""
         return "absent" if self.value is None else f"{self.value:.3g}{UNITS[self.unit]}"
 
+    @property
+    def in_words(self) -> str:
+        """The figure as docs/speed.md gives it."""
+        return self.figure if not self.unit.startswith("x") else self.figure[:-1] + IN_WORDS[self.unit]
 
+
+IN_WORDS = {"x faster": " times as fast", "x": " x"}
 UNITS = {"x faster": "x", "x": "x", "MB": " MB", "s": " s"}
 
 

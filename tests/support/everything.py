@@ -16,14 +16,14 @@ import time
 from pathlib import Path
 
 FOLDER = Path("build", "everything")
-MADE = ":!docs/bench.svg"  # `make bench` draws it anew, and is no reason to repeat the others
+MADE = (":!docs/bench.svg", ":!docs/speed.md")  # `make bench` writes them anew: no reason to repeat the others
 FAILURES = (r"^(FAILED|ERROR) .*", r"^.*\b[Ee]rror: .*", r"^E  .*", r"^make.*\*\*\*.*")
 
 
 def state() -> str | None:
     """Return a digest of the commit and what differs from it; None outside a repository."""
     digest = hashlib.sha256()
-    for words in (["rev-parse", "HEAD"], ["diff", "HEAD", "--", ".", MADE]):
+    for words in (["rev-parse", "HEAD"], ["diff", "HEAD", "--", ".", *MADE]):
         done = subprocess.run(["git", *words], capture_output=True, check=False)
         if done.returncode:
             return None
