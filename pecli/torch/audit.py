@@ -395,7 +395,68 @@ def _rows(name: str, held: torch.Tensor, module: Any, model: Any) -> Iterator[Li
 SINGLE = ("sin-cos", "concat")
 """Layouts of a rotary table in one array."""
 
-KINDS = (rotary, alibi, buckets, rows)
+GRID = (2, 3, 4)
+"""Frames, rows and columns at which the modules of diffusers are tried."""
+
+
+def axes(name: str, module: Any, model: Any) -> Iterator[Live]:
+    """Yield the table of a module of diffusers, which its own attributes describe: the config does not."""
+    kind = type(module).__name__
+    if kind not in DIFFUSERS or not type(module).__module__.startswith("diffusers."):
+        return
+    recipe, keys, called = DIFFUSERS[kind](module)
+
+    def values(_length: int) -> tuple[Any, int]:
+        found = called()
+        parts = (found.real, found.imag) if getattr(found, "is_complex", bool)() else found
+        return (tuple(p.flatten(0, -2) for p in parts) if isinstance(parts, tuple) else parts), 0
+
+    why = "it is compared alone: it is called with sizes or coordinates, not with positions"
+    yield Live(name, api.source_of(recipe), values=values, put=lambda: why, keys=keys)
+
+
+def _of_axes(widths: Iterable[int], theta: float, more: str = "") -> str:
+    sides = GRID[-len(widths := list(widths)) :]
+    return f"rope-axes:axes={'+'.join(map(str, widths))},grid={'x'.join(map(str, sides))},base={theta}{more}"
+
+
+def _latents(*patches: int) -> torch.Tensor:
+    """Return the latents of one video that has GRID patches, (1, 1, frames, rows, columns)."""
+    return torch.zeros(1, 1, *(side * patch for side, patch in zip(GRID, patches, strict=True)))
+
+
+def _frames(module: Any) -> tuple[str, dict[str, str], Callable[[], Any]]:
+    """Return CogVideoX's sinusoids of text, which has none, frames, rows and columns."""
+    patch, each = module.patch_size, module.patch_size_t or 1
+    frames = (module.sample_frames - 1) // module.temporal_compression_ratio + 1
+    grid = f"{-(-frames // each)}x{module.sample_height // patch}x{module.sample_width // patch}"
+    space, time = module.spatial_interpolation_scale, module.temporal_interpolation_scale
+    text = f"sincos3d:dim={module.embed_dim},grid={grid},prefix={module.max_text_seq_length}"
+    held = module.pos_embedding[0]
+    return f"{text},grid-scale={time}+{space}+{space}", {}, lambda: held
+
+
+DOUBLE = {"layout": "interleaved"}
+DIFFUSERS: dict[str, Callable[[Any], tuple[str, dict[str, str], Callable[[], Any]]]] = {
+    "FluxPosEmbed": lambda m: (
+        _of_axes(m.axes_dim, m.theta), DOUBLE,
+        lambda: m(torch.cartesian_prod(*(torch.arange(side) for side in GRID[-len(m.axes_dim) :]))),
+    ),
+    "WanRotaryPosEmbed": lambda m: (
+        _of_axes((m.t_dim, m.h_dim, m.w_dim), 10000), DOUBLE, lambda: m(_latents(*m.patch_size)),
+    ),
+    "HunyuanVideoRotaryPosEmbed": lambda m: (
+        _of_axes(m.rope_dim, m.theta), DOUBLE, lambda: m(_latents(m.patch_size_t, m.patch_size, m.patch_size)),
+    ),
+    "QwenEmbedRope": lambda m: (
+        _of_axes(m.axes_dim, m.theta, ",centred=0+1+1" if m.scale_rope else ""), {},
+        lambda: m([GRID], device=torch.device("cpu"), max_txt_seq_len=1)[0],
+    ),
+    "CogVideoXPatchEmbed": _frames,
+}  # fmt: skip
+"""Recipe, keys and values of the classes of diffusers that are compared."""
+
+KINDS = (rotary, alibi, buckets, rows, axes)
 
 
 @dataclass(frozen=True, repr=False)
