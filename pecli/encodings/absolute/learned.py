@@ -117,7 +117,8 @@ def learned(
 
     @cache
     def trained() -> Floats:
-        file, phrase = WeightFile(str(weights)), f"a matrix of {rows} rows (max-len and rows-offset) and dim={dim}"
+        assert weights is not None
+        file, phrase = WeightFile(weights), f"a matrix of {rows} rows (max-len and rows-offset) and dim={dim}"
         return file.values((rows, dim), phrase, "weight", "pe")
 
     def at(points: dd.Points) -> Floats:
