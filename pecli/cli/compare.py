@@ -435,8 +435,9 @@ def command(options: CompareOptions) -> int:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
         refuse("has no effect with --stacks: leave it out", options, *TOLERANCES, "values", "heads", "cost", *OF_COST)
         return show_stacks(sources[0], options)
-    refuse("is for --stacks: write it in the source, as NAME:config=FILE,layer-type=NAME", options, "layer_type")
-
+    if not any(kind_of(text) is Kind.CONFIG for text in sources):
+        rule = "is for a model's config, and no source is one: NAME:config=FILE,layer-type=NAME says it of a recipe"
+        refuse(rule, options, "layer_type")
     named = None if options.values else chosen(sources)
     if options.cost:
         refuse("has no effect with --cost: leave it out", options, *TOLERANCES, "values")
@@ -499,19 +500,20 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
         if options.digits > MAX_DIGITS:
             raise BadParameter("digits", options.digits, f"must be at most {MAX_DIGITS}, which float64 holds")
         allowed = Tolerance.printed(options.digits)
-    sources = joined_components([_read(text, texts) for text in texts])
+    sources = joined_components([_read(text, texts, options.layer_type) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
         sources = [replace(s, keys={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
     return (_two if len(sources) == 2 else _several)(sources, allowed, options)
 
 
-def _read(text: str, texts: Sequence[str]) -> NamedSource:
-    """Return a source; a recipe without its size takes that from the first file."""
+def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSource:
+    """Return a source, of a config that of its kind of layer; a recipe without its size takes that from a file."""
     from pecli.tables.alignment import read_with_size
     from pecli.tables.sources import open_source, read_source
 
+    choice = {"layer_type": layer_type} if layer_type is not None and kind_of(text) is Kind.CONFIG else {}
     try:
-        return read_source(text)
+        return read_source(text, **choice)
     except MissingParameter:
         for other in texts:
             if kind_of(other) is Kind.FILE:

@@ -162,7 +162,7 @@ def test_a_misspelt_recipe_suggests_the_encoding_that_was_meant(pecli):
         ("inspect parts --verify --stack vllm", "--stack vllm is not for a folder of parts"),
         ("compare rope alibi --atol 1", "--atol 1 is for values"),
         ("compare config.json --stacks --ulp 1", "--ulp 1 has no effect with --stacks"),
-        ("compare a.npy sinusoidal:dim=4 --layer-type x", "--layer-type x is for --stacks"),
+        ("compare a.npy sinusoidal:dim=4 --layer-type x", "--layer-type x is for a model's config"),
         ("extrapolate --probe", "run examples/extrapolation_trial.py"),
         ("extrapolate a.npy --test-len 9 --extend tile --threshold 0.1", "--threshold 0.1 is for reports"),
         ("extrapolate rope:dim=4 --train-len 9 --test-len 20 --threshold 0.1", "--threshold 0.1 is for biases"),

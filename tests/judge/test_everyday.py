@@ -454,3 +454,12 @@ def test_a_list_of_frequencies_is_compared_with_those_of_a_recipe(ask, recipe, s
 def test_an_axis_of_length_1_between_rows_and_columns_makes_no_batch(ask):
     np.savez("cache.npz", **{name: values[:, None] for name, values in cache(angles(256, 64), "half").items()})
     assert ask("compare", "cache.npz", "rope:dim=64,layout=half").out.startswith("same")
+
+
+def test_a_config_is_compared_by_one_kind_of_layer(ask, tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "gemma3_text", "head_dim": 64}')
+    np.savez("cache.npz", **cache(angles(128, 64, 1e6), "half"))
+    assert ask("compare", "cache.npz", "config.json").status == 2
+    assert ask("compare", "cache.npz", "config.json", "--layer-type", "full_attention").says("same|harmless")
+    said = ask("compare", "cache.npz", "config.json", "--layer-type", "sliding_attention")
+    assert said.out.startswith("different: base 1000000 where 10000 was expected")
