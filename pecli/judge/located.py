@@ -404,7 +404,8 @@ def located(actual: Any, expected: Any) -> list[Finding]:
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
-        differing = large or differing  # arrays that rounding alone makes different are left out
+        narrow = [p for p in differing if p.same_shape and p.within("effective") > p.within("stored")]
+        differing = narrow + [p for p in large if p not in narrow] or differing  # others differ by rounding alone
         return _located(pairs, differing) if differing else []
 
 

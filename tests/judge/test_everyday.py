@@ -463,3 +463,12 @@ def test_a_config_is_compared_by_one_kind_of_layer(ask, tmp_path):
     assert ask("compare", "cache.npz", "config.json", "--layer-type", "full_attention").says("same|harmless")
     said = ask("compare", "cache.npz", "config.json", "--layer-type", "sliding_attention")
     assert said.out.startswith("different: base 1000000 where 10000 was expected")
+
+
+@pytest.mark.parametrize("narrow", ["cos", "sin"])
+def test_the_one_component_that_was_rounded_is_named(ask, narrow):
+    both = cache(angles(256, 64).astype("float32"), "half")
+    both[narrow] = (both[narrow].view("uint32") + 0x8000 & 0xFFFF0000).view("float32")
+    np.savez("cache.npz", **both)
+    said = ask("compare", "cache.npz", "rope:dim=64,layout=half").out
+    assert said.startswith(f"different: {narrow}: all values are rounded to bfloat16"), said
