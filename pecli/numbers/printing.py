@@ -20,6 +20,8 @@ def column(
 ) -> list[str]:
     """Return the texts of a column: all in full where all are short, otherwise all with the same precision.
 
+    That of powers of two is full: slopes of 12 heads have 0.03125 beside 0.70710678.
+
     Parameters
     ----------
     values : iterable
@@ -48,6 +50,9 @@ def column(
         if max(powers) - min(powers) >= DECADES or not -DECIMALS <= min(powers) <= digits:
             return [figure(item, digits) if isinstance(item, float) else str(item) for item in items]
         decimals = max(0, digits - 1 - min(powers))
+    else:  # powers of two are not cut
+        exact = (count for part, count in zip(parts, needed, strict=True) if math.frexp(abs(part))[0] == 0.5 and count)
+        decimals = max(decimals, *exact, 0)
     return [fixed(item, decimals, noise) if _parts(item) else str(item) for item in items]
 
 
