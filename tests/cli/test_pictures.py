@@ -301,6 +301,7 @@ def test_a_family_has_its_own_pictures(text, kinds):
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".png", b"\x89PNG\r\n\x1a\n"), (".pdf", b"%PDF-")])
+@pytest.mark.sample(2)
 def test_other_formats_are_drawn_from_the_same_charts(suffix, start):
     found = charts("rope:dim=8,len=12")
     made = drawn(found, suffix)
