@@ -100,7 +100,7 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
     if len(found.arrays) == 1 and (part := {found.arrays[0].name, found.arrays[0].other_name} & {"cos", "sin"}):
-        reasons += [] if any(text.startswith("compared: ") for text in reasons) else [f"compared: {min(part)} alone"]
+        reasons = list(dict.fromkeys([*reasons, f"compared: {min(part)} alone"]))
     if len(reasons) > MAX_REASONS and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
     items: list[Item] = [Verdict(first, found.equal), *(f"  {text}" for text in reasons)]
@@ -507,7 +507,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
 
 def _read(text: str, texts: Sequence[str], layer_type: str | None) -> NamedSource:
-    """Return a source, of a config that of its kind of layer; a recipe without its size takes that from a file."""
+    """Read a source: a config by its kind of layer; a recipe without its size takes the size of the first file."""
     from pecli.tables.alignment import read_with_size
     from pecli.tables.sources import open_source, read_source
 

@@ -145,7 +145,8 @@ class NpzTable(StoredTable):
     def _refuse_pickles(self, source: InputFile) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
             raise source.bad(
-                "is a PyTorch file with a pickle, which is never unpickled: save plain numbers as safetensors or npy"
+                "is a PyTorch file with a pickle, which is never unpickled: save its tensors in Python with "
+                f"safetensors.torch.save_file(torch.load('{source.name}', weights_only=True), 'table.safetensors')"
             )
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:

@@ -426,13 +426,13 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
 
 
 def _check_size(source: InputFile, array: Array, part: tuple[int, ...]) -> None:
-    """Raise :class:`BadFile` for long rows, and for a large array of which most objects are missing.
+    """Raise :class:`BadFile` for long rows, and for a large array most of whose objects are missing.
 
     What is missing has the fill value, so that a shape of a few digits would be gigabytes to read.
     """
     if array.row_bytes > limit(LARGEST_CHUNK):
         rule = size_text(limit(LARGEST_CHUNK))
-        raise source.bad(f"says rows of {array.row_bytes:,} bytes in '{array.name}', of which {rule}")
+        raise source.bad(f"has rows of {array.row_bytes:,} bytes in '{array.name}', of which {rule}")
     if array.bytes <= limit(LARGEST_ARRAY) or is_url(source.path):
         return
     needed = math.prod(-(-size // of) for size, of in zip(array.shape, part, strict=True))

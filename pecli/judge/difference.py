@@ -481,7 +481,8 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         if any(finding.kind != "place" for finding in moved):
             yield from moved
             return
-    findings = [*_rows(name, want), *(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
+    findings = [*(Finding(best.kind, line) for line in best.lines), *_positions(name, want)]
+    findings[len(best.lines) if name.encoding != want.encoding else 0 : 0] = _rows(name, want)
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings
     if way.name in LOW_TYPES:

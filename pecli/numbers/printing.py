@@ -20,7 +20,7 @@ def column(
 ) -> list[str]:
     """Return the texts of a column: all in full where all are short, otherwise all with the same precision.
 
-    That of powers of two is full: slopes of 12 heads have 0.03125 beside 0.70710678.
+    It is enough for powers of two: slopes of 12 heads are 0.03125000 and 0.70710678.
 
     Parameters
     ----------

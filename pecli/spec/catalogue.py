@@ -246,7 +246,7 @@ SMALL_WORDS = re.compile(
     "an?|the|is|are|was|does|did|do|its?|we|you|i|of|in|on|to|for|by|with|and|or|not|be|can|what|why|how|which|when|that|this|as|at"
 )
 """Words that a search leaves out: nearly every question has them."""
-MAX_ANSWERS = 4  # to a question of which no answer has every word
+MAX_ANSWERS = 4  # where no answer has every word of the question
 
 
 def ranked(found: Sequence[Question], words: Sequence[str]) -> list[Question]:

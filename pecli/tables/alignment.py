@@ -25,14 +25,13 @@ from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
-from pecli.tables.views import copies_of, pair_views, same_layout
+from pecli.tables.views import LOOK_ROWS, copies_of, pair_views, same_layout
 
 Form = tuple[dict[str, Any], str | None]
 """Options of a table, and which of its arrays is meant; None for all."""
 Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
 FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits
-LOOK_ROWS = 16  # rows that decide between layouts of equal shape
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18

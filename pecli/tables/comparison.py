@@ -261,9 +261,9 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
     """
     found = Comparison(tolerance=tolerance or Tolerance())
     pairs, left_only, right_only = pair_views(a, b)
-    named = [view.name for pair in pairs for view in pair if len({one.name for one in pair}) == 2]
-    if named and left_only + right_only:  # one array without a name, and one of several
-        found.remark("arrays", f"compared: {' and '.join(named)} alone", complete=True)
+    if left_only + right_only and [left.name for left, _ in pairs] != [right.name for _, right in pairs]:
+        name = pairs[0][0 if left_only else 1].name  # one of several, with the only array of the other side
+        found.remark("arrays", f"compared: {name} alone", complete=True)
         left_only, right_only = [], []
     for names, side in ((left_only, "first"), (right_only, "second")):
         if names:

@@ -107,7 +107,7 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
     return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
 
 
-LOOK_ROWS = 16  # rows that decide which of several arrays of one shape is meant
+LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape
 
 
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
