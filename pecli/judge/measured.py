@@ -52,8 +52,10 @@ class Measured:
 
 def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
     """Yield planes that may belong together: cosines and sines, real and imaginary parts, a stack, then each alone."""
-    names = list(dict.fromkeys(plane.array.name for plane in planes))
-    by_name = {name: [plane for plane in planes if plane.array.name == name] for name in names}
+    by_name: dict[str, list[Plane]] = {}
+    for plane in planes:
+        by_name.setdefault(plane.array.name, []).append(plane)
+    names = list(by_name)
     pair = cosines_and_sines(names)
     used: set[str] = set()
     if pair and _alike(by_name[pair[0]][:1] + by_name[pair[1]][:1]):

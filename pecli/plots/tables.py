@@ -55,10 +55,9 @@ def computed(table: Tabular) -> Table | None:
 
 
 def is_bias(sample: Sample) -> bool:
-    """Whether a table is a number for each query and key, or the slopes of one."""
-    names = {array.name for array in sample.table.arrays}
-    if names & {"bias", "slopes"}:
-        return True
+    """Whether a table has values that are a number for each query and key, or the slopes of one."""
+    if not sample.views or {array.name for array in sample.table.arrays} & {"bias", "slopes"}:
+        return bool(sample.views)
     arrays = sample.table.arrays
     shape = [side for side in arrays[0].shape if side != 1]
     square = len(arrays) == 1 and len(shape) == 3 and shape[1] == shape[2]

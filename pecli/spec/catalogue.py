@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -26,6 +27,15 @@ OTHER_NAMES = {
     "nope": "none",
 }  # and any case
 FOLDERS = ("absolute", "rotary", "bias", "relative", "content")
+
+
+@cache
+def _import_encodings() -> None:
+    """Import every module of encodings, once: looking through their folders takes 3 ms."""
+    for folder in FOLDERS:
+        package = import_module(f"pecli.encodings.{folder}")
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
 
 
 class Catalogue(Mapping[str, Encoding]):
@@ -45,10 +55,7 @@ class Catalogue(Mapping[str, Encoding]):
         return REGISTRY[name]
 
     def __iter__(self) -> Iterator[str]:
-        for folder in FOLDERS:
-            package = import_module(f"pecli.encodings.{folder}")
-            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                import_module(module.name)
+        _import_encodings()
         if os.environ.get("PECLI_PLUGIN"):
             load_named()
         families = list(Family)
