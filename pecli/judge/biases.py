@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -170,9 +171,10 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
     only : str, optional
         The one encoding whose rule is asked.
     """
+    asked = cache(lambda kind: [*rules(kind, only)])
     for lines in readings(table):
         for signal in signals(lines):
-            for rule in rules(type(signal).__name__, only):
+            for rule in asked(type(signal).__name__):
                 for candidate in rule(signal):
                     if lines.note and candidate.doubts:
                         continue
