@@ -34,7 +34,6 @@ KINDS = {
     "waves": "Chosen columns over positions (`--channels 0,1,8,9` chooses others).",
     "similarity": "The cosine of every two rows.",
     "rotation": "The first positions of a few pairs as arrows.",
-    "query-key": "One query and one key: each rotates with its position, the angle between them stays.",
     "patches": "Columns over the grid of patches, and the similarity of one patch with all.",
     "bias": "What is added to the logits of the first and of the last head.",
     "slopes": "Slopes by head where there are any, and the bias of each head by distance.",

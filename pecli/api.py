@@ -345,7 +345,7 @@ def plot(
     ----------
     subject : recipe, path, table, config or values
     kind : str or sequence of str
-        heatmap, waves, similarity, rotation, query-key, patches, bias, slopes, buckets; several are joined with +;
+        heatmap, waves, similarity, rotation, patches, bias, slopes, buckets; several are joined with +;
         all for every kind that suits it.
     channels : sequence of int
         Columns of waves and patches, pairs of rotation.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,13 +47,15 @@ def command(options: PlotOptions) -> int:
     from pecli.cli.inspect import open_table_of
     from pecli.cli.options import refuse_table
     from pecli.errors import BadParameter
+    from pecli.plots.charts import check_words
     from pecli.plots.figures import check_picture, is_page
     from pecli.plots.page import page_of
-    from pecli.plots.tables import charts_of_table, picture_words
+    from pecli.plots.tables import ALL, charts_of_table
     from pecli.tables.sources import read_source
 
     check_picture(options.output, page=True)
-    words = picture_words(options.kind.split("+") if options.kind else [])
+    words = options.kind.split("+") if options.kind else []
+    check_words(words, (*PICTURES, ALL))
     page = is_page(options.output)
     if page:
         refuse("is for pictures: a page shows all values", options, "kind", "channels")
@@ -94,8 +95,7 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
 
     if path == "-" and not isinstance(charts, str):
         unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-        depth = "true" if os.environ.get("COLORTERM") in ("truecolor", "24bit") else "256"
-        say(draw(charts, min(screen_width() or 80, 120), colour=depth if wants_colour() else "none", unicode=unicode))
+        say(draw(charts, min(screen_width() or 80, 120), colour=wants_colour(), unicode=unicode))
         return
     data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
     with unwinding(), open_output(path, clobber=clobber) as output:

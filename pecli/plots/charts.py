@@ -151,22 +151,20 @@ class Heat:
 
 @dataclass(frozen=True)
 class Arrow:
-    """An arrow from the centre of a circle: angle in radians, length as a share of the radius; `before` is dashed."""
+    """An arrow from the centre of a circle: angle in radians, length as a share of the radius."""
 
     name: str
     angle: float
     length: float = 1.0
-    before: bool = False
 
 
 @dataclass(frozen=True)
 class ArrowCircle:
-    """A circle with its arrows, a name and notes below it, and the angle between two arrows as an arc."""
+    """A circle with its arrows, and a name and notes below it."""
 
     name: str
     arrows: Sequence[Arrow]
     notes: Sequence[str] = ()
-    arc: tuple[str, float, float] | None = None
 
 
 @dataclass(frozen=True)

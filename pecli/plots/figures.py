@@ -323,27 +323,18 @@ def _ticks(first: float, last: float, count: int, most: int) -> list[tuple[float
 
 def _draw_circles(ax: Any, chart: Circles) -> None:
     patches, wide = matplotlib("patches"), 2.4
-    ink = ax.xaxis.label.get_color()
     for k, circle in enumerate(chart.circles):
         x = wide * k
         ax.add_patch(patches.Circle((x, 0), 1, fill=False, ec=FAINT))
         ax.plot([x - 1, x + 1, np.nan, x, x], [0, 0, np.nan, -1, 1], color=FAINT, lw=0.7)
         for number, arrow in enumerate(circle.arrows):
             tip = x + arrow.length * math.cos(arrow.angle), arrow.length * math.sin(arrow.angle)
-            look = {"color": LINES[number % len(LINES)], "lw": 1.8, "ls": ":" if arrow.before else "-"}
+            look = {"color": LINES[number % len(LINES)], "lw": 1.8}
             ax.annotate("", tip, (x, 0), arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look})
-        if circle.arc is not None:
-            name, start, stop = circle.arc
-            degrees = sorted((math.degrees(start), math.degrees(stop)))
-            ax.add_patch(patches.Arc((x, 0), 0.8, 0.8, theta1=degrees[0], theta2=degrees[1], color=ink))
-            at = (start + stop) / 2
-            ax.text(x + 0.62 * math.cos(at), 0.62 * math.sin(at), name, ha="center", va="center", fontsize=SMALL)
         lines = [circle.name, *circle.notes]
         ax.text(x, -1.12, "\n".join(map(printable, lines)), ha="center", va="top", fontsize=SMALL, linespacing=1.35)
-    keys = [
-        ax.plot([], [], color=LINES[number % len(LINES)], lw=2, ls=":" if arrow.before else "-")[0]
-        for number, arrow in enumerate(chart.circles[0].arrows)
-    ]
+    arrows = chart.circles[0].arrows
+    keys = [ax.plot([], [], color=LINES[number % len(LINES)], lw=2)[0] for number in range(len(arrows))]
     ax.set(xlim=(-1.1, wide * (len(chart.circles) - 1) + 1.1), ylim=(-1.1, 1.1), aspect="equal")
     ax.set_axis_off()
-    _legend(ax, keys, [arrow.name for arrow in chart.circles[0].arrows], printable(chart.legend))
+    _legend(ax, keys, [arrow.name for arrow in arrows], printable(chart.legend))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from pecli.extrapolate.coverage import Coverage, Curve, WaveReach
+from pecli.extrapolate.coverage import Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
 from pecli.inspect.pairs import some_of
@@ -30,21 +30,12 @@ def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> li
     every = list(reports)
     waves = [(report, report.waves) for report in every if report.waves is not None]
     biases = [(report, report.bias) for report in every if report.bias is not None]
-    scaled = [
-        (report, [(s.scaling, s.reach) for s in report.scalings if s.reach is not None])
-        for report in every
-        if any(s.reach for s in report.scalings)
-    ]
+    scaled = [(report, made) for report in every if (made := _made(report)) and report.scalings]
     makers: dict[str, Callable[[], list[Chart]]] = {
         "phases": lambda: [_phases(report, reach) for report, reach in waves],
-        "score": lambda: [
-            _score(f"Score against distance of {report.source}", report, [(report.source, reach)])
-            for report, reach in waves
-        ],
+        "score": lambda: [_score(report, _made(report)) for report, _ in waves],
         "reach": lambda: [_of_bias(report, reach) for report, reach in biases],
-        "inside": lambda: [_inside(report, made) for report, made in scaled],
         "ramps": lambda: [_ramps(made) for _, made in scaled],
-        "scores": lambda: [_score("Score against distance by scaling", report, made) for report, made in scaled],
     }
     return chosen(makers, words, " and ".join(report.source for report in every))
 
@@ -57,12 +48,17 @@ def _phases(report: Extrapolation, reach: WaveReach) -> LineChart:
     return LineChart(title, PAIR, Axis("share of the circle", low=-0.02, high=1.02), [reached, seen], style="areas")
 
 
-def _score(title: str, report: Extrapolation, made: Made) -> LineChart:
+def _made(report: Extrapolation) -> Made:
+    """Return the scalings of a report, or where none was asked for its own frequencies."""
+    own = [] if report.scalings or report.waves is None else [(report.source, report.waves)]
+    return own or [(s.scaling, s.reach) for s in report.scalings if s.reach is not None]
+
+
+def _score(report: Extrapolation, made: Made) -> LineChart:
     series = [Trace(name, reach.score.distances[1:], reach.score.values[1:]) for name, reach in made]
-    squared = " x magnitude^2" if any(reach.magnitude != 1 for _, reach in made) else ""
-    return LineChart(
-        title, DISTANCE, Axis(f"mean cosine of the pairs{squared}"), series, (_trained(report),), apart=True
-    )
+    up = "mean cosine of the pairs" + " x magnitude^2" * any(reach.magnitude != 1 for _, reach in made)
+    title = f"Score against distance of {report.source}{' by scaling' if report.scalings else ''}"
+    return LineChart(title, DISTANCE, Axis(up), series, (_trained(report),), apart=True)
 
 
 def _trained(report: Extrapolation) -> Mark:
@@ -86,20 +82,10 @@ def _weights(curve: Curve, reach: BiasReach) -> list[float]:
     return [math.exp(value - top) for value in curve.values[1:]]
 
 
-def _inside(report: Extrapolation, made: Made) -> LineChart:
-    new, title = (
-        report.test - report.train,
-        f"Share of new positions whose phase was seen in training, {report.source} to {report.test}",
-    )
-    return _by_pair(title, Axis("share", low=-0.02, high=1.02), made, lambda p: 1 - p.outside / new)
-
-
 def _ramps(made: Made) -> LineChart:
+    lines = [
+        Trace(name, [p.index for p in reach.pairs], [p.frequency / p.trained if p.trained else 1 for p in reach.pairs])
+        for name, reach in made
+    ]
     up = Axis("frequency divided by that in training", 2)
-    title = "How much slower each scaling makes each pair"
-    return _by_pair(title, up, made, lambda p: p.frequency / p.trained if p.trained else 1)
-
-
-def _by_pair(title: str, up: Axis, made: Made, figure: Callable[[Coverage], float]) -> LineChart:
-    lines = [Trace(name, [p.index for p in reach.pairs], list(map(figure, reach.pairs))) for name, reach in made]
-    return LineChart(title, PAIR, up, lines, apart=True)
+    return LineChart("How much slower each scaling makes each pair", PAIR, up, lines, apart=True)

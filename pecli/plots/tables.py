@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, BadRecipe, PecliError
 from pecli.inspect.pairs import Sample, head_values, reading_of, some_of, squeezed, take
@@ -236,8 +234,6 @@ def similarity(sample: Sample, name: str) -> list[Chart]:
 
 
 ARROWS = 5
-QUERY, KEY = 1 + 0.4j, 0.75 - 0.35j  # of the picture of one pair
-MEETINGS = ((1, 3), (2, 4), (6, 8))  # rows of a query and a key, always two apart
 
 
 def pairs_of(sample: Sample) -> tuple[Floats, Floats, float] | None:
@@ -256,8 +252,10 @@ def rotation(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Ch
         return []
     cos, sin, size = found
     shown = picked([("", i) for i in range(cos.shape[1])], channels, grid_of(sample.table) is not None)[:4]
-    rows = _moving(cos[:, shown] + 1j * sin[:, shown])
-    at = _places(sample, len(cos), rows[-1] + 1)
+    step = max(1, (len(cos) - 1) // (ARROWS - 1)) if grid_of(sample.table) else 1  # both axes of a grid move
+    rows = range(0, len(cos), step)[:ARROWS]
+    at = sample.positions
+    at = np.arange(float(len(cos))) if at is None or len(at) <= rows[-1] else at.astype(np.float64)
 
     def arrow(k: int, pair: int) -> Arrow:
         x, y = cos[k, pair], sin[k, pair]
@@ -274,54 +272,6 @@ def _speed(sample: Sample, pair: int, pairs: int) -> list[str]:
         return []
     w = float(plan.frequencies[pair])
     return [f"w = {w:.4g}", f"{math.degrees(w):.4g}° a position"]
-
-
-def _moving(turns: NDArray[np.complex128]) -> range:
-    """Return the first rows, or, of a grid, the closest evenly spaced ones at which most pairs point several ways."""
-    count = min(ARROWS, len(turns))
-    steps = range(1, (len(turns) - 1) // max(1, count - 1) + 1)
-    runs = [range(0, count * step, step) for step in steps] or [range(count)]
-
-    def ways(run: range) -> tuple[int, int]:
-        found = [len(set(column)) for column in turns[run].T.tolist()]
-        return sum(f > 1 for f in found), sum(found)
-
-    return max(runs, key=ways)
-
-
-def _places(sample: Sample, count: int, rows: int) -> Floats:
-    found = sample.positions
-    return np.arange(float(count)) if found is None or len(found) < rows else found.astype(np.float64)
-
-
-def rotated_vectors(sample: Sample, name: str) -> list[Chart]:
-    """Return one query and one key before and after the rotation of pair 0, at rows that are always two apart."""
-    found, reading = pairs_of(sample), reading_of(sample)
-    if found is None or reading is None or reading.family != "rotary" or len(found[0]) <= MEETINGS[-1][1]:
-        return []
-    cos, sin, size = found
-    turn = (cos[:, 0] + 1j * sin[:, 0]) / size
-    apart = np.array([complex(turn[n]) / complex(turn[m]) for m, n in MEETINGS])
-    if np.abs(apart - apart[0]).max() > 1e-3 or abs(apart[0] - 1) < 1e-3:  # of a grid, rows two apart are not alike
-        return []
-    at = _places(sample, len(cos), MEETINGS[-1][1] + 1)
-    circles = []
-    for m, n in MEETINGS:
-        q, k = cmath.phase(QUERY * complex(turn[m])), cmath.phase(KEY * complex(turn[n]))
-        gap = (k - q) % (2 * math.pi)
-        gap -= 2 * math.pi * (gap > math.pi)
-        length = abs(KEY) / abs(QUERY)
-        arrows = [
-            Arrow("q", cmath.phase(QUERY), before=True),
-            Arrow("k", cmath.phase(KEY), length, before=True),
-            Arrow("q rotated by m w", q),
-            Arrow("k rotated by n w", k, length),
-        ]
-        arc = (f"{math.degrees(abs(gap)):.1f}°", q, q + gap)
-        circles.append(
-            ArrowCircle(f"m = {at[m]:g}, n = {at[n]:g}", arrows, [f"q · k = {length * math.cos(gap):.3f}"], arc)
-        )
-    return [Circles(f"One query and one key rotated by {name}, pair 0", circles, "n - m is the same")]
 
 
 FRAMES, PATCHES = 6, 4  # frames of a video, and columns of an image, that are drawn
@@ -491,19 +441,10 @@ def by_distance(sample: Sample) -> Floats | None:
     return None if fixed and queries > 1 and np.ptp(values[~np.isnan(values)]) > 0 else values
 
 
-OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "query-key", "patches", "buckets")
+OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "patches", "buckets")
 OF_BIAS = ("bias", "slopes", "buckets")
 OF_CHANNELS = ("waves", "rotation", "patches")
-OLDER = {"turned": "query-key"}
 ALL = "all"
-"""Older spellings of pictures, which existing scripts may use; no help mentions them."""
-
-
-def picture_words(words: Sequence[str]) -> list[str]:
-    """Return the kinds of picture that these words name, in today's spelling; raise UnknownName for another word."""
-    kinds = [OLDER.get(word, word) for word in words]
-    check_words(kinds, (*PICTURES, ALL))
-    return kinds
 
 
 def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channels: Sequence[int] = ()) -> list[Chart]:
@@ -516,13 +457,14 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     BadParameter
         For a picture or a channel that the table has not.
     """
-    words, sample = picture_words(words), take(table)
+    check_words(words, (*PICTURES, ALL))
+    sample = take(table)
     suited = OF_BIAS if is_bias(sample) else OF_ROWS
     every, words = ALL in words, [word for word in words if word != ALL]
     makers: dict[str, Callable[[Sample, str], list[Chart]]] = {
         "heatmap": heatmap, "waves": partial(waves, channels=channels), "similarity": similarity,
-        "rotation": partial(rotation, channels=channels), "query-key": rotated_vectors,
-        "patches": partial(patches, channels=channels), "bias": bias, "slopes": slopes, "buckets": buckets,
+        "rotation": partial(rotation, channels=channels), "patches": partial(patches, channels=channels),
+        "bias": bias, "slopes": slopes, "buckets": buckets,
     }  # fmt: skip
     if channels and not {*OF_CHANNELS} & {*(words or suited)}:
         rule = "chooses columns of waves and patches, and pairs of rotation, none of which is drawn"

@@ -44,24 +44,14 @@ ASCII = str.maketrans(dict(zip(GLYPHS + "│┤└┘─┆…·°", "ox^#=sd%+x
 
 @dataclass(frozen=True)
 class Screen:
-    """Capabilities of a terminal.
-
-    Attributes
-    ----------
-    width : int
-        Columns.
-    colour : {"none", "256", "true"}
-        Whether escapes for colour may be written, and which.
-    unicode : bool
-        Whether it shows more than ASCII.
-    """
+    """Capabilities of a terminal: its columns, whether it has 256 colours, and whether it shows more than ASCII."""
 
     width: int = 80
-    colour: str = "none"
+    colour: bool = False
     unicode: bool = True
 
 
-def draw(charts: Sequence[Chart], width: int = 80, *, colour: str = "none", unicode: bool = True) -> str:
+def draw(charts: Sequence[Chart], width: int = 80, *, colour: bool = False, unicode: bool = True) -> str:
     """Return charts as text for a terminal; the options are those of `Screen`."""
     screen = Screen(width, colour, unicode)
     text = "\n\n".join("\n".join(_lines_of(chart, screen)) for chart in charts)
@@ -76,13 +66,10 @@ def _lines_of(chart: Chart, screen: Screen) -> list[str]:
     return [*within(chart.title, screen.width), *lines]
 
 
-def code(colour: str, depth: str, *, ground: bool = False) -> str:
-    """Return the numbers of the escape for a colour, exact or the nearest of the 216."""
-    kind, parts = 48 if ground else 38, rgb(colour)
-    if depth == "true":
-        return f"{kind};2;{parts[0]};{parts[1]};{parts[2]}"
-    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in parts)
-    return f"{kind};5;{16 + 36 * r + 6 * g + b}"
+def code(colour: str, *, ground: bool = False) -> str:
+    """Return the numbers of the escape for the nearest of the 216 colours."""
+    r, g, b = (min(range(6), key=lambda i: abs(CUBE[i] - part)) for part in rgb(colour))
+    return f"{48 if ground else 38};5;{16 + 36 * r + 6 * g + b}"
 
 
 def shade(share: float, colours: Sequence[str]) -> str:
@@ -97,7 +84,7 @@ def shade(share: float, colours: Sequence[str]) -> str:
 
 def heat_lines(heat: Heat, screen: Screen) -> list[str]:
     """Return a heat map: two cells to a half block in colour, otherwise one to a letter; merged cells are averaged."""
-    step = 2 if screen.colour != "none" and screen.unicode else 1
+    step = 2 if screen.colour and screen.unicode else 1
     room = max(20, screen.width - MARGIN - 2)
     high, columns = heat.values.shape
     count = min(LINES_OF_MAP * step, high)
@@ -125,20 +112,20 @@ def _shares(values: Floats, heat: Heat) -> Floats:
 def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
     """Return one line of letters, or of colours: the upper row as ink and the lower as ground of a half block."""
     shares = _shares(rows, heat)
-    if screen.colour == "none":
+    if not screen.colour:
         letters = RAMP[heat.log :]
         places = np.clip(np.nan_to_num(shares[0], neginf=0) * len(letters), 0, len(letters) - 1).astype(int)
         marks = (letters[place] for place in places)
         return "".join("x" if s != s else " " if s == -math.inf else m for s, m in zip(shares[0], marks, strict=True))
     colours = palette(heat)
-    if heat.centred and screen.colour == "256":
+    if heat.centred:
         colours = CUBE_BLUE_TO_RED
         shares = np.round(shares * (len(colours) - 1)) / (len(colours) - 1)
     parts, last = [], ""
     for column in shares.T:
         inks = [shade(float(share), colours) for share in column]
-        ground = code(inks[-1], screen.colour, ground=True) if len(inks) > 1 or not screen.unicode else "49"
-        pair, mark = (f"{code(inks[0], screen.colour)};{ground}", "▀") if screen.unicode else (ground, " ")
+        ground = code(inks[-1], ground=True) if len(inks) > 1 or not screen.unicode else "49"
+        pair, mark = (f"{code(inks[0])};{ground}", "▀") if screen.unicode else (ground, " ")
         parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
         last = pair
     return "".join(parts) + RESET
@@ -161,12 +148,12 @@ def _column_ends(spans: Sequence[Span], wide: int) -> str:
 def _key(heat: Heat, screen: Screen) -> list[str]:
     """Return the legend of colours or letters."""
     low, high = heat.ends
-    steps = max(4, min(32, screen.width - MARGIN - 22)) if screen.colour != "none" else len(RAMP)
+    steps = max(4, min(32, screen.width - MARGIN - 22)) if screen.colour else len(RAMP)
     share = np.arange(steps) / (steps - 1)
     ramp = low * (high / low) ** share if heat.log else low + (high - low) * share
     ends = (tick_text(float(f"{end:.3g}")) for end in (low, high))
     bar = f"{LEAD}{next(ends)} {_cells(ramp[None], heat, screen)} {next(ends)}"
-    masked = [f"{LEAD}x: not finite"] if screen.colour == "none" and not np.isfinite(heat.values).all() else []
+    masked = [f"{LEAD}x: not finite"] if not screen.colour and not np.isfinite(heat.values).all() else []
     return [*within(f"{heat.value}:", screen.width, LEAD), bar, *masked]
 
 
@@ -246,4 +233,4 @@ def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
 
 
 def _inked(mark: str, colour: str, screen: Screen) -> str:
-    return mark if screen.colour == "none" else f"\x1b[{code(colour, screen.colour)}m{mark}{RESET}"
+    return f"\x1b[{code(colour)}m{mark}{RESET}" if screen.colour else mark

@@ -144,10 +144,10 @@ TABLE_KEYS = (
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
 """Properties of a table that inspect --expect checks."""
 
-PICTURES = ("heatmap", "waves", "similarity", "rotation", "query-key", "patches", "bias", "slopes", "buckets")
+PICTURES = ("heatmap", "waves", "similarity", "rotation", "patches", "bias", "slopes", "buckets")
 """Kinds of picture of a table."""
 
-REACHES = ("phases", "score", "reach", "inside", "ramps", "scores")
+REACHES = ("phases", "score", "reach", "ramps")
 """Pictures that extrapolate draws of its reports; the last three compare scalings."""
 
 

@@ -67,7 +67,7 @@ def test_equations_become_mathml_and_prose_stays_prose():
 
 def test_the_gallery_shows_every_kind_of_picture_of_every_encoding(made, shown):
     kinds = {name: {k for k in PICTURES if f"{name}-{k}.svg" in dict(shown)} for name in CATALOGUE}
-    assert kinds["rope"] == {"heatmap", "waves", "similarity", "rotation", "query-key"}
+    assert kinds["rope"] == {"heatmap", "waves", "similarity", "rotation"}
     assert kinds["alibi"] == {"bias", "slopes"}
     assert [name for name, found in kinds.items() if not found] == ["none"]  # zeros are nothing to look at
     assert {path.name for path in made.glob("*.svg")} == {image for image, _ in shown}
