@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -22,13 +22,23 @@ from pecli.plots.charts import Chart
 from pecli.plots.figures import picture_bytes
 from pecli.plots.page import page_of
 from pecli.plots.tables import charts_of_table
-from pecli.spec.catalogue import questions
+from pecli.spec.catalogue import Question, questions
 from pecli.spec.declaration import PICTURES, Encoding, Family
 from pecli.teach.examples import work_through
 
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")
 ORDER = "Why attention needs positions at all, and convolutions do not: [without positions](none.md#why).\n"
+FILTER = """<p><input type="search" placeholder="Show only questions with …" aria-label="Words" style="width: 100%"></p>
+<script>
+document.querySelector("input[type=search]:not(.sidebar-search)").oninput = event => {
+  const words = event.target.value.toLowerCase().split(/\\s+/);
+  for (const one of document.querySelectorAll("section#questions section section"))
+    one.hidden = !words.every(word => one.textContent.toLowerCase().includes(word));
+  for (const group of document.querySelectorAll("section#questions > section"))
+    group.hidden = !group.querySelector("section:not([hidden])");
+};
+</script>"""
 KINDS = {
     "heatmap": "The values themselves: a row for each position, a column for each channel.",
     "waves": "Chosen columns over positions (`--channels 0,1,8,9` chooses others).",
@@ -96,13 +106,18 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     lines += ["## Worked example", "", "```text", *(line for item in (title, *steps) for line in lines_of(item, 80))]
     lines += ["```", ""]
     lines += ["## Options", "", "| option | what it is |", "|---|---|"]
-    lines += [f"| `--{p.option}` | {p.help_text.replace('|', '/')} |" for p in encoding.options]
-    return "\n".join([*lines, "", "## Why", "", *_answers(encoding), ORDER])
+    lines += [f"| `--{p.option}` | {_with_code(p.help_text.replace('|', '/'))} |" for p in encoding.options]
+    return "\n".join([*lines, "", "## Why", "", *_answers(questions(encoding)), ORDER])
 
 
-def _answers(encoding: Encoding) -> Iterator[str]:
+def _with_code(text: str) -> str:
+    """Return text with the options that it names as code."""
+    return re.sub(r"--[a-z][a-z-]*", r"`\g<0>`", text)
+
+
+def _answers(asked: Sequence[Question]) -> Iterator[str]:
     """Yield each question as a heading, its answer as prose, and the command that shows it."""
-    for reason in questions(encoding):
+    for reason in asked:
         yield from (f"### {_plain(reason.question)}", "", _plain(reason.answer), "")
         yield from ("```sh", f"pecli {reason.see}", "```", "") if reason.see else ()
 
@@ -127,11 +142,19 @@ def gallery(drawn: dict[str, dict[str, str]]) -> str:
 
 
 def all_questions() -> str:
-    """Return the questions about every encoding, with their answers."""
-    lines = ["# Questions", "", "What is asked about each encoding; `pecli explain NAME --why` prints the same.", ""]
-    for name, encoding in CATALOGUE.items():
-        answers = list(_answers(encoding))
-        lines += [f"## {name}", "", f"[{encoding.title}]({name}.md)", "", *answers] if answers else []
+    """Return every question once, with its answer, under its encodings; first why positions are needed at all."""
+    about: dict[Question, list[str]] = {}
+    for name, encoding in sorted(CATALOGUE.items(), key=lambda item: item[1].family is not Family.NONE):
+        for one in questions(encoding):
+            about.setdefault(one, []).append(name)
+    asked: dict[tuple[str, ...], list[Question]] = {}
+    for one, names in about.items():
+        asked.setdefault(tuple(names), []).append(one)
+    lines = ["# Questions", "", "What is asked about each encoding. `pecli explain NAME --why` prints the same, and"]
+    lines += ['`pecli explain "your question"` searches all of it.', "", "```{raw} html", FILTER, "```", ""]
+    for names, found in asked.items():
+        links = ", ".join(f"[{CATALOGUE[name].title}]({name}.md)" for name in names)
+        lines += [f"## {', '.join(names)}", "", links, "", *_answers(found)]
     return "\n".join(lines)
 
 

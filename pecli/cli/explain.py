@@ -167,7 +167,7 @@ def _why(options: ExplainOptions) -> int:
     name, words = options.source.partition(":")[0], options.words
     if name in CATALOGUE:
         name = CATALOGUE[name].name
-        found, title = questions(CATALOGUE[name]), f"{name}: why it is as it is"
+        found, title = questions(CATALOGUE[name]), f"{name}: questions and answers"
         rule = f"occurs in no answer about {name}: pecli explain {name} --why prints all of them"
     else:
         words = (options.source, *words)

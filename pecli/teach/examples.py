@@ -294,9 +294,11 @@ def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Ste
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
-        "and so on for each pair; nothing else of the query, and nothing of the values, is rotated",
-        "which two numbers are a pair is a convention: the paper takes q_2i and q_2i+1,",
-        f"rotate_half takes q_i and q_i+{width}, its cos and sin are two equal halves: not to be mixed",
+        "and so on for each pair; other columns of the query, and the values, stay as they are",
+        (
+            "two conventions, never to be mixed: the paper pairs q_2i with q_2i+1; rotate_half pairs "
+            f"q_i with q_i+{width}, and its cos and sin are two equal halves"
+        ),
     ]
     return Step(f"rotate a query at position {name}; a key in the same way", lines)
 

@@ -125,14 +125,34 @@ def test_sinusoidal_rows_leave_most_directions_free():
     assert f"in {np.searchsorted(shares, 0.99) + 1} of the 512 directions" in said("sinusoidal", "Why add it")
 
 
+def test_how_far_columns_are_from_orthogonal():
+    waves = np.exp(1j * np.arange(512)[:, None] * 10000.0 ** (-np.arange(256) / 256))
+    products = np.abs(waves.T.conj() @ waves)[np.triu_indices(256, 1)] / 512
+    assert f"is {products.mean():.3f}" in said("sinusoidal", "columns of different frequencies")
+    assert round(4 * (products > 0.5).mean()) == 1  # a quarter
+
+
+def test_the_size_of_a_dense_alibi():
+    assert f"{32 * 131072**2 * 4 / 2**40:.1f} TiB" in said("alibi", "heads x length x length")
+
+
+def test_interleaved_columns_that_were_stacked_wrongly_give_the_same_scores():
+    cos, sin = np.cos([[1.0, 0.01], [3.0, 0.03]]), np.sin([[1.0, 0.01], [3.0, 0.03]])
+    x = np.array([[1.0, 2.0, -1.0, 1.0], [2.0, 1.0, 1.0, -1.0]]).reshape(2, 2, 2)
+    members = [x[..., 0] * cos - x[..., 1] * sin, x[..., 0] * sin + x[..., 1] * cos]
+    right, wrong = np.stack(members, -1).reshape(2, 4), np.concatenate(members, -1)
+    assert np.isclose(right[0] @ right[1], wrong[0] @ wrong[1])
+    assert not np.allclose(right, wrong)
+
+
 @pytest.mark.parametrize("name", ["nerf", "bands", "sincos2d", "detr", "rope", "alibi"])
 def test_only_what_is_added_to_a_text_is_asked_about_it(name):
     assert not [r for r in questions(CATALOGUE[name]) if "mask of padding" in r.question or "sqrt(dim)" in r.question]
 
 
 def test_what_is_no_pure_rotation_says_what_it_does_to_a_length():
-    assert said("xpos", "how long a vector is").startswith("Turning does not, the scale does")
-    assert said("query-scale", "beforehand").startswith("Yes")
+    assert said("xpos", "how long a vector is").startswith("The rotation does not, the scale does")
+    assert said("query-scale", "in advance").startswith("Yes")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     use_when="for low-dimensional coordinates or noise levels, at one length scale",
     not_when="if several scales are needed, or runs must agree on the random matrix",
     place=11,
-    unrecognised="its frequencies are drawn, and follow no rule: their statistics are all that can be told",
+    unrecognised="its frequencies are random: only their statistics can be reported",
 )
 def fourier(
     *,

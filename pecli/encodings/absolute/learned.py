@@ -64,7 +64,7 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
     not_when="if sequences may be longer than any in training",
     place=4,
     hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
-    unrecognised="its values are drawn, and then trained: their statistics are all that can be told",
+    unrecognised="its values are random, then trained: only their statistics can be reported",
 )
 def learned(
     *,

@@ -58,7 +58,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     ]
     same = (
         "each token has the output that it had: outputs move with their tokens (attention is "
-        "permutation-equivariant), and who bites whom cannot be told"
+        "permutation-equivariant), and nothing tells who bites whom"
     )
     differs = f"the same token has another output now, by up to {decimal_text(changed)}: a decoder needs no table"
     return [

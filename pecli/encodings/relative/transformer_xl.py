@@ -34,7 +34,7 @@ def effect(recipe: Recipe) -> Effect:
     if recipe.values["heads"] is not None:
         terms = (*terms, Term("u", "key"), Term("v", "vector", projection=name))
     sums = "q.k + q.r" if recipe.values["heads"] is None else "(q + u).k + (q + v).r"
-    how = "r as it stands: give r-net= for what projects it" if name is None else "r projected"
+    how = "r unprojected: give r-net= to project it" if name is None else "r projected"
     return Effect(terms=terms, note=f"{sums}, {how}")
 
 

@@ -211,7 +211,7 @@ def _shift(exercise: lessons.Exercise, pairs: Sequence[lessons.Pair], at: Sequen
     before = exercise.arrays(sampled)["pe"]
     after = exercise.arrays([t + k for t in sampled])["pe"]
     items: list[str | Equation | SmallTable] = [
-        "each pair is turned by k w_i radians, so one matrix takes every row to the row k further:",
+        "each pair is rotated by k w_i radians, so one matrix takes every row to the row k further:",
         "M_k = [ cos(k w_i)  sin(k w_i); -sin(k w_i)  cos(k w_i) ] on (sin, cos)",
     ]
     worst = 0.0

@@ -208,7 +208,7 @@ mrope = encoding(
     title="Multimodal rotary",
     formula="""
         w_i as rope has them, for each of its scalings
-        pair i turns by p_s w_i, where s is the stream (t, h or w) that its section belongs to
+        pair i rotates by p_s w_i, where s is the stream (t, h or w) that its section belongs to
         text: all streams have the token's position; a grid after position q: t, h, w from q + 1 each
         text goes on after the largest position of the grid
     """,

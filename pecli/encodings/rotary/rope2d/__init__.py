@@ -39,8 +39,8 @@ CONVENTIONS: dict[str, dict[str, object]] = {
     formula="""
         w_k = base^(-2k / (dim/2)), k = 0 .. dim/4 - 1
         series even-odd: base^(-2i/dim), the even i for rows, the odd i for columns
-        pair k turns by y w_k, pair dim/4 + k by x w_k; axis-order xy: x before y
-        pairs alternate: pair 2k turns by y w_k, pair 2k + 1 by x w_k
+        pair k rotates by y w_k, pair dim/4 + k by x w_k; axis-order xy: x before y
+        pairs alternate: pair 2k rotates by y w_k, pair 2k + 1 by x w_k
         coordinates separate: x = 2 (i + 1/2) / side - 1, and angles are 2 pi x w_k
     """,
     source=(

@@ -32,7 +32,7 @@ AXES_CONVENTIONS: dict[str, dict[str, object]] = {
     title="Rotary by axes",
     formula="""
         axis a has the width d_a and w_i = base^(-2i/d_a), i = 0 .. d_a/2 - 1
-        pairs of axis a turn by its coordinate times w_i; the axes' pairs follow one another
+        pairs of axis a rotate by its coordinate times w_i; the axes' pairs follow one another
     """,
     source=(
         Source("Black Forest Labs 2024", "Flux.1", "EmbedND"),

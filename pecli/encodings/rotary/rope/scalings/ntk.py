@@ -88,11 +88,11 @@ def _proportional_read(reader: Reader, width: int) -> dict[str, str]:
 
 def _proportional_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
     turning, base, factor = series.width // 2, float(series.base), float(given["factor"] or 1)
-    lines = [f"{turning} of {series.dim // 2} pairs turn, with exponents over the whole width {series.dim}"]
+    lines = [f"{turning} of {series.dim // 2} pairs rotate, with exponents over the whole width {series.dim}"]
     over = f" / {short(factor)}" if factor != 1 else ""
     for i in pairs:
         value = base ** (-2 * i / series.dim) / factor if i < turning else 0.0
-        phrase = f"{short(base)}^(-{2 * i}/{series.dim}){over}" if i < turning else "stands still"
+        phrase = f"{short(base)}^(-{2 * i}/{series.dim}){over}" if i < turning else "does not rotate"
         lines.append(f"w_{i} = {phrase} = {short(value)}" if i < turning else f"pair {i} {phrase}")
     return lines
 
