@@ -78,7 +78,9 @@ def _is_config(subject: Any) -> bool:
 
 
 def _contents(config: Any) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = config if isinstance(config, Mapping) else config.to_dict()
+    found = config if isinstance(config, Mapping) else getattr(config, "to_dict", dict)()
+    if not isinstance(found, Mapping) or not found:
+        raise BadParameter("config", type(config).__name__, "is no path, mapping or config object")
     return found
 
 

@@ -353,7 +353,8 @@ def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
         many = f", {table.count} of them" if table.count > 1 else ""
         place = f"{table.file}::{table.name} ({table.what}, {shape} {table.dtype}{many})"
         items.append(f"  {place}: {table.text}")
-    return [*items, "", *found.otherwise]
+    unread = ["\nNot read", *(f"  {line}" for line in found.unread)] if found.unread else []
+    return [*items, *unread, "", *found.otherwise]
 
 
 def _layer(layer: LayerReport) -> list[Item]:

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.formats import open_table
-from pecli.formats.stored import StoredTable
 from pecli.inspect.configs import ConfigReport, compare_stacks, report
+from pecli.judge.compare import compare
 from pecli.models.reader import of_layer, read_config
 from pecli.models.reading import ConfigReading, LayerReading
-from pecli.numbers.printing import figure
-from pecli.numbers.rounding import floats
+from pecli.numbers.dtypes import GRIDS, real_type
+from pecli.numbers.rounding import allowance, floats
 from pecli.spec.declaration import Family
-from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
+from pecli.spec.tabular import InMemory, Tabular
+from pecli.tables.alignment import open_aligned
+from pecli.tables.comparison import Comparison
+from pecli.tables.figures import Tolerance
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
-CONFIG = "config.json"
-FREQUENCIES, VECTORS, BIASES = "frequencies", "a vector for each position", "a number for each distance"
+CONFIG, INDEX = "config.json", "model.safetensors.index.json"
+FREQUENCIES, CACHES, VECTORS = "frequencies", "cosines and sines", "a vector for each position"
+BIASES = "a number for each distance"
 NAMES = {
     FREQUENCIES: r"(^|[._])inv_freq$",
-    VECTORS: r"(^|\.)(wpe|\w*(embed_positions|position_embeddings?|pos_embed|positional_embedding))(\.weights?)?$",
-    BIASES: r"(relative_attention_bias\.weight|relative_position_bias_table|rel_pos_[hw])$",
+    CACHES: r"(^|[._])(cos_sin_cache|(cos|sin)(_cached?)?|freqs_cis)$",
+    VECTORS: (
+        r"(^|\.)(wpe|\w*(embed_positions|position_embeddings?|pos_emb(ed(ding)?)?(_\d+)?|positional_embedding))"
+        r"(\.weights?)?$"
+    ),
+    BIASES: r"(relative_attention_bias\.weight|relative_position_bias_table|rel_pos_[hw]|attention_biases)$",
 }
-MAX_RELATIVE_GAP = {
-    "float64": 1e-6,
-    "float32": 1e-6,
-    "float16": 1e-3,
-    "bfloat16": 8e-3,
-}  # relative, of frequencies made in it
-MAX_VALUE_GAP = 1e-3  # of sines that were computed in float32 and may be stored in float16
+COMPONENT = re.compile(r"(?<!cos_)(cos|sin)(?=(_cached?)?$)")
+"""What the names of a table's cosines and of its sines differ in."""
+MAX_RELATIVE_GAP = {"float64": 1e-6, "float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}
+"""Of frequencies that were computed in float32 and are stored in this type."""
+SINGLE = ("sin-cos", "concat")
+"""Layouts of a rotary table in one array."""
+TRAINED = "trained: no config gives its values"
+OTHER_SIZE = "no table of the config has this size"
 
 
 @dataclass(frozen=True)
@@ -71,12 +83,13 @@ class StoredPositions:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Positions in a checkpoint's folder: config, stored tables, and stacks that read the config differently."""
+    """Positions in a checkpoint's folder: config, stored tables, stacks that read it differently, files not read."""
 
     path: str
     config: ConfigReport
     tables: tuple[StoredPositions, ...]
     otherwise: tuple[str, ...]
+    unread: tuple[str, ...]
 
 
 def inspect_checkpoint(path: str, stack: str = "transformers") -> Checkpoint:
@@ -93,7 +106,7 @@ def inspect_checkpoint(path: str, stack: str = "transformers") -> Checkpoint:
     for one in _stored(Path(path), reading):
         groups.setdefault((re.sub(r"\d+", "0", one.name), one.text, one.shape), []).append(one)
     tables = tuple(replace(like[0], count=len(like)) for like in groups.values())
-    return Checkpoint(path, report(reading), tables, tuple(_otherwise(config, reading)))
+    return Checkpoint(path, report(reading), tables, tuple(_otherwise(config, reading)), tuple(_unread(Path(path))))
 
 
 def _otherwise(config: str, reading: ConfigReading) -> Iterator[str]:
@@ -111,65 +124,145 @@ def _stored(folder: Path, reading: ConfigReading) -> Iterator[StoredPositions]:
     """Yield the tables of every file, by their names; only their headers and these tables are read."""
     for file in sorted(folder.glob("*.safetensors")):
         with open_table(file) as table:
-            for array in table.arrays:
-                what = next((what for what, names in NAMES.items() if re.search(names, array.name)), None)
-                if what is not None:
-                    equal, text = _judged(what, table, array.name, reading)
-                    yield StoredPositions(file.name, array.name, 1, array.shape, array.dtype, what, equal, text)
+            for names, what in named_tables(array.name for array in table.arrays).items():
+                first = table.array(names[0])
+                found = compared(what, {name: table.read(name) for name in names}, sources_of(reading, names[0]))
+                equal = None if found.trained else found.equal
+                yield StoredPositions(file.name, "+".join(names), 1, first.shape, first.dtype, what, equal, found.text)
 
 
-def _judged(what: str, table: StoredTable, name: str, reading: ConfigReading) -> tuple[bool | None, str]:
-    """Return whether a stored table is the config's, and how that was found."""
-    layers = [*reading.layers.values(), *(one for part in reading.parts.values() for one in part.layers.values())]
-    try:
-        if what == FREQUENCIES:
-            return _frequencies(_values(table, name), table.array(name).dtype, reading, layers)
-        if what == VECTORS:
-            return _vectors(table, name, reading, layers)
-    except PecliError as error:
-        return None, f"cannot be compared: {error}"
-    return None, "trained: no config gives its values"
+def _unread(folder: Path) -> Iterator[str]:
+    """Yield what belongs to the checkpoint and was not looked into, with the reason."""
+    index = folder / INDEX
+    if index.exists():
+        try:
+            shards = {str(name) for name in json.loads(index.read_bytes())["weight_map"].values()}
+        except (ValueError, TypeError, KeyError, AttributeError):
+            shards = set()
+            yield f"{INDEX}: it says no weight_map, so that shards may be missing"
+        for name in sorted(name for name in shards if not (folder / name).exists()):
+            yield f"{name}: {INDEX} names it, and it is not in the folder"
+    for file in sorted(file for ending in PICKLES for file in folder.glob(f"*{ending}")):
+        yield f"{file.name}: a pickle, which is never unpickled"
 
 
-def _values(table: StoredTable, name: str) -> NDArray[np.float64]:
-    return floats(table.read(name), table.array(name).dtype).astype(np.float64)
+PICKLES = (".bin", ".pt", ".pth")
 
 
-def _frequencies(
-    stored: NDArray[np.float64], dtype: str, reading: ConfigReading, layers: list[LayerReading]
-) -> tuple[bool | None, str]:
-    nearest = None
-    odd = int((~np.isfinite(stored)).sum())
-    if odd:
-        return False, f"not the config's: {odd} of {stored.size} frequencies are NaN or infinite"
-    for layer in layers:
+def named_tables(names: Iterable[str]) -> dict[tuple[str, ...], str]:
+    """Return the tables of positions among tensors, by their names: of cosines and sines both; and what each is."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        what = next((what for what, pattern in NAMES.items() if re.search(pattern, name)), None)
+        if what is not None:
+            found.setdefault((COMPONENT.sub("*", name), what), []).append(name)
+    return {tuple(sorted(like)): what for (_, what), like in found.items()}
+
+
+def sources_of(reading: ConfigReading | None, name: str = "") -> dict[str, NamedSource]:
+    """Return a config's tables by kind of layer; those of the side, encoder or decoder, that a tensor's name says."""
+    if reading is None:
+        return {}
+    side = [kind for kind in name.split(".") if kind in reading.layers]
+    layers = {kind: layer for kind, layer in reading.layers.items() if not side or kind in side}
+    for key, part in reading.parts.items() if not side else ():
+        layers |= {f"{key}/{kind}": layer for kind, layer in part.layers.items()}
+    found = {}
+    for kind, layer in layers.items():
         recipe = _resolved(reading, layer)
-        if recipe is None or not isinstance(recipe.plan, Waves) or len(recipe.plan.frequencies) != stored.size:
-            continue
-        own = np.array([float(w) for w in recipe.plan.frequencies])
-        apart = float(np.max(np.abs(stored.reshape(-1) - own) / np.where(own == 0, 1, np.abs(own))))
-        nearest = apart if nearest is None else min(nearest, apart)
-    if nearest is None:
-        return False, f"{stored.size} frequencies: no table of the config has as many"
-    if nearest <= MAX_RELATIVE_GAP.get(dtype, 1e-6):
-        return True, f"the config's, within {nearest:.1e}, the rounding of {dtype}"
-    return False, f"not the config's: a frequency is {figure(100 * nearest, 3)} % off"
+        if recipe is not None:
+            text = of_layer(reading, layer, {}).recipe.short
+            found[kind] = NamedSource(text, recipe, model_length=layer.length, model_layout=layer.layout)
+    return found
 
 
-def _vectors(
-    table: StoredTable, name: str, reading: ConfigReading, layers: list[LayerReading]
-) -> tuple[bool | None, str]:
-    shape = tuple(side for side in table.array(name).shape if side != 1)
-    for layer in layers if shape else ():
-        recipe = _resolved(reading, layer)
-        if recipe is None or recipe.encoding.family is not Family.ABSOLUTE or recipe.encoding.facts.learned:
+@dataclass(frozen=True)
+class Compared:
+    """A named table beside those of a config.
+
+    Attributes
+    ----------
+    recipe : str
+        That it was compared with; empty for none.
+    comparison : Comparison or None
+    note : str
+        What is said instead of a comparison.
+    trained : bool
+    exact : Table or None
+        The table that it was compared with.
+    """
+
+    recipe: str = ""
+    comparison: Comparison | None = None
+    note: str = ""
+    trained: bool = False
+    exact: Table | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Whether it is a table of the config."""
+        return self.comparison is not None and self.comparison.equal
+
+    @property
+    def text(self) -> str:
+        """The answer in a sentence."""
+        if self.comparison is None:
+            return self.note
+        if self.equal:
+            gap, dtype = self.comparison.total.max_abs, real_type(self.comparison.arrays[0].dtype)
+            return f"the config's, {f'within {gap:.1e}, the rounding of {dtype}' if gap else 'to the bit'}"
+        findings = "; ".join(found.text for found in self.comparison.findings)
+        return f"not the config's: {findings or self.comparison.verdict}"
+
+
+def compared(what: str, arrays: Mapping[str, NDArray[Any]], sources: Mapping[str, NamedSource]) -> Compared:
+    """Compare a table that names say to be `what` with those of a config; the answer is of the one that it is nearest.
+
+    Parameters
+    ----------
+    what : str
+        Of `NAMES`.
+    arrays : mapping of str to array
+        The table, of which cosines and sines may be two.
+    sources : mapping of str to NamedSource
+        As `sources_of` returns them.
+    """
+    families = {FREQUENCIES: Family.ROTARY, CACHES: Family.ROTARY, VECTORS: Family.ABSOLUTE, BIASES: Family.BIAS}
+    learned = ""
+    table, found = InMemory({name.rpartition(".")[2]: values for name, values in arrays.items()}), list[Compared]()
+    for source in sources.values():
+        assert source.recipe is not None
+        encoding = source.recipe.encoding
+        is_single = what == VECTORS and source.model_layout in SINGLE
+        if encoding.family is not families[what] and not is_single:
             continue
-        made = Table.make(recipe, length=shape[0] if recipe.rows is None else None, dtype="float64")
-        if made.arrays[0].shape == shape:
-            apart = float(np.abs(_values(table, name).reshape(shape) - made.read(made.arrays[0].name)).max())
-            same = apart <= MAX_VALUE_GAP
-            return same, f"{'the' if same else 'not the'} config's {recipe.encoding.name}: values are {apart:.1e} apart"
-    return None, "trained: no config gives its values"
+        if encoding.facts.learned:
+            learned = source.text
+            continue
+        if is_single:
+            source = replace(source, keys={"layout": str(source.model_layout)})
+        elif table.arrays[0].name == "cos_sin_cache":  # whose users cut it into cosines and sines
+            source = replace(source, keys={"layout": "concat"})
+        with suppress(PecliError):
+            made, other = open_aligned(source, NamedSource(table.title, table=table), 1)
+            result = compare(other, made, _tolerance(what, other))
+            if result.complete and isinstance(made, Table):
+                found.append(Compared(source.text, result, exact=made))
+    if not found:
+        trained = what in (VECTORS, BIASES)
+        return Compared(learned, note=TRAINED if trained else OTHER_SIZE, trained=trained)
+    return min(found, key=lambda one: one.comparison.total.beyond if one.comparison else 0)
+
+
+def _tolerance(what: str, table: Tabular) -> Tolerance:
+    """Return what float32 code may lose, whose values are stored in a table's type."""
+    first = table.arrays[0]
+    dtype = real_type(first.dtype)
+    if what == FREQUENCIES:
+        grid = GRIDS[dtype]
+        return Tolerance(2.0 ** (grid.lowest - grid.precision), MAX_RELATIVE_GAP[dtype], 0)
+    values = floats(table.read(first.name), first.dtype)
+    return Tolerance(allowance(max(1.0, float(abs(values).max(initial=0.0))), dtype, first.rows), 0.0, 0)
 
 
 def _resolved(reading: ConfigReading, layer: LayerReading) -> Recipe | None:

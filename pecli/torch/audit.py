@@ -1,4 +1,4 @@
-"""Audit and replacement of the positional tables of live models."""
+"""Audit and replacement of the positional tables of live models, and of tensors that are named as such tables."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ import dataclasses
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from pecli import api
-from pecli.errors import PecliError
+from pecli.errors import BadParameter, PecliError
+from pecli.inspect.checkpoints import FREQUENCIES as FREQUENCY_NAMES
+from pecli.inspect.checkpoints import Compared, compared, named_tables, sources_of
+from pecli.models.reading import ConfigReading
 from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
-from pecli.tables.comparison import Comparison
+from pecli.tables.foreign import to_numpy
 from pecli.tables.sources import NamedSource
+from pecli.torch.described import described
 from pecli.torch.modules import BiasModule, RotaryModule, TableModule, name_of, tensor
 
 FREQUENCIES = "inv_freq"
-EMBEDDINGS = ("wpe", "embed_positions", "position_embeddings", "position_embedding", "pos_embed", "pos_emb")
-"""Names of modules that hold rows of positions."""
 
 
 @dataclass
@@ -33,38 +36,43 @@ class Live:
     ----------
     name : str
         Of the module.
-    source : NamedSource or None
-        What the config says.
-    dtype : str
-        Of its values.
-    values : callable
-        Of a number of positions, the values and the position of the first; None for those that cannot be read.
+    judge : callable
+        Of a number of positions, the table beside its config's.
     put : callable
-        Puts the exact table there; returns why it could not, or nothing.
-    trained : bool
-    whole : bool
-        Whether the values are whole numbers.
-    keys : dict of str
-        The table's own keys that make the recipe's table like the values.
-    note : str
-        Why it cannot be compared; nothing where it can.
+        Puts the exact table there; returns why it could not, nothing where it did, and None for a table that is none
+        of pecli's to replace.
     """
 
     name: str
-    source: NamedSource | None
-    dtype: str = "float32"
-    values: Callable[[int], tuple[Any, int]] = lambda length: (None, 0)
-    put: Callable[[], str] = lambda: "it is compared alone: what makes it belongs to no module"
-    trained: bool = False
-    whole: bool = False
-    keys: dict[str, str] | None = None
-    note: str = ""
+    judge: Callable[[int], Compared]
+    put: Callable[[], str | None]
 
-    def expected(self, start: int) -> NamedSource:
-        """Return the source of the exact values from a position on."""
-        assert self.source is not None
-        more = {"start": str(start)} if start else {}
-        return dataclasses.replace(self.source, keys={**self.source.given, **(self.keys or {}), **more})
+
+def unseen(name: str, why: str) -> Live:
+    """Return a table that is only named, with the reason."""
+    return Live(name, lambda _length: Compared(note=why), lambda: why)
+
+
+def call_judge(source: NamedSource, values: Callable[[int], Any], *, whole: bool = False, **keys: str) -> Any:
+    """Return the judge of a table that a function makes for a number of positions; `whole` numbers must be equal.
+
+    `keys` are the table's own, which make the recipe's table like the values.
+    """
+    text = source.recipe.short if source.recipe else source.text
+    exact = dataclasses.replace(source, keys={**source.given, **keys})
+
+    def judge(length: int) -> Compared:
+        try:
+            made = values(length)
+        except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
+            return Compared(text, note=f"not compared: its module could not be called: {error}")
+        if made is None:
+            return Compared(text, note="not compared: nobody knows how its module is called")
+        largest = max(1.0, float(abs(made[0] if isinstance(made, tuple) else made).max()))
+        atol = 0.0 if whole else allowance(largest, "float32", length)
+        return Compared(text, api.compare(made, exact, atol=atol))
+
+    return judge
 
 
 def _source(module: Any, model: Any, **choice: str) -> NamedSource | None:
@@ -83,43 +91,56 @@ def _takes(module: Any) -> list[str]:
 def rotary(name: str, module: Any, model: Any) -> Iterator[Live]:
     """Yield the rotary tables of a module that holds frequencies, one for each kind of layer that it knows."""
     held = [key for key in dict(module.named_buffers(recurse=False)) if key.endswith(FREQUENCIES)]
-    kinds = [key.removesuffix(FREQUENCIES).rstrip("_") for key in held if "original" not in key]
+    kinds = {key.removesuffix(FREQUENCIES).rstrip("_"): key for key in held if "original" not in key}
     if isinstance(module, RotaryModule):
         return
-    for kind in kinds:
+    for kind, key in kinds.items():
         source = _source(module, model, **({"layer_type": kind} if kind else {}))
         called = f"{name}.{kind}" if kind else name
         if source is None:
-            yield Live(called, None, note=UNSAID, put=lambda: UNSAID)
-            continue
-        if source.recipe is None or source.recipe.encoding.family is not Family.ROTARY:
-            continue
-        yield Live(
-            called, source, values=lambda length, kind=kind: (_called(module, model, length, kind), 0),  # type: ignore[misc]
-            put=_putter(model, name, kinds, module, source),
-        )  # fmt: skip
+            yield unseen(called, UNSAID)
+        elif source.recipe is not None and source.recipe.encoding.family is Family.ROTARY:
+            call = _caller(module, model, kind)
+            judge = call_judge(source, call) if call else partial(_frequencies, module, key, source)
+            yield Live(called, judge, _putter(model, name, [*kinds], module, source))
+
+
+def _frequencies(module: Any, key: str, source: NamedSource, _length: int) -> Compared:
+    """Return the frequencies of a module of which nobody knows how it is called."""
+    return compared(FREQUENCY_NAMES, {FREQUENCIES: to_numpy(module.get_buffer(key))}, {"": source})
 
 
 UNSAID = "it holds frequencies, and its config does not say which table they make"
 
 
-def _called(module: Any, model: Any, length: int, kind: str) -> Any:
-    """Return a rotary module's outputs at the first positions, (n, width) each; None where its call is not known."""
+def _caller(module: Any, model: Any, kind: str) -> Callable[[int], Any] | None:
+    """Return the function that gives a rotary module's first rows, (n, width) each; None where its call is unknown."""
     device = next(module.buffers()).device
     match _takes(module):
         case ["x" | "hidden_states", "position_ids", *_]:
-            x = torch.zeros(1, length, 1, dtype=torch.float32, device=device)
-            places = torch.arange(length, device=device)[None]
-            return tuple(module(x, places, kind) if kind else module(x, places))
+
+            def call(length: int) -> Any:
+                x = torch.zeros(1, length, 1, dtype=torch.float32, device=device)
+                places = torch.arange(length, device=device)[None]
+                return tuple(module(x, places, kind) if kind else module(x, places))
+
         case ["hidden_states"]:  # a pair with axes of length 1, from the number of rows
-            made = module(torch.zeros(1, length, 1, device=device))
-            return tuple(part.reshape(length, -1) for part in made) if len(made) == 2 else None
+
+            def call(length: int) -> Any:
+                made = module(torch.zeros(1, length, 1, device=device))
+                return tuple(part.reshape(length, -1) for part in made) if len(made) == 2 else None
+
         case ["pixel_values"]:  # an image's patches
-            config = getattr(module, "config", None) or model.config
-            side = config.image_size
-            sides = (side, side) if isinstance(side, int) else tuple(side)
-            return tuple(module(torch.zeros(1, getattr(config, "num_channels", 3), *sides, device=device)))
-    return None
+
+            def call(length: int) -> Any:
+                config = getattr(module, "config", None) or model.config
+                side = config.image_size
+                sides = (side, side) if isinstance(side, int) else tuple(side)
+                return tuple(module(torch.zeros(1, getattr(config, "num_channels", 3), *sides, device=device)))
+
+        case _:
+            return None
+    return call
 
 
 def _putter(model: Any, name: str, kinds: list[str], module: Any, source: NamedSource) -> Callable[[], str]:
@@ -267,11 +288,11 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
         return
     heads = int(source.recipe.keys()["heads"])
 
-    def values(length: int) -> tuple[Any, int]:
+    def values(length: int) -> Any:
         if method == ALIBI[1]:
-            return module.build_mpt_alibi_tensor(heads, length, model.config.attn_config.alibi_bias_max), 0
+            return module.build_mpt_alibi_tensor(heads, length, model.config.attn_config.alibi_bias_max)
         made: Any = getattr(module, method) if method else function
-        return made(torch.ones(1, length), heads, torch.float32).reshape(heads, 1, length), 0
+        return made(torch.ones(1, length), heads, torch.float32).reshape(heads, 1, length)
 
     def put() -> str:
         if method is None:
@@ -297,7 +318,7 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
         module.build_alibi_tensor = build
         return ""
 
-    yield Live(name or type(module).__name__, source, values=values, put=put, keys={"queries": "1"})
+    yield Live(name or type(module).__name__, call_judge(source, values, queries="1"), put)
 
 
 ALIBI = ("build_alibi_tensor", "build_mpt_alibi_tensor")
@@ -307,7 +328,7 @@ bias's maximum.
 
 
 def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
-    """Yield the buckets of an attention as T5's, and the trained numbers that they choose from."""
+    """Yield the buckets of an attention as T5's."""
     rule = getattr(module, "_relative_position_bucket", None)
     if rule is None or not getattr(module, "has_relative_attention_bias", False):
         return
@@ -325,9 +346,9 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
     if "bidirectional" not in known:  # UMT5's reads them off the module
         sides = {}
 
-    def values(length: int) -> tuple[Any, int]:
+    def values(length: int) -> Any:
         places = torch.arange(length)
-        return rule(places[None] - places[:, None], **sides), 0
+        return rule(places[None] - places[:, None], **sides)
 
     def put() -> str:
         exact = BiasModule(source, 512)
@@ -346,127 +367,65 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
         module._relative_position_bucket = chosen
         return ""
 
-    yield Live(f"{name}.buckets", source, values=values, put=put, whole=True, keys={"form": "index"})
-    yield Live(f"{name}.relative_attention_bias", source, trained=True)
+    yield Live(f"{name}.buckets", call_judge(source, values, whole=True, form="index"), put)
 
 
-def rows(name: str, module: Any, model: Any) -> Iterator[Live]:
-    """Yield the rows of positions that a module holds: its weight, fixed or trained, or a buffer."""
-    last = name.rpartition(".")[2]
-    weight = getattr(module, "weight", getattr(module, "weights", None)) if last in EMBEDDINGS else None
-    held = {"": weight} | {key: value for key, value in module.named_buffers(recurse=False) if key in EMBEDDINGS}
-    for key, values in held.items():
-        if isinstance(values, torch.Tensor) and values.ndim == 2 and not isinstance(module, TableModule):
-            yield from _rows(".".join(filter(None, (name, key))), values, module, model)
-
-
-def _rows(name: str, held: torch.Tensor, module: Any, model: Any) -> Iterator[Live]:
-    side = next((part for part in name.split(".") if part in ("encoder", "decoder")), None)
-    source = (_source(module, model, layer_type=side) if side else None) or _source(module, model)
-    if source is None or source.recipe is None:
+def stored(name: str, module: Any, model: Any) -> Iterator[Live]:
+    """Yield the tables that a module holds as a weight or a buffer, by their names: `NAMES` of checkpoints."""
+    if isinstance(module, TableModule | RotaryInPlace):
         return
-    family, layout = source.recipe.encoding.family, source.model_layout
-    if family not in (Family.ABSOLUTE, Family.ROTARY) or (family is Family.ROTARY and layout not in SINGLE):
-        return
-    if source.recipe.encoding.facts.learned:
-        yield Live(name, source, trained=True)
-        return
-    keys = {"layout": str(layout)} if family is Family.ROTARY else {}
-
-    def values(length: int) -> tuple[Any, int]:
-        return held[: min(length, len(held))].detach(), 0
-
-    def put() -> str:
-        exact = source.open(length=len(held), dtype=name_of(held.dtype), **keys)
-        array = exact.arrays[0]
-        made = tensor(exact.read(array.name), array.dtype)
-        if made.shape != held.shape:
-            return f"it has {_sides(held)} values, the exact table {_sides(made)}"
-        seen, size = held.detach().float().cpu(), max(1.0, float(made.float().abs().max()))
-        gap = float((seen - made.float()).abs().max())
-        if not gap <= allowance(size, name_of(held.dtype), len(held)):
-            return f"its values are up to {gap:.2g} from the exact ones"
-        held.data.copy_(made)
-        return ""
-
-    yield Live(name, source, name_of(held.dtype), values, put, keys=keys)
+    parts = dict(module.named_parameters(recurse=False))
+    parts |= {} if described(module) else dict(module.named_buffers(recurse=False))
+    parts |= {key: value for key, value in vars(module).items() if key == "weights" and torch.is_tensor(value)}
+    held = {".".join(filter(None, (name, key))): value for key, value in parts.items() if not key.endswith(FREQUENCIES)}
+    reading = _reading(model)
+    for names, what in named_tables(held).items():
+        tensors = {key: held[key] for key in names}
+        judge = partial(_compared, tensors, what, sources_of(reading, names[0]))
+        called = "+".join(re.sub(r"\.weights?$", "", key) for key in names)
+        yield Live(called, judge, partial(_written, tensors.values(), judge))
 
 
-SINGLE = ("sin-cos", "concat")
-"""Layouts of a rotary table in one array."""
-
-GRID = (2, 3, 4)
-"""Frames, rows and columns at which the modules of diffusers are tried."""
-
-
-def axes(name: str, module: Any, model: Any) -> Iterator[Live]:
-    """Yield the table of a module of diffusers, which its own attributes describe: the config does not."""
-    kind = type(module).__name__
-    if kind not in DIFFUSERS or not type(module).__module__.startswith("diffusers."):
-        return
-    recipe, keys, called = DIFFUSERS[kind](module)
-
-    def values(_length: int) -> tuple[Any, int]:
-        found = called()
-        parts = (found.real, found.imag) if getattr(found, "is_complex", bool)() else found
-        return (tuple(p.flatten(0, -2) for p in parts) if isinstance(parts, tuple) else parts), 0
-
-    why = "it is compared alone: it is called with sizes or coordinates, not with positions"
-    yield Live(name, api.source_of(recipe), values=values, put=lambda: why, keys=keys)
+def _compared(
+    tensors: Mapping[str, torch.Tensor], what: str, sources: Mapping[str, NamedSource], _length: int = 0
+) -> Compared:
+    """Return named tensors beside a config's tables; without one, only parameters are known to be trained."""
+    found = compared(what, {key: to_numpy(value) for key, value in tensors.items()}, sources)
+    is_known = not found.trained or all(isinstance(value, torch.nn.Parameter) for value in tensors.values())
+    return found if is_known else Compared(note=UNREAD)
 
 
-def _of_axes(widths: Iterable[int], theta: float, more: str = "") -> str:
-    sides = GRID[-len(widths := list(widths)) :]
-    return f"rope-axes:axes={'+'.join(map(str, widths))},grid={'x'.join(map(str, sides))},base={theta}{more}"
+def _written(tensors: Iterable[torch.Tensor], found: Callable[[], Compared]) -> str | None:
+    """Write the exact values over tensors that are a config's within rounding; return why not, if they are not."""
+    one = found()
+    if not one.equal or one.exact is None:
+        return None if one.trained else one.text
+    for held, array in zip(tensors, one.exact.arrays, strict=True):
+        held.data.copy_(tensor(one.exact.read(array.name), array.dtype).reshape(held.shape))
+    return ""
 
 
-def _latents(*patches: int) -> torch.Tensor:
-    """Return the latents of one video that has GRID patches, (1, 1, frames, rows, columns)."""
-    return torch.zeros(1, 1, *(side * patch for side, patch in zip(GRID, patches, strict=True)))
+def attributes(name: str, module: Any, model: Any) -> Iterator[Live]:
+    """Yield the table of a module of diffusers or timm, which its own attributes describe: the config does not."""
+    found = described(module)
+    if found is not None:
+        recipe, keys, values, whole = found
+        judge = call_judge(api.source_of(recipe), lambda _length: values(), whole=whole, **keys)
+        yield Live(name, judge, lambda: ALONE)
 
 
-def _frames(module: Any) -> tuple[str, dict[str, str], Callable[[], Any]]:
-    """Return CogVideoX's sinusoids of text, which has none, frames, rows and columns."""
-    patch, each = module.patch_size, module.patch_size_t or 1
-    frames = (module.sample_frames - 1) // module.temporal_compression_ratio + 1
-    grid = f"{-(-frames // each)}x{module.sample_height // patch}x{module.sample_width // patch}"
-    space, time = module.spatial_interpolation_scale, module.temporal_interpolation_scale
-    text = f"sincos3d:dim={module.embed_dim},grid={grid},prefix={module.max_text_seq_length}"
-    held = module.pos_embedding[0]
-    return f"{text},grid-scale={time}+{space}+{space}", {}, lambda: held
-
-
-DOUBLE = {"layout": "interleaved"}
-DIFFUSERS: dict[str, Callable[[Any], tuple[str, dict[str, str], Callable[[], Any]]]] = {
-    "FluxPosEmbed": lambda m: (
-        _of_axes(m.axes_dim, m.theta), DOUBLE,
-        lambda: m(torch.cartesian_prod(*(torch.arange(side) for side in GRID[-len(m.axes_dim) :]))),
-    ),
-    "WanRotaryPosEmbed": lambda m: (
-        _of_axes((m.t_dim, m.h_dim, m.w_dim), 10000), DOUBLE, lambda: m(_latents(*m.patch_size)),
-    ),
-    "HunyuanVideoRotaryPosEmbed": lambda m: (
-        _of_axes(m.rope_dim, m.theta), DOUBLE, lambda: m(_latents(m.patch_size_t, m.patch_size, m.patch_size)),
-    ),
-    "QwenEmbedRope": lambda m: (
-        _of_axes(m.axes_dim, m.theta, ",centred=0+1+1" if m.scale_rope else ""), {},
-        lambda: m([GRID], device=torch.device("cpu"), max_txt_seq_len=1)[0],
-    ),
-    "CogVideoXPatchEmbed": _frames,
-}  # fmt: skip
-"""Recipe, keys and values of the classes of diffusers that are compared."""
-
-KINDS = (rotary, alibi, buckets, rows, axes)
+ALONE = "it is compared alone: it is called with sizes or coordinates, not with positions"
+KINDS = (rotary, alibi, buckets, stored, attributes)
 
 
 @dataclass(frozen=True, repr=False)
-class Audited:
+class Audited(Compared):
     """Comparison of one table of a live model with the exact one.
 
     Attributes
     ----------
     name : str
-        The module, or the kind of layer where the config says a table that no module of the model holds.
+        The module or the tensors, or the kind of layer where the config says a table that was not found.
     recipe : str
     comparison : Comparison or None
         None where there is nothing to compare.
@@ -475,16 +434,12 @@ class Audited:
     trained : bool
     """
 
-    name: str
-    recipe: str
-    comparison: Comparison | None = None
-    note: str = ""
-    trained: bool = False
+    name: str = ""
 
     @property
     def good(self) -> bool:
         """Whether the table equals its config's, or is trained; false if it was not found."""
-        return self.trained or (self.comparison is not None and self.comparison.equal)
+        return self.trained or self.equal
 
     def __bool__(self) -> bool:
         return self.good
@@ -494,35 +449,54 @@ class Audited:
         return f"{self.name}{against}\n  {self.note or repr(self.comparison)}"
 
 
-def audit(model: torch.nn.Module, length: int = 64) -> list[Audited]:
-    """Compare every positional table of a live transformers model with its own config.
+def audit(model: torch.nn.Module | Mapping[str, Any], length: int = 64, *, config: Any = None) -> list[Audited]:
+    """Compare every positional table of a live transformers model, or of tensors given by name, with its config.
 
-    Rotary modules are called as the model calls them; of ALiBi, T5's buckets and fixed sinusoids the model's own
-    functions and weights are read. Trained tables are named and not judged. Positional modules that cannot be compared,
-    as those of diffusers, are named, with the reason.
+    Rotary modules are called as the model calls them; of ALiBi and T5's buckets the model's own functions are read;
+    caches and fixed sinusoids are found by the names of weights and buffers, such as vLLM's ``cos_sin_cache``. Modules
+    of diffusers and timm are compared with what their own attributes say. Trained tables are named and not judged. What
+    cannot be compared is named, with the reason.
 
     Parameters
     ----------
-    model : torch.nn.Module
-        With a `config` of transformers; the tables of other models are only named.
+    model : torch.nn.Module or mapping of str to tensor
+        A model with a `config` of transformers; of other models positional tables are named. Or tensors by name, as a
+        state dict and a safetensors file have them.
     length : int
-        Positions compared, at most those that the table has.
+        Positions at which modules are called.
+    config : path, mapping or config object, optional
+        Of tensors given by name, or of a model whose own is not meant.
 
     Returns
     -------
     list of Audited
         One for each table; its comparison, within what float32 arithmetic may lose, says what was done where they
         differ.
+
+    Raises
+    ------
+    BadParameter
+        If tensors are given without a config.
     """
-    found = [_audited(live, length) for live in _tables(model)]
+    if isinstance(model, torch.nn.Module):
+        found = [Audited(**vars(live.judge(length)), name=live.name) for live in _tables(model, config)]
+        sources, holder = sources_of(_reading(model, config)), "module of the model was found to hold it"
+    else:
+        if config is None:
+            raise BadParameter("config", None, "is needed with tensors: give the model's config, or a config.json")
+        reading = api.read_config(config)
+        found, known = [], named_tables(model)
+        for names, what in known.items():
+            arrays = {name: to_numpy(model[name]) for name in names}
+            found.append(Audited(**vars(compared(what, arrays, sources_of(reading, names[0]))), name="+".join(names)))
+        others = [name for name in model if POSITIONAL_NAME.search(name) and not any(name in one for one in known)]
+        found += [Audited(note=UNNAMED, name=name) for name in others]
+        sources, holder = sources_of(reading), "tensor was found to hold it"
     recipes = {one.recipe for one in found}
-    for kind, source in _sources(model).items():
+    for kind, source in sources.items():
         assert source.recipe is not None
-        recipe = source.recipe.short
-        if recipe not in recipes and source.recipe.encoding.family is not Family.NONE:
-            found.append(
-                Audited(kind, recipe, note="the config says it, and no module of the model was found to hold it")
-            )
+        if source.text not in recipes and source.recipe.encoding.family is not Family.NONE:
+            found.append(Audited(source.text, note=f"the config says it, and no {holder}", name=kind))
     return found
 
 
@@ -552,29 +526,32 @@ def replace(model: torch.nn.Module) -> Replaced:
     where shapes, types or values differ, and where a scaling depends on the sequence at hand, the model's own stays,
     and `left` of what is returned says why. Trained tables stay.
     """
-    found = {live.name: live.put() for live in _tables(model) if not live.trained}
-    return Replaced([name for name, why in found.items() if not why], {name: why for name, why in found.items() if why})
+    found = {live.name: live.put() for live in _tables(model)}
+    left = {name: why for name, why in found.items() if why}
+    return Replaced([name for name, why in found.items() if why == ""], left)
 
 
-def _tables(model: torch.nn.Module) -> list[Live]:
+def _reading(model: torch.nn.Module, config: Any = None) -> ConfigReading | None:
+    try:
+        return api.read_config(config if config is not None else getattr(model, "config", None))
+    except PecliError:
+        return None
+
+
+def _tables(model: torch.nn.Module, config: Any = None) -> list[Live]:
     modules = dict(model.named_modules())
     found = [live for name, module in modules.items() for kind in KINDS for live in kind(name, module, model)]
     is_rotary = getattr(getattr(model, "config", None), "use_rotary_positional_embeddings", True)  # of CogVideoX
     unread = [word for word in _takes(model) if "rotary_emb" in word and is_rotary]
     known = [live.name for live in found]
     for name, module in modules.items():
-        if isinstance(module, (TableModule, RotaryInPlace)) or _related(name, known):
+        if isinstance(module, TableModule | RotaryInPlace) or _related(name, known):
             continue
-        buffers = dict(module.named_buffers(recurse=False))
-        if any(key.endswith(FREQUENCIES) for key in buffers):  # of another family's config, which leaves them unused
-            continue
-        if POSITIONAL.search(type(module).__name__):
-            names = [name or type(module).__name__]
-        else:
-            names = [".".join(filter(None, (name, key))) for key in buffers if key in BUFFERS]
-        known += names
-        found += [Live(one, None, note=UNREAD, put=lambda: UNREAD) for one in names]
-    return found + [Live(word, None, note=PASSED, put=lambda: PASSED) for word in unread]
+        is_unused = any(key.endswith(FREQUENCIES) for key, _ in module.named_buffers(recurse=False))
+        if POSITIONAL.search(type(module).__name__) and not is_unused:  # by a config of another family
+            known.append(name or type(module).__name__)
+            found.append(unseen(known[-1], UNREAD))
+    return found + [unseen(word, PASSED) for word in unread]
 
 
 def _related(name: str, known: list[str]) -> bool:
@@ -582,37 +559,12 @@ def _related(name: str, known: list[str]) -> bool:
     return any(f"{name}.".startswith(f"{one}.") or (name and one.startswith(f"{name}.")) for one in known)
 
 
-POSITIONAL = re.compile("(Rotary|Rope|PosEmbed|Position(al)?Embed|EmbedND)(?!.*(Attention|Layer|Block|Encoder|Model))")
+POSITIONAL = re.compile(
+    "^(?!.*(Attention|Layer|Block|Encoder|Model)).*(Rotary|Rope|RelPos|PosEmbed|Position(al)?Embed|EmbedND)"
+)
 """Classes that hold or make a positional table, by their names."""
 
-BUFFERS = (*EMBEDDINGS, "pos_embedding")
+POSITIONAL_NAME = re.compile(r"(^|[._])(rope|rotary\w*|freqs?|pos\w*emb\w*|rel_pos\w*|alibi|slopes)([._]|$)")
 UNREAD = "not compared: pecli does not know how this module makes its table"
+UNNAMED = "not compared: pecli does not know which table has this name"
 PASSED = "not compared: the caller makes this table and passes it to the model's forward"
-
-
-def _sources(model: torch.nn.Module) -> dict[str, NamedSource]:
-    """Return the config's source for each kind of layer."""
-    config = getattr(model, "config", None)
-    try:
-        layers = api.read_config(config).layers
-        return {kind: api.source_of(config, **({"layer_type": kind} if len(layers) > 1 else {})) for kind in layers}
-    except PecliError:
-        return {}
-
-
-def _audited(live: Live, length: int) -> Audited:
-    source = live.source
-    if source is None:
-        return Audited(live.name, "", note=live.note)
-    text = source.recipe.short if source.recipe else source.text
-    if live.trained:
-        return Audited(live.name, text, note="trained, not judged", trained=True)
-    try:
-        values, start = live.values(length)
-    except (RuntimeError, TypeError, ValueError, IndexError, AttributeError) as error:
-        return Audited(live.name, text, note=f"not compared: its module could not be called: {error}")
-    if values is None:
-        return Audited(live.name, text, note="not compared: nobody knows how its module is called")
-    largest = max(1.0, float(abs(values[0] if isinstance(values, tuple) else values).max()))
-    atol = allowance(largest, live.dtype, length)
-    return Audited(live.name, text, api.compare(values, live.expected(start), atol=0.0 if live.whole else atol))

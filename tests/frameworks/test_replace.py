@@ -170,7 +170,7 @@ def test_a_wrong_buffer_is_seen_and_is_not_written_over():
     done = replace(model)
     assert len(done) == count - 1
     assert list(done.left) == [name]
-    assert "from the exact ones" in repr(done)
+    assert "every value has the other sign" in repr(done)
 
 
 def test_a_pair_that_turns_faster_is_named():
