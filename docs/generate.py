@@ -27,7 +27,7 @@ import typer
 from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
 from pecli.cli.generate import TableOptions
-from pecli.cli.help import OPTIONS
+from pecli.cli.help import groups_of
 from pecli.cli.options import Runner, parameters_of
 from pecli.cli.run import run
 from pecli.spec.catalogue import CATALOGUE
@@ -131,19 +131,9 @@ def generate_options() -> str:
 
 def _option_list(params: Sequence[Any]) -> list[str]:
     """Return tagged lists of options and arguments, in the groups of the help."""
-    shown = [param for param in params if not getattr(param, "hidden", False)]
-    groups = dict.fromkeys(_group(param) for param in shown)
-    lines: list[str] = []
-    for group in sorted(groups, key=lambda group: group == OPTIONS):
-        lines += [f".Ss {group}"] if len(groups) > 1 else []
-        lines += _tagged([param for param in shown if _group(param) == group])
-    return lines
-
-
-def _group(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return "Arguments"
-    return getattr(param, "rich_help_panel", None) or OPTIONS
+    groups = groups_of(params)
+    headed = [([f".Ss {title}"] * (len(groups) > 1), found) for title, found in groups.items()]
+    return [line for head, found in headed for line in (*head, *_tagged(found))]
 
 
 def _tagged(params: Sequence[Any]) -> list[str]:

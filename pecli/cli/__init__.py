@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pecli.cli.help import HELP_NAMES, examples_text, help_mode
+from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.terminal.output import say
 
 EPILOG = (
@@ -27,18 +27,18 @@ FIRST = (
 
 
 def make_app() -> typer.Typer:
-    """Return the application; its help is rich on a terminal and plain elsewhere."""
+    """Return the application."""
     from pecli.cli.commands import Commands
 
-    mode = help_mode()
     app = typer.Typer(
         name="pecli",
         cls=Commands,
-        rich_markup_mode=mode,
+        rich_markup_mode=None,
+        subcommand_metavar="COMMAND ...",
         context_settings=HELP_NAMES,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        epilog=f"{EPILOG}\n\n{examples_text(FIRST, mode)}",
+        epilog=f"{EPILOG}\n\n{examples_text(FIRST)}",
     )
     app.callback()(_root)
     return app

@@ -34,54 +34,42 @@ class ApplyArguments(Writing):
 
     source: str = required("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
     inputs: tuple[str, ...] = option(
-        "Files of tensors: embeddings, or queries and keys.", "INPUT...", argument=True, default=()
+        "Files of tensors: embeddings, or queries and keys.", "[INPUT...]", argument=True, default=()
     )
     start: str | None = option("Position of the first row (default 0).", "P", INPUTS)
-    positions: str | None = option(
-        "Position of each row, for biases of each key: 0,5,9, 100:200 or @FILE; @FILE.npy also per batch or stream.",
-        "LIST",
-        INPUTS,
-    )
-    len: int | None = option(
-        "Length of the sequence, for scalings that depend on it (longrope).", "N", INPUTS, check=whole(1, 1 << 53)
-    )
+    positions: str | None = option("Position of each row: 0,5,9, 100:200 or @FILE.", "LIST", INPUTS)
+    len: int | None = option("Length of the sequence (for longrope and dynamic).", "N", INPUTS, check=whole(1, 1 << 53))
     axes: str | None = option("Axes of the inputs: {} (default: by their number).", "WORD", INPUTS, AXES)
-    scale: str | None = option(
-        "Factor of embeddings: sqrt for sqrt(d), or a number; with --scores of q.k: sqrt for 1/sqrt(d), or a number.",
-        "X",
-        INPUTS,
-    )
-    vector: str | None = option("One vector instead of files, the same at every position: 1,2,-1,1.", "LIST", INPUTS)
-    steps: bool = flag("Show every step of the arithmetic, for one vector.", panel=INPUTS)
-    random: str | None = option("Random queries and keys: batch x heads x length x width.", "BxHxSxD", INPUTS)
+    scale: str | None = option("Factor of embeddings or scores: a number; sqrt for sqrt(d), 1/sqrt(d).", "X", INPUTS)
+    vector: str | None = option("One vector instead of files: 1,2,-1,1.", "LIST", INPUTS)
+    steps: bool = flag("Show every step of the arithmetic on the vector.", panel=INPUTS)
+    random: str | None = option("Random queries and keys: batch, heads, length, width.", "BxHxSxD", INPUTS)
     kv_heads: int | None = option("Heads of random keys (default: as many).", "N", INPUTS, check=whole(1, 1 << 16))
     seed: int | None = option("Seed of the random values (default 0).", "N", INPUTS, check=whole(0, (1 << 64) - 1))
     pairs: str | None = option(
-        "Columns that rotate together: half or interleaved; interleaved:half reads interleaved, writes half.",
+        "Which columns rotate together: {}.",
         "WORD",
         ROTATION,
         ("half", "interleaved", "interleaved:half"),
     )
     way: str = option(
-        "inverse: undo the rotation. gradient: the backward pass, which multiplies by the magnitude too.",
+        "inverse undoes the rotation; gradient is the backward pass.",
         "WORD",
         ROTATION,
         ("inverse", "gradient"),
         default="forward",
     )
     arithmetic: str | None = option(
-        "{}: real values, or a framework's steps.",
+        "{}: real values or a framework's steps.",
         "WORD",
         ROTATION,
         ARITHMETICS,
         check=lambda _, word: known_arithmetic(word),
     )
-    dtype: str | None = option(
-        "Type of results: {}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word)
-    )
-    scores: bool = flag("Compute attention scores; with --softmax and values, outputs.", panel=SCORES)
+    dtype: str | None = option("{}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word))
+    scores: bool = flag("Attention scores; with --softmax and values, outputs.", panel=SCORES)
     mask: str | None = option(
-        "causal: hide keys after the query; @FILE: keys where a mask (batch, key) is 0; causal+@FILE: both.",
+        "causal, @FILE (batch, key; 0 hides a key), or causal+@FILE.",
         "WORD",
         SCORES,
     )

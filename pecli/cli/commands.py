@@ -10,7 +10,8 @@ from typing import Any
 
 import typer
 
-from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, Section, examples_text
+from pecli.cli.help import PlainCommand, PlainGroup, examples_text
+from pecli.cli.terminal.items import Section
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
@@ -29,6 +30,8 @@ class CommandEntry:
         Command lines that its help ends with, one a line.
     meant : str
         Words that people type for it.
+    everyday : str
+        Options of its short help, in the order in which a person wants them; empty for all.
     detail : str
         A further paragraph of the help.
     """
@@ -37,6 +40,7 @@ class CommandEntry:
     summary: str
     examples: str
     meant: str
+    everyday: str = ""
     detail: str = ""
 
     @property
@@ -53,6 +57,7 @@ COMMANDS = {
         pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors
         pecli generate config.json --dtype bf16 --layout model -o cache.safetensors""",
         "create make new write build gen table",
+        "",
         "ENCODING is one of the names below, a recipe such as rope:dim=128, or a model's config.json.",
     ),
     "inspect": CommandEntry(
@@ -62,6 +67,7 @@ COMMANDS = {
         pecli inspect config.json
         pecli inspect cache.npy --expect finite,unique""",
         "show info cat view print describe head stat stats",
+        "all frequencies properties expect rows columns len positions layer-type get json",
     ),
     "identify": CommandEntry(
         "identify",
@@ -69,6 +75,7 @@ COMMANDS = {
         """pecli identify cache.npy
         pecli identify cache.npy --get recipe""",
         "guess detect recognise recognize what which",
+        "all digits positions get json",
         "It uses the values alone. It prints the recipe, how sure it is and the arithmetic that made the values, or "
         "unknown and what it measured.",
     ),
@@ -79,6 +86,7 @@ COMMANDS = {
         pecli verify cache.npy rope:dim=128,base=500000
         pecli verify parts -q && echo good""",
         "check validate prove",
+        "",
         "The recipe is the one in the file, or the one that you give. In a folder of parts it also finds gaps.",
     ),
     "compare": CommandEntry(
@@ -88,6 +96,7 @@ COMMANDS = {
         pecli compare sinusoidal rope alibi
         pecli compare config.json --stacks""",
         "diff cmp test versus",
+        "atol rtol ulp digits all values stacks cost plot format get json quiet",
         "Status 0 if they agree, 1 if they differ. Recipes alone are compared by their properties.",
     ),
     "extrapolate": CommandEntry(
@@ -97,6 +106,7 @@ COMMANDS = {
         pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy
         pecli extrapolate vit.safetensors::pos_embed --to-grid 24x24 -o x.safetensors""",
         "extend resize scale interpolate",
+        "train-len test-len scaling factor tuned all extend to-grid output plot layer-type format json",
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
     ),
     "apply": CommandEntry(
@@ -106,6 +116,7 @@ COMMANDS = {
         pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz
         pecli apply config.json --random 2x32x16x128 --kv-heads 8 -o golden.npz""",
         "rotate add run embed",
+        "positions start pairs vector steps scores mask random way dtype output json",
     ),
     "convert": CommandEntry(
         "convert",
@@ -114,6 +125,7 @@ COMMANDS = {
         pecli convert pe.h5 --start 100 --len 50 -o part.npy
         pecli convert rope.npz --layout half --dtype float16 -o rope.safetensors""",
         "export cast save to",
+        "output format dtype layout start len compress from-pairs to-pairs json",
     ),
     "explain": CommandEntry(
         "explain",
@@ -122,6 +134,7 @@ COMMANDS = {
         pecli explain rope --why interleaved
         pecli explain alibi:heads=8 --code torch""",
         "teach learn example steps why code walk",
+        "why code positions len precision format json",
     ),
     "plot": CommandEntry(
         "plot",
@@ -130,6 +143,7 @@ COMMANDS = {
         pecli plot alibi:heads=8 --kind slopes -o slopes.svg
         pecli plot rope:dim=64,len=256 -o rope.html""",
         "draw picture figure chart image visualize visualise",
+        "output kind channels len positions layer-type json",
     ),
     "list": CommandEntry(
         "list",
@@ -192,12 +206,12 @@ class Commands(PlainGroup):
         if cmd_name not in COMMANDS:
             raise UnknownName("command", clean(cmd_name), COMMANDS, _meant(cmd_name))
         if cmd_name not in self.commands:
-            self.commands[cmd_name] = built(cmd_name, self.rich_markup_mode)
+            self.commands[cmd_name] = built(cmd_name)
         return super().get_command(ctx, cmd_name)
 
-    def sections(self, ctx: Any) -> list[Section]:
-        """Return the commands, then the options."""
-        return [("Commands", [(name, entry.summary) for name, entry in COMMANDS.items()]), *super().sections(ctx)]
+    def sections(self) -> list[Section]:
+        """Return the commands."""
+        return [Section("Commands", [(name, entry.summary) for name, entry in COMMANDS.items()])]
 
 
 def _meant(word: str) -> str | None:
@@ -212,18 +226,16 @@ def _meant(word: str) -> str | None:
     return f"pecli {meant}" if meant else None
 
 
-def built(name: str, mode: Any) -> Any:
+def built(name: str) -> Any:
     """Return the Typer command (for ``generate`` the group) of this name."""
     entry = COMMANDS[name]
     text = f"{entry.summary}\n\n{entry.detail}".strip()
-    epilog = examples_text(map(str.strip, entry.examples.splitlines()), mode)
+    epilog = examples_text(map(str.strip, entry.examples.splitlines()))
     module = import_module(f"pecli.cli.{entry.module}")
     if name == "generate":
-        return typer.main.get_command(module.make_group(mode, text, epilog))
-    from pecli.cli.options import runner_of
+        return typer.main.get_command(module.make_group(text, epilog))
+    from pecli.cli.options import command_of, runner_of
 
-    app = typer.Typer(rich_markup_mode=mode, add_completion=False)
-    app.command(name, cls=PlainCommand, context_settings=HELP_NAMES, help=text, epilog=epilog)(
-        runner_of(module.command)
-    )
-    return typer.main.get_command(app)
+    made = command_of(runner_of(module.command), name, PlainCommand, text, epilog)
+    made.everyday = entry.everyday.split()
+    return made

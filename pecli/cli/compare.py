@@ -56,25 +56,23 @@ class CompareOptions(SourceOptions):
     atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
     rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
     ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
-    digits: int | None = option(
-        "Equal if they match at N printed decimals (values copied from a paper).", "N", TOLERANCE, check=whole_tolerance
-    )
-    all: bool = flag("All figures of a difference; without sources, the facts of every encoding.", panel=SCREEN)
+    digits: int | None = option("Decimals that must agree as printed.", "N", TOLERANCE, check=whole_tolerance)
+    all: bool = flag("All figures; without sources, the facts of every encoding.", panel=SCREEN)
     stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
-    cost: bool = flag("Trained values, bytes, additions and products, in a model of this size:", panel=MODELS)
+    cost: bool = flag("What encodings cost a model: trained values, bytes, products.", panel=MODELS)
     len: int | None = option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))
     dim: int | None = option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
     heads: int | None = option(
-        "With --cost: its heads. Of query or key weights: are rows permuted?", "N", MODELS, check=whole(1, 1 << 16)
+        "With --cost: heads of the model. Of query or key weights: their heads.", "N", MODELS, check=whole(1, 1 << 16)
     )
-    layers: int | None = option("With --cost: its layers (default 32).", "N", MODELS, check=whole(1, 1 << 16))
+    layers: int | None = option("With --cost: layers of the model (default 32).", "N", MODELS, check=whole(1, 1 << 16))
     dtype: str | None = option(shared.DTYPE)
     layer_type: str | None = option(shared.LAYER_TYPE)
     values: bool = flag("Compare the values of recipes, not their facts.")
     precision: int | None = option(shared.PRECISION)
     format: str | None = option(shared.TABLE_FORMAT)
     get: str | None = option(shared.GET)
-    plot: str | None = option("Draw where two tables differ: FILE.svg, .png, .pdf, or - for the terminal.", "FILE")
+    plot: str | None = option("Draw the difference to a .svg, .png or .pdf; - is the terminal.", "FILE")
     quiet: bool = flag(shared.SILENT)
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
 WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
-ALONE = "scalings of a rotary or sinusoidal encoding side by side"
 LARGEST_SIDE = 1 << 20  # patches
 
 
@@ -58,18 +57,18 @@ class ExtrapolateOptions(Writing):
         "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words, default=()
     )
     train_len: int | None = option(
-        "Positions seen in training (default: what the source states, a file's rows).", "N", LENGTHS, check=positions(1)
+        "Positions seen in training (default: as the source states).", "N", LENGTHS, check=positions(1)
     )
     test_len: int | None = option("Positions wanted.", "M", LENGTHS, check=positions(2))
     threshold: float | None = option(
-        "Weight, against the nearest key's, down to which a bias reaches (default 0.01).", "X", LENGTHS, check=share
+        "Smallest weight that counts as reached, of the nearest key's (default 0.01).", "X", LENGTHS, check=share
     )
-    tuned: bool = flag("The training used the recipe's own scaling (default: it was added afterwards).", panel=LENGTHS)
-    scaling: str | None = option(f"Show {ALONE}: all, or a list such as linear,yarn.", "LIST", SCALINGS)
-    factor: Decimal | None = option("Their factor (default M/N).", "X", SCALINGS, check=scaling_factor)
-    extend: str | None = option("Extend trained rows: {} (cubic with --to-grid).", "WAY", LONGER, WAYS)
+    tuned: bool = flag("The model was trained with the recipe's own scaling.", panel=LENGTHS)
+    scaling: str | None = option("Compare context extensions: all, or linear,yarn.", "LIST", SCALINGS)
+    factor: Decimal | None = option("Factor of these extensions (default M/N).", "X", SCALINGS, check=scaling_factor)
+    extend: str | None = option("Extend trained rows: {}.", "WAY", LONGER, WAYS)
     to_grid: tuple[int, int] | None = option(
-        "Resize a grid of patches to this one: 24x24.", "HxW", LONGER, check=grid_size
+        "Resize a grid of patches to this one, such as 24x24.", "HxW", LONGER, check=grid_size
     )  # fmt: skip
     grid: tuple[int, int] | None = option(
         "The grid that the rows are (default: the square that fits).", "HxW", LONGER, check=grid_size
@@ -81,14 +80,14 @@ class ExtrapolateOptions(Writing):
     alpha: float | None = option(
         "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
     )
-    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, its format.", "WORD", OUTPUT)
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
     layer_type: str | None = option(shared.LAYER_TYPE)
-    plot: str | None = option("Draw the figures: FILE.svg, .png or .pdf, or - for the terminal.", "FILE")
+    plot: str | None = option("Draw the figures to a .svg, .png or .pdf; - is the terminal.", "FILE")
     kind: str | None = option("What --plot draws, joined with +: {} (default: all).", "WORD", words=REACHES)
     precision: int | None = option(shared.PRECISION)
-    all: bool = flag("Every pair, head and statistic, and the rules of the verdicts.", panel=SCREEN)
+    all: bool = flag("Every pair, head and statistic, and the rules.", panel=SCREEN)
 
     @property
     def pictures(self) -> list[str]:

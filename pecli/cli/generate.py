@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pecli.cli import options as shared
-from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, Section, examples_text
+from pecli.cli.help import HELP_NAMES, OPTIONS, PlainCommand, PlainGroup, examples_text
 from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
-from pecli.cli.terminal.output import clean, tell
+from pecli.cli.terminal.items import Section
+from pecli.cli.terminal.output import clean, tell, wrapped
 from pecli.cli.terminal.writing import SHOWN_FORMATS, Writing, deliver, describe, show
 from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, PecliError
 from pecli.formats import WRITTEN
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 MODEL, OWN = "Model", "Parameters"
 MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
+EVERYDAY = ("dtype", "layout", "form", "positions", "output")  # options of a table that the short help shows
+ROOM, MEASURE = 9, 56  # lines and columns that it has for parameters
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
 
 
@@ -47,55 +50,43 @@ class TableOptions(Writing):
     len: str | None = option("Number of rows.", "N", TABLE)
     start: str | None = option(shared.START)
     step: str | None = option(shared.STEP)
-    positions: str | None = option(
-        "Positions instead of --len: 0,5,9.5, or @FILE, or @- for standard input.", "LIST", TABLE
-    )
-    dtype: str | None = option(f"Type of the values: {', '.join(DTYPES)} (default float32).", "TYPE", TABLE, DTYPES)
+    positions: str | None = option("Positions instead of --len: 0,5,9.5, 1000:2000 or @FILE.", "LIST", TABLE)
+    dtype: str | None = option("{} (default float32).", "TYPE", TABLE, DTYPES)
     layout: str | None = option(
-        "Arrays: {} (default split; model with --config).", "WORD", TABLE, (*LAYOUTS, "model"), families=ROTARY
+        "{} (default split; model: a config's).", "WORD", TABLE, (*LAYOUTS, "model"), families=ROTARY
     )
     arithmetic: str | None = option(
         "{}: the real values (default), or as a framework computes.", "WORD", TABLE, ARITHMETICS, families=ROTARY
     )
-    form: str | None = option("Form: {} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS)
-    queries: str | None = option(
-        "Number of queries, the last of the keys' positions (default: as many as keys).", "N", TABLE, families=PAIRS
-    )
+    form: str | None = option("{} (default dense: all arrays).", "WORD", TABLE, FORMS, families=PAIRS)
+    queries: str | None = option("Number of queries (default: as many as keys).", "N", TABLE, families=PAIRS)
     keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS, hidden=True)
     align: str | None = option(
-        "Whether the queries are the last or the first of the positions (default last).",
+        "Where the queries are among the positions: {} (default last).",
         "WORD",
         TABLE,
         ALIGNMENTS,
         families=PAIRS,
     )
-    config: str | None = option(
-        "Take parameters from a model's config.json; options given here override them.", "FILE", MODEL
-    )
-    layer_type: str | None = option("Kind of layer, if the model has several; all for each as a group.", "NAME", MODEL)
+    config: str | None = option("A model's config.json gives what the options leave out.", "FILE", MODEL)
+    layer_type: str | None = option("Kind of layer, if the model has several; all for a group of each.", "NAME", MODEL)
     stack: str | None = option(
         f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS
     )
-    name: str | None = option("What to call the arrays, joined with +: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
-    lead: str | None = option("Axes of length 1 before the others: 1 for (1, n, dim).", "N", TABLE)
+    name: str | None = option("Names of the arrays: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
+    lead: str | None = option("Leading axes of length 1: 1 for (1, n, dim).", "N", TABLE)
     companion: str | None = option(
         "A further array: {}, the frequencies.", "NAME", TABLE, COMPANIONS, families=ROTARY, names=("--with",)
     )
     shard: str | None = option("Part K of N of the rows, K from 0.", "K/N", TABLE)
     threads: int | None = option(shared.THREADS)
-    output: str | None = option(
-        "File to write, - for standard output. The suffix of the file chooses the format.",
-        "PATH",
-        OUTPUT,
-        names=("--output", "-o"),
-    )
     format: str | None = option(
-        "Format, whatever the suffix: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS)
+        "Format, whatever the suffix says: {} (the last two without -o).", "WORD", OUTPUT, (*WRITTEN, *SHOWN_FORMATS)
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
     workers: str | None = option(
-        "Write the .zarr with N local processes, or with those of a Dask scheduler: tcp://HOST:8786.",
+        "Write the .zarr with N processes, or with a Dask scheduler's.",
         "N|ADDRESS",
         OUTPUT,
         check=lambda name, text: text if ":" in text else str(whole(1, 1024)(name, text)),
@@ -104,9 +95,7 @@ class TableOptions(Writing):
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
     precision: int | None = option(shared.PRECISION)
-    json: bool = flag(
-        "Print one JSON object: .arrays[0].values has the rows shown; --format json has all.", panel=SCREEN
-    )
+    json: bool = flag("Print one JSON object with the rows shown; --format json has all.", panel=SCREEN)
 
 
 def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:
@@ -141,7 +130,7 @@ def other_word(word: str) -> inspect.Parameter:
     """Return what Typer makes of a word that the help leaves out: the encoding says what it means."""
     info = typer.Option(f"--{word}", hidden=True, show_default=False)
     name = word.replace("-", "_")
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[str | None, info])
+    return inspect.Parameter(name, shared.KEYWORD, default=None, annotation=Annotated[str | None, info])
 
 
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
@@ -181,27 +170,37 @@ def _slopes(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> T
 
 def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptions, error: MissingParameter) -> str:
     """Return what a command line lacks, all of it, and a complete line to copy."""
+    needs = str(error).partition("; for example")[0]
+    try:
+        known, rows, further = completed(encoding, own)
+    except BadParameter as wrong:
+        return f"{needs}; {wrong}"
+    needs += "" if error.example or not further else f"; {further}"
+    for name in ("len", "positions"):
+        known |= {name: getattr(options, name)} if getattr(options, name) else {}
+    if rows is None and not {"len", "positions"} & known.keys():
+        needs += "" if "a length" in needs else "; and a length: len=N"
+        known["len"] = 2048
+    return f"{needs}; for example: {line_of(encoding, known)}"
+
+
+def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any], int | None, str]:
+    """Return parameters with examples of those that are missing, the rows if they say them, and what a choice needs."""
     from pecli.spec.recipe import Recipe
 
-    needs = str(error).partition("; for example")[0]
     example, given = Recipe.parse(encoding.usual).keys(), {key: word for key, word in own.items() if word is not None}
     lacking = [p for p in encoding.options if p.required and not {p.option, *p.param.names} & given.keys()]
     known = {**{p.option: example[p.option] for p in lacking}, **given}
     try:
-        rows = Recipe.bind(encoding.name, **known).rows
+        return known, Recipe.bind(encoding.name, **known).rows, ""
     except MissingParameter as further:  # such as the factor of a scaling
-        needs += "" if error.example else f"; {str(further).partition('; for example')[0]}"
-        known, rows = {**known, **further.example}, None
-    except BadParameter as further:
-        return f"{needs}; {further}"
-    line = ["pecli generate", encoding.name]
-    line += [f"--{key} {shlex.quote(str(word))}" for key, word in known.items() if word is not False]
-    if options.len is None and options.positions is None and rows is None:
-        needs += "" if "a length" in needs else "; and a length: len=N"
-        line.append("--len 2048")
-    for name in ("len", "positions"):
-        line += [f"--{name} {shlex.quote(getattr(options, name))}"] if getattr(options, name) else []
-    return f"{needs}; for example: {' '.join(line)}"
+        return {**known, **further.example}, None, str(further).partition("; for example")[0]
+
+
+def line_of(encoding: Encoding, known: Mapping[str, Any]) -> str:
+    """Return the command that makes a table with these options."""
+    words = [f"--{key} {shlex.quote(str(word))}" for key, word in known.items() if word is not False]
+    return " ".join(["pecli generate", encoding.name, *words])
 
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
@@ -271,17 +270,16 @@ def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
 
 
-def make_group(mode: Any, text: str, epilog: str) -> typer.Typer:
+def make_group(text: str, epilog: str) -> typer.Typer:
     """Return the ``generate`` group, with this help and epilog; its commands are made when they are asked for."""
     group = typer.Typer(
         cls=GenerateGroup,
         name="generate",
         add_completion=False,
-        rich_markup_mode=mode,
+        rich_markup_mode=None,
         context_settings=HELP_NAMES,
         no_args_is_help=True,
         subcommand_metavar="ENCODING [OPTIONS]...",
-        options_metavar="",
         help=text,
         epilog=epilog,
     )
@@ -309,32 +307,79 @@ class GenerateGroup(PlainGroup):
         self._add(cmd_name)
         return super().get_command(ctx, cmd_name)
 
-    def sections(self, ctx: Any) -> list[Section]:
-        """Return the options, then the encodings of each family."""
+    def sections(self) -> list[Section]:
+        """Return the encodings of each family."""
         from pecli.spec.catalogue import CATALOGUE
 
-        sections = super().sections(ctx)
-        for family in Family:
-            rows = [(e.name, e.description.splitlines()[0]) for e in CATALOGUE.values() if e.family is family]
-            sections += [(family.title, rows)] if rows else []
-        return sections
+        found: dict[str, list[tuple[str, str]]] = {}
+        for encoding in CATALOGUE.values():
+            found.setdefault(encoding.family.title, []).append((encoding.name, encoding.description.splitlines()[0]))
+        return [Section(title, rows) for title, rows in found.items()]
 
     def _add(self, word: str) -> None:
         from pecli.spec.catalogue import CATALOGUE
 
         if word not in self.commands:
             name, own, table = _meaning(word)
-            encoding, mode = CATALOGUE[name], self.rich_markup_mode
-            app = typer.Typer(rich_markup_mode=mode, add_completion=False)
-            app.command(
-                name,
-                cls=PlainCommand,
-                help=described(encoding).replace("[", r"\[") if mode else described(encoding),
-                epilog=examples_text(examples(encoding), mode),
-                rich_help_panel=encoding.family.title,
-                context_settings=HELP_NAMES,
-            )(_runner(encoding, own, table, word))
-            self.commands[word] = typer.main.get_command(app)
+            encoding, runner = CATALOGUE[name], _runner(CATALOGUE[name], own, table, word)
+            first, *paragraphs = (" ".join(text.split()) for text in encoding.description.split("\n\n"))
+            made = shared.command_of(runner, name, EncodingCommand, first, examples_text(examples(encoding)))
+            made.encoding, made.given, made.details = encoding, own, "\n\n".join([*paragraphs, formula_of(encoding)])
+            self.commands[word] = made
+
+
+class EncodingCommand(PlainCommand):
+    """The command of an encoding: its short help has few parameters, or those of one choice such as --scaling yarn."""
+
+    encoding: Encoding
+    given: Mapping[str, str]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Keep what is typed beside --help, then parse as Typer does."""
+        if not {"-h", "--help"}.isdisjoint(args):
+            ctx.meta["typed"] = self.make_parser(ctx).parse_args(list(args))[0]
+        return super().parse_args(ctx, args)
+
+    def shown(self, ctx: Any) -> tuple[str, Sequence[str], str]:
+        """Return the first parameters and the everyday options of a table; of a choice that was typed, its own."""
+        given = {**self.given, **ctx.meta.get("typed", {})}
+        for key, word in given.items():
+            if names := dependents(self.encoding, key, word):
+                example = line_of(self.encoding, {**completed(self.encoding, {key: word})[0], "len": 2048})
+                return f"With --{key} {word}", names, examples_text([example])
+        own, lines = list[str](), 0
+        for p in self.encoding.options:
+            lines += len(wrapped(self.brief[p.option], MEASURE)) if None in _values(p) else 0
+            own += [p.option] if None in _values(p) and (lines <= ROOM or p.required) else []
+        needed = [p.option for p in self.encoding.options if p.required]
+        return OPTIONS, list(dict.fromkeys([*needed, "len", *own, *EVERYDAY])), super().shown(ctx)[-1]
+
+    @property
+    def brief(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What the short help says of parameters: no ranges, but how to see the options of a choice."""
+        found = {}
+        for p in self.encoding.options:
+            found[p.option] = p.brief_text
+            many = max(p.choices, key=lambda word: len(dependents(self.encoding, p.option, word)), default="")
+            if len(dependents(self.encoding, p.option, many)) > 1:
+                found[p.option] += f" Options of {many}: --{p.option} {many} --help."
+        return found
+
+
+def _values(parameter: Parameter) -> tuple[Any, ...]:
+    """Return the values of another parameter with which this one has an effect; None is among them if it needs none."""
+    values = (None,) if parameter.param.when is None else parameter.param.when[1]
+    return values if isinstance(values, tuple) else ()
+
+
+def dependents(encoding: Encoding, key: str, word: str) -> list[str]:
+    """Return the options that have an effect only with this choice of a parameter, and those that depend on them."""
+    found: dict[str, str] = {}  # by the parameters' names
+    for parameter in encoding.options:
+        name, _ = parameter.param.when or ("", ())
+        if name in found or (name == key.replace("-", "_") and word in _values(parameter)):
+            found[parameter.name] = parameter.option
+    return list(found.values())
 
 
 def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
@@ -368,11 +413,11 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     raise unknown_encoding(clean(word.partition(":")[0]))
 
 
-def described(encoding: Encoding) -> str:
-    """Return the help of an encoding's command: its description, formula and source."""
+def formula_of(encoding: Encoding) -> str:
+    """Return the formula of an encoding and its source, for the whole help."""
     sources = "; ".join(str(source) for source in encoding.source)
-    formula = "\n".join(f"  {line}" for line in encoding.formula)  # after a \b, line breaks stay
-    return f"{encoding.description}\n\n\b\nFormula:\n{formula}\n\nSource: {sources}."
+    formula = "\n".join(f"  {line}" for line in encoding.formula)
+    return f"Formula:\n{formula}\n\nSource: {sources}."
 
 
 def examples(encoding: Encoding) -> list[str]:

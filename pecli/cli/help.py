@@ -1,55 +1,55 @@
-"""What the help of every command has in common, and how it is written where rich does not."""
+"""Help of every command: its everyday options in the order of use, or all of them in groups."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MethodType
-from typing import Any, Literal
+from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pecli.cli.terminal.output import WIDE, prose_width, wants_colour, wrapped
-
-Mode = Literal["markdown", "rich"] | None
-"""How Typer prints a help: with rich on a terminal, plainly elsewhere."""
+from pecli.cli.terminal.items import Fact, Item, Section
+from pecli.cli.terminal.output import say, wants_colour
+from pecli.cli.terminal.screen import text_of
 
 HELP_NAMES = {"help_option_names": ["-h", "--help"]}
-OPTIONS = "Options"
-NAMES = 24  # columns of an option's names; longer ones have a line of their own
-NARROW = 60  # columns of a screen on which all have one
-
-Section = tuple[str, Sequence[tuple[str, str]]]
+OPTIONS, ARGUMENTS = "Options", "Arguments"
 
 
-def help_mode() -> Mode:
-    """Return how help is printed: with rich on a terminal wide enough for its panels to cut no name."""
-    return "rich" if wants_colour() and prose_width() >= WIDE else None
+def examples_text(examples: Iterable[str]) -> str:
+    """Return what a help ends with."""
+    return "\n".join(["Examples:", *(f"  {line}" for line in examples)])
 
 
-def examples_text(examples: Iterable[str], mode: Mode) -> str:
-    r"""Return what a help ends with; after a \b plain help keeps the lines, rich takes paragraphs for lines."""
-    lines = ["Examples:", *(f"  {line}" for line in examples)]
-    return "\n\n".join(lines).replace("[", r"\[") if mode else "\b\n" + "\n".join(lines)
-
-
-def option_sections(command: Any, ctx: Any) -> list[Section]:
-    """Return titles and what stands below them: arguments, then options by their panels."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    for param in command.get_params(ctx):
-        record = param.get_help_record(ctx)
-        if record is not None:
+def groups_of(params: Iterable[Any]) -> dict[str, list[Any]]:
+    """Return what is shown of parameters by group: arguments, then the groups of options, then the other options."""
+    found: dict[str, list[Any]] = {ARGUMENTS: []}
+    for param in sorted(params, key=lambda param: not param.rich_help_panel):
+        if not param.hidden:
             argument = param.param_type_name == "argument"
-            title = "Arguments" if argument else getattr(param, "rich_help_panel", None) or OPTIONS
-            found.setdefault(title, []).append(record)
-    return sorted(found.items(), key=lambda item: item[0] == OPTIONS)
+            found.setdefault(ARGUMENTS if argument else param.rich_help_panel or OPTIONS, []).append(param)
+    return {title: params for title, params in found.items() if params}
+
+
+def show_everything(ctx: typer.Context, asked: bool) -> None:
+    """Print all options of a command and exit: the callback of --help-all."""
+    if asked:
+        command: Any = ctx.command
+        say(text_of(command.whole_help(ctx), prose=True))
+        raise typer.Exit
 
 
 class Plain:
     """What pecli's commands and groups have in common.
 
     Texts, lists of texts and flags are passed on unconverted: Typer 0.29 imports pydantic to convert even these, which
-    nearly doubles the start. The help is in sections, and cuts no name at a hyphen, however narrow the screen.
+    nearly doubles the start.  The help is not Typer's, whose panels cut names where the screen is narrow.
     """
+
+    everyday: Sequence[str] = ()  # options of the short help, in its order; empty for all
+    brief: Mapping[str, str] = {}  # what it says of them, where that is shorter
+    details = ""  # a paragraph of the whole help
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the command and its --help."""
@@ -59,18 +59,61 @@ class Plain:
             param.process_value = MethodType(_unconverted, param)
         return params
 
-    def sections(self, ctx: Any) -> list[Section]:
-        """Return the titles of the help and what stands below them."""
-        return option_sections(self, ctx)
+    def shown(self, ctx: Any) -> tuple[str, Sequence[str], str]:
+        """Return the title of the short help's options, their names, and how it ends."""
+        command: Any = self
+        return OPTIONS, self.everyday, command.epilog
+
+    def sections(self) -> list[Section]:
+        """Return what the help has besides options."""
+        return []
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help: with rich where Typer does, else line by line."""
+        """Write the help with the everyday options, and how many others there are."""
+        groups = groups_of(self.get_params(ctx))
+        arguments = groups.pop(ARGUMENTS, [])
+        options = {_long(param): param for params in groups.values() for param in params}
+        options = {name: param for name, param in options.items() if name not in ("help", "help-all")}
+        title, names, end = self.shown(ctx)
+        chosen = [options[name] for name in names or options if name in options]
+        if left := len(options) - len(chosen):
+            end += f"\n\n{left} more options: {ctx.command_path} --help-all"
+        page = self._page(ctx, {ARGUMENTS: arguments, title: chosen}, end, self.brief)
+        ctx.color = wants_colour()
+        formatter.write(text_of(page, prose=True) + "\n")
+
+    def whole_help(self, ctx: Any) -> list[Item]:
+        """Return the help with all options in their groups."""
         command: Any = self
-        if command.rich_markup_mode is not None:
-            command = super()
-            command.format_help(ctx, formatter)
-        else:
-            formatter.write(help_text(self, ctx, self.sections(ctx)))
+        return self._page(ctx, groups_of(self.get_params(ctx)), command.epilog, {}, self.details)
+
+    def _page(
+        self, ctx: Any, groups: Mapping[str, Sequence[Any]], end: str, brief: Mapping[str, str], details: str = ""
+    ) -> list[Item]:
+        command: Any = self
+        arguments = (param.metavar for param in command.params if param.param_type_name == "argument")
+        usage = getattr(self, "subcommand_metavar", " ".join([*arguments, "[OPTIONS]"]))
+        options = [
+            Section(title, [(_names(param), brief.get(_long(param), param.help or "")) for param in params])
+            for title, params in groups.items() if params
+        ]  # fmt: skip
+        head = _paragraphs(f"{command.help}\n\n{details}".rstrip())
+        return [f"Usage: {ctx.command_path} {usage}", *head, *self.sections(), *options, *_paragraphs(end)]
+
+
+def _paragraphs(text: str) -> list[Item]:
+    return [item for part in text.split("\n\n") for item in ("", Fact("", part, 0))]
+
+
+def _long(param: Any) -> str:
+    return str(max(param.opts, key=len)).lstrip("-")
+
+
+def _names(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return param.metavar[1:-1] if param.metavar.startswith("[") else str(param.metavar)
+    names = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
+    return names if param.is_flag else f"{names} {param.metavar or 'TEXT'}"
 
 
 def _unconverted(param: Any, ctx: Any, value: Any) -> Any:
@@ -87,43 +130,3 @@ class PlainGroup(Plain, TyperGroup):
 
 class PlainCommand(Plain, TyperCommand):
     """A command."""
-
-
-def help_text(command: Any, ctx: Any, sections: Sequence[Section]) -> str:
-    """Return the help of a command or a group, as wide as the screen."""
-    width = prose_width()
-    pieces = " ".join(piece.strip("{}") for piece in command.collect_usage_pieces(ctx))
-    lines = wrapped(f"Usage: {ctx.command_path} {pieces}", width, "", " " * 7)
-    for paragraph in (command.help or "").split("\n\n"):
-        lines += ["", *_paragraph(paragraph, width, "  ")]
-    for title, rows in sections:
-        wide = max(len(name) for name, _ in rows)
-        indent = 0 if width < NARROW else min(NAMES, wide)
-        lines += [
-            "",
-            *wrapped(f"{title}:", width),
-            *(line for row in rows for line in _row(row[0], row[1], indent, width)),
-        ]
-    for paragraph in (command.epilog or "").split("\n\n"):
-        lines += ["", *_paragraph(paragraph, width, "")]
-    return "\n".join(lines) + "\n"
-
-
-def _paragraph(text: str, width: int, lead: str) -> list[str]:
-    r"""Return a paragraph; after a \b its lines stay."""
-    if not text.startswith("\b\n"):
-        return wrapped(" ".join(text.split()), width, lead, lead)
-    lines = [lead + line for line in text.split("\n")[1:]]
-    return [part for line in lines for part in wrapped(line.lstrip(), width, _blanks(line), _blanks(line) + "  ")]
-
-
-def _blanks(line: str) -> str:
-    return " " * (len(line) - len(line.lstrip()))
-
-
-def _row(name: str, text: str, indent: int, width: int) -> list[str]:
-    """Return an option: its help beside its names where these are short, else below them."""
-    if len(name) > indent:
-        hang = " " * (4 + indent if indent else 6)
-        return [*wrapped(name, width, "  ", " " * 6), *wrapped(text, width, hang, hang)]
-    return wrapped(text, width, f"  {name:<{indent}}  ", " " * (4 + indent))

@@ -72,11 +72,11 @@ class InspectOptions(TableChoice):
         argument=True,
         complete=source_words,
     )
-    all: bool = flag("All of it: whole recipe, formula, source, every slope and key.", panel=SCREEN)
+    all: bool = flag("Whole recipe, formula, source, every slope and key.", panel=SCREEN)
     properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
-    expect: str | None = option("Check every row; status 1 if it does not hold: {}.", "WORD,..", MEASURE, EXPECTATIONS)
-    frequencies: bool = flag("The frequencies of a recipe or a config, with wavelength and ratio.", panel=MEASURE)
-    sha256: bool = flag("The hash of the little-endian values.", panel=MEASURE)
+    expect: str | None = option("Check each row: {}.", "WORD,..", MEASURE, EXPECTATIONS)
+    frequencies: bool = flag("Frequencies of a recipe or a config, with wavelengths.", panel=MEASURE)
+    sha256: bool = flag("Hash of the values, little-endian.", panel=MEASURE)
     similarity: str | None = option(
         "Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")
     )
@@ -86,7 +86,7 @@ class InspectOptions(TableChoice):
     precision: int | None = option(shared.PRECISION)
     get: str | None = option(shared.GET)
     output: str | None = option(shared.OUTPUT_OPTION)
-    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, the format.", "WORD", OUTPUT)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, its format.", "WORD", OUTPUT)
     no_clobber: bool = flag("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)
 
 

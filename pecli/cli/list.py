@@ -57,11 +57,11 @@ class ListOptions:
     """The options of ``list``."""
 
     encoding: str | None = option(
-        "Describe this one, or recommend some for this task.", "ENCODING", words=_names, argument=True
+        "Describe this one, or recommend some for this task.", "[ENCODING]", words=_names, argument=True
     )
-    choose: bool = flag("Recommendations by task; list --choose images gives the reasons for a task.")
-    where: str | None = option("Only those with these properties: relative=yes,learned=no.", "KEY=WORD,..")
-    all: bool = flag("With ENCODING: every option and the whole example.")
+    choose: bool = flag("Recommend encodings: list --choose images gives the reasons.")
+    where: str | None = option("Only those with these facts: relative=yes,learned=no.", "KEY=WORD,..")
+    all: bool = flag("Every option of the encoding.")
     format: str | None = option(shared.TABLE_FORMAT)
     json: bool = flag(shared.JSON)
     quiet: bool = flag(shared.QUIET)

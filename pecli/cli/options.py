@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_
 
 import typer
 
+from pecli.cli.help import HELP_NAMES, show_everything
 from pecli.cli.terminal.layout import TABLE_FORMATS, known_format
 from pecli.errors import BadParameter, PecliError
 from pecli.formats.paths import Kind, kind_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 TABLE, OUTPUT, SCREEN = "Table", "Output", "Screen"
 LONGEST = 1 << 53
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 @dataclass(frozen=True)
@@ -91,9 +93,7 @@ class Option:
             info = typer.Argument(show_default=False, **declared)
         else:
             info = typer.Option(*self.names or ["--" + name.replace("_", "-")], show_default=False, **declared)
-        return inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
-        )  # fmt: skip
+        return inspect.Parameter(name, KEYWORD, default=default, annotation=Annotated[kind, info])
 
     def _complete(self, incomplete: str) -> list[str]:
         words = self.words() if callable(self.words) else self.words
@@ -124,7 +124,11 @@ class Runner:
         self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter], keys: Iterable[str] = ()
     ) -> None:
         self._run, self._keys = run, tuple(keys)
-        self.__signature__ = inspect.Signature(list(parameters))
+        info = typer.Option(
+            "--help-all", callback=show_everything, is_eager=True, expose_value=False, help="Show all options and exit."
+        )
+        whole = inspect.Parameter("help_all", KEYWORD, default=False, annotation=Annotated[bool, info])
+        self.__signature__ = inspect.Signature([*parameters, whole])
         self.__annotations__ = {}
 
     def __call__(self, **given: Any) -> int:
@@ -202,6 +206,13 @@ def runner_of(command: Callable[[Any], int]) -> Runner:
     """Return what Typer calls for a command, whose one argument is annotated with the dataclass of its options."""
     options = get_type_hints(command)["options"]
     return Runner(lambda given: command(checked(options, given)), parameters_of(options))
+
+
+def command_of(runner: Runner, name: str, cls: Any, text: str, epilog: str) -> Any:
+    """Return the Typer command that calls this, with such a help."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False)
+    app.command(name, cls=cls, context_settings=HELP_NAMES, help=text, epilog=epilog)(runner)
+    return typer.main.get_command(app)
 
 
 @cache
@@ -305,20 +316,13 @@ def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
     return using(replace(chosen, tell=None) if given.get("quiet") else chosen)
 
 
-LIMIT_OPTION = Option("Raise the safety limit on reading a file into memory, e.g. 2G.", "SIZE", check=_limit)
-TRUST_RECIPE = Option("Let a recipe stored in a file open other files (weights, content).")
-JSON = Option("Print one JSON object instead of text.", panel=SCREEN)
+LIMIT_OPTION = Option("Largest file that is read into memory, such as 2G.", "SIZE", check=_limit)
+TRUST_RECIPE = Option("Let a recipe stored in a file open other files.")
+JSON = Option("Print one JSON object.", panel=SCREEN)
 QUIET = Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))
 SILENT = Option("Print nothing: the exit status is the answer.", panel=SCREEN, names=("--quiet", "-q"))
-GET = Option(
-    "Print one bare value of the answer: recipe, shape, dtype, verdict.",
-    "KEY",
-    SCREEN,
-    ("recipe", "shape", "dtype", "verdict"),
-)
-TABLE_FORMAT = Option(
-    "Print the tables as {}.", "WORD", SCREEN, TABLE_FORMATS, check=lambda _, word: known_format(word)
-)
+GET = Option("Print one bare value: {}.", "KEY", SCREEN, ("recipe", "shape", "dtype", "verdict"))
+TABLE_FORMAT = Option("Print tables as {}.", "WORD", SCREEN, TABLE_FORMATS, check=lambda _, word: known_format(word))
 LAYER_TYPE = Option("Kind of layer, if the config has several.", "NAME")
 STACK = Option(
     f"Framework whose reading of a config counts: {', '.join(STACKS)} (default {STACKS[0]}).",
@@ -326,12 +330,12 @@ STACK = Option(
     words=STACKS,
     hidden=True,
 )
-OUTPUT_OPTION = Option("File to write, - for standard output.", "PATH", OUTPUT, names=("--output", "-o"))
-FORMAT_OPTION = Option("Format, whatever the suffix.", "WORD", OUTPUT)
+OUTPUT_OPTION = Option("File to write; - is standard output.", "PATH", OUTPUT, names=("--output", "-o"))
+FORMAT_OPTION = Option("Format, whatever the suffix says.", "WORD", OUTPUT)
 START = Option("First position (default 0).", "P", TABLE)
 STEP = Option("Distance of neighbouring positions (default 1).", "S", TABLE)
-DTYPE = Option("Type of the values: {}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word))
-LAYOUT = Option("Layout of a rotary table: {}.", "WORD", TABLE, LAYOUTS)
+DTYPE = Option("{}.", "TYPE", TABLE, DTYPES, check=lambda _, word: known_dtype(word))
+LAYOUT = Option("Rotary: {}.", "WORD", TABLE, LAYOUTS)
 THREADS = Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))
 COMPRESS = Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)
 WIDE = Option("Parquet: one column per channel.", panel=OUTPUT)

@@ -28,12 +28,12 @@ class PlotOptions(TableChoice):
 
     source: str = required("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
     kind: str | None = option(
-        "Picture: {} of them; several are joined with + (default: the first that suits).", "WORD", PICTURE,
+        "Pictures, joined with +: {} (default: the first that suits).", "WORD", PICTURE,
         (*PICTURES, "all"),
     )  # fmt: skip
-    channels: str | None = option("Columns of waves and patches, pairs of rotation: 0,1,8,9.", "LIST", PICTURE)
+    channels: str | None = option("Columns, or pairs of rotation, to draw: 0,1,8,9.", "LIST", PICTURE)
     output: str = option(
-        "File to draw: .svg, .png, .pdf, or .html for an interactive page (default -: the terminal).",
+        "Draw to a .svg, .png, .pdf or .html (default: the terminal).",
         "FILE",
         OUTPUT,
         names=("--output", "-o"),

@@ -146,6 +146,8 @@ def _meant(words: list[str]) -> list[str]:
     """Return the words that Typer understands: ``help COMMAND``, a shell for --show-completion, nothing at all."""
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
+    if words[-1:] == ["--help-all"] and words[:-1] in ([], ["generate"]):  # whose help shows all options
+        words = words[:-1]
     if words in ([], ["generate"]):  # who asks for nothing is shown what there is
         words = [*words, "--help"]
     if words[:1] == ["--show-completion"] and len(words) == 2:

@@ -94,7 +94,7 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
 
 def _values(option: str, words: Sequence[str]) -> str:
     """Return which values an option takes: the choices, or its help."""
-    command: Any = built(words[0], None)
+    command: Any = built(words[0])
     if words[0] == "generate":
         command = command.get_command(None, next(word for word in words[1:] if word[0] != "-"))
     found = next((param for param in command.params if option in param.opts), None)

@@ -30,11 +30,12 @@ When = tuple[str, tuple[Value, ...] | Given]
 
 
 def _plain(bound: float) -> str:
-    """Return a bound as a person writes it: a large power of two as 2^53."""
+    """Return a bound as a person writes it: 2^53, 1e30, 65536."""
     whole = int(bound) if bound == int(bound) else 0
     if whole > 1 << 20 and whole & (whole - 1) == 0:
         return f"2^{whole.bit_length() - 1}"
-    return str(int(bound)) if bound == int(bound) and abs(bound) < 1e12 else f"{bound:g}"
+    text = f"{bound:g}" if float(f"{bound:g}") == bound else f"{bound:.12g}"
+    return text.replace("e+", "e").replace("e0", "e").replace("e-0", "e-")
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ class Param:
     @property
     def range_text(self) -> str:
         """The range in words, for help and messages."""
+        if None not in (self.ge, self.le) and self.gt is None:
+            return f"{'even and ' * self.even}from {_plain(self.ge or 0)} to {_plain(self.le or 0)}"
         low = f"at least {_plain(self.ge)}" if self.ge is not None else ""
         if self.gt is not None and (self.ge is None or self.gt >= self.ge):
             low = f"above {_plain(self.gt)}"
@@ -132,14 +135,14 @@ class Parameter:
         return self.name.rstrip("_").replace("_", "-")
 
     @property
+    def brief_text(self) -> str:
+        """What it is, with its choices and its default."""
+        return self._noted(", ".join(self.choices))
+
+    @property
     def help_text(self) -> str:
         """What it is, with its choices or range, its default, and when it applies."""
-        notes = [f"one of {', '.join(self.choices)}"] if self.choices else []
-        notes += [self.param.range_text] if self.param.range_text else []
-        if self.required:
-            notes.append("required")
-        elif self.default is not None and self.default is not False:
-            notes.append(f"default {self.text(self.default)}")
+        when = ""
         if self.param.when is not None:
             name, values = self.param.when
             words = (
@@ -148,8 +151,13 @@ class Parameter:
                 else []
             )
             option, value = name.replace("_", "-"), " or ".join(words)
-            notes.append(f"without --{option}" if value == "none" else f"with --{option} {value}".rstrip())
-        return self.param.help + (f" ({'; '.join(notes)})" if notes else "")
+            when = f"without --{option}" if value == "none" else f"with --{option} {value}".rstrip()
+        return self._noted(", ".join(self.choices), self.param.range_text, last=when)
+
+    def _noted(self, *notes: str, last: str = "") -> str:
+        given = "" if self.default is None or self.default is False else f"default {self.text(self.default)}"
+        words = "; ".join(filter(None, (*notes, "required" if self.required else given, last)))
+        return f"{self.param.help.removesuffix('.')} ({words})." if words else self.param.help
 
     def as_dict(self) -> dict[str, object]:
         """Return the declaration as data, for JSON."""

@@ -118,7 +118,7 @@ def test_npy_streams_to_a_pipe(pecli):
     ("arguments", "says"),
     [
         (["sinusoidal", "--dim", "7", "--len", "4"], "--dim 7 must be even: use 6 or 8"),
-        (["sinusoidal", "--dim", "0", "--len", "4"], "--dim 0 must be at least 1"),
+        (["sinusoidal", "--dim", "0", "--len", "4"], "--dim 0 must be from 1 to"),
         (["sinusoidal", "--dim", "4", "--len", "0"], "--len 0 must be at least 1"),
         (["sinusoidal", "--dim", "4", "--len", "-3"], "--len -3 must be at least 1"),
         (["sinusoidal", "--dim", "4", "--len", "2", "--start", "9007199254740992"], "below 2^53"),
@@ -215,7 +215,9 @@ def test_no_option_help_holds_square_brackets_that_rich_would_eat():
 
 
 def test_the_brackets_of_a_formula_survive_rich(pecli):
-    shown = pecli("generate", "fourier", "--help", env={"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}).stdout
+    shown = pecli(
+        "generate", "fourier", "--help-all", env={"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
+    ).stdout
     assert "[" in shown.replace("\x1b[", "")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, PecliError
+from pecli.cli.commands import COMMANDS
 from pecli.cli.inspect import config_view
 from pecli.cli.list import full_view
 from pecli.cli.terminal.items import grid, size_text
@@ -212,7 +213,7 @@ def test_help_alone_answers_four_questions(pecli, tmp_path):
 
 
 def test_the_options_of_a_scaling_stand_together(pecli):
-    shown = pecli("generate", "rope", "--help").stdout
+    shown = pecli("generate", "rope", "--help-all").stdout
     parts = {part.split(":\n")[0]: part for part in re.split(r"\n\n(?=\S)", shown)}
     assert "--mscale-all-dim" in parts["With --scaling yarn"]
     assert "--long-factor" in parts["With --scaling longrope"]
@@ -224,10 +225,36 @@ def test_the_options_of_a_scaling_stand_together(pecli):
         assert len(re.findall(rf"^  --{parameter.option}(?![\w-])", shown, re.MULTILINE)) == 1
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS, *(f"generate {name}" for name in CATALOGUE)])
+@pytest.mark.sample(6)
+def test_a_help_has_sixteen_lines_of_options_and_says_where_the_others_are(pecli, name):
+    """Of options that depend on a choice it says how to see them."""
+    words = name.split()
+    short, whole = pecli(*words, "--help").stdout, pecli(*words, "--help-all").stdout
+    if name not in ("", "generate"):
+        options = short.partition("\nOptions:\n")[2].partition("\n\n")[0]
+        assert 0 < len(options.splitlines()) <= 16
+        named, listed = (set(re.findall(r"^  (?:-\w, )?--([\w-]+)", t, re.MULTILINE)) for t in (options, whole))
+        left = len(listed - named - {"help", "help-all"})
+        assert (f"\n{left} more options: pecli {name} --help-all\n" in short[-80:]) == bool(left)
+        assert named <= listed
+    assert max(map(len, short.splitlines())) <= 80
+
+
+def test_the_options_of_a_choice_are_shown_where_it_is_typed(pecli):
+    assert "Options of yarn: --scaling yarn --help." in " ".join(pecli("generate", "rope", "--help").stdout.split())
+    for words in ("rope --scaling yarn", "rope --scaling=yarn", "rope:dim=4,scaling=yarn"):
+        shown = pecli("generate", *words.split(), "--help").stdout
+        own = shown.partition("With --scaling yarn:\n")[2].partition("\n\n")[0]
+        names = re.findall("^  --([a-z-]+)", own, re.MULTILINE)
+        assert {"factor", "original-max", "beta-fast", "truncate", "mscale"} < set(names)
+        assert not {"base", "len", "long-factor", "alpha"} & set(names)
+
+
 @pytest.mark.parametrize("words", ["", *(f"{name} " for name in ("generate", "inspect", "list")), "generate rope "])
 def test_rich_help_names_every_option_whole_on_a_terminal(pecli, words):
-    plain = pecli(*f"{words}--help".split()).stdout
-    rich = pecli(*f"{words}--help".split(), env={"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}).stdout
+    plain = pecli(*f"{words}--help-all".split()).stdout
+    rich = pecli(*f"{words}--help-all".split(), env={"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}).stdout
     text = re.sub(r"\x1b\[[0-9;]*m", "", rich)
     assert "╭" in text
     for option in set(re.findall(r"(?<= )--[a-z0-9-]+", plain)):

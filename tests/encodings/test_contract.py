@@ -148,7 +148,7 @@ def test_the_declaration_is_complete(encoding):
 
 @pytest.mark.parametrize("encoding", EXAMPLES)
 def test_its_command_explains_itself(encoding, pecli):
-    shown = pecli("generate", encoding.name, "--help")
+    shown = pecli("generate", encoding.name, "--help-all")
     assert shown.returncode == 0
     for parameter in encoding.options:
         assert f"--{parameter.option}" in shown.stdout

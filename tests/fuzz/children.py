@@ -169,7 +169,7 @@ def _serve(jobs: int, answers: int, folder: Path, logs: list[Path]) -> None:
                 for output in outputs:
                     os.ftruncate(output, 0)
                 found = _measured(words)
-                group = commands.built("generate", None).commands
+                group = commands.built("generate").commands
                 for word in group.keys() - CATALOGUE.keys():
                     del group[word]
                 began = began or found[-1]

@@ -17,9 +17,9 @@ from pecli.spec.declaration import REGISTRY
 _new, _kept = commands.built, functools.cache(commands.built)
 
 
-def built(name, mode):
+def built(name):
     """A command, its options built once a process; `generate` each time anew, since plug-ins come and go."""
-    return (_new if name == "generate" else _kept)(name, mode)
+    return (_new if name == "generate" else _kept)(name)
 
 
 commands.built = built  # building the options takes as long as running most commands of the tests

@@ -58,7 +58,15 @@ class Fact:
     width: int = LABEL
 
 
-Item = str | Verdict | Fact | ScreenTable
+@dataclass(frozen=True)
+class Section:
+    """A titled list of names with what each is, as helps have; a panel on a terminal."""
+
+    title: str
+    rows: Sequence[tuple[str, str]]
+
+
+Item = str | Verdict | Fact | ScreenTable | Section
 """What a view returns a list of."""
 
 

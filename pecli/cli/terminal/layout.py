@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby, zip_longest
 
-from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Verdict
+from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Section, Verdict
 from pecli.cli.terminal.output import WIDE, clean, wrapped
 from pecli.errors import BadParameter, UnknownName
 
 GAP = "  "
+FRAME = "│  │"  # of a panel
+LONGEST_NAME = 20  # columns of a name beside its text
 NARROW = 60  # columns from which the lines of a fact stand below its first word
 
 
@@ -25,18 +27,40 @@ def lines_of(item: Item, width: int | None, *, terminal: bool = False, colour: b
         shade = {True: "1;32", False: "1;31", None: "1"}[item.good]
         lines = wrapped(item.text, width, "", GAP)
         return [f"\x1b[{shade}m{line}\x1b[0m" for line in lines] if colour else lines
+    if isinstance(item, Section):
+        return _section(item, width or WIDE, terminal, colour)
     if isinstance(item, Fact):
-        hang = item.width if width is None or width >= NARROW else 2
+        hang = item.width if width is None or width >= NARROW else min(2, item.width)
         first, *rest = item.text.splitlines() or [""]
         lead = f"{item.name:<{item.width if item.name else hang}}"
         found = wrapped(first, width, lead, " " * hang)
-        return [*found, *(part for line in rest for part in wrapped(line, width, " " * hang, " " * (hang + 2)))]
-    found = []
-    for line in item.split("\n"):
-        lead = line[: len(line) - len(line.lstrip())]
-        copied = line.startswith("$ ", len(lead))  # a command, to be pasted as one line
-        found += [clean(line)] if copied else wrapped(line[len(lead) :], width, lead, lead + GAP)
-    return found
+        return [*found, *(part for line in rest for part in _line(line, width, " " * hang))]
+    return [part for line in item.split("\n") for part in _line(line, width)]
+
+
+def _line(line: str, width: int | None, lead: str = "") -> list[str]:
+    """Return a line as those that it takes; a command, to be pasted, is left whole."""
+    text = line.lstrip()
+    lead += line[: len(line) - len(text)]
+    return [clean(lead + text)] if text.startswith(("$ ", "pecli ")) else wrapped(text, width, lead, lead + GAP)
+
+
+def _section(item: Section, width: int, terminal: bool, colour: bool) -> list[str]:
+    """Return what each name is, beside it where it is short and the screen is wide, else below it."""
+    panel = terminal and width >= WIDE
+    width -= len(FRAME) if panel else len(GAP)
+    indent = 4 if width < NARROW else 2 + min(LONGEST_NAME, max(len(name) for name, _ in item.rows))
+    lines = []
+    for name, text in item.rows:
+        if len(name) + 2 > indent:
+            lines += wrapped(name, width, "", " " * 4)
+            name = ""
+        lines += wrapped(text, width, f"{name:<{indent}}", " " * indent)
+    if panel:
+        from pecli.cli.terminal.richly import panel_lines
+
+        return panel_lines(item.title, lines, width + len(FRAME), colour=colour)
+    return ["", *wrapped(f"{item.title}:", width), *(f"{GAP}{line}" for line in lines)]
 
 
 def _table(table: ScreenTable, width: int, terminal: bool, colour: bool) -> list[str]:

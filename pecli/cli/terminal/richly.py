@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.panel import Panel
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -51,10 +52,20 @@ def table_lines(
         )
     for row in rows[1:]:
         made.add_row(*map(Text, row))
+    return _drawn(made, sum(widths) + 3 * len(widths), colour)
+
+
+def panel_lines(title: str, lines: Sequence[str], width: int, *, colour: bool) -> list[str]:
+    """Return lines in a frame, with the names of options in colour."""
+    text = Text("\n".join(lines))
+    text.highlight_regex(r"(?<![\w-])--?[a-z][\w-]*", "cyan")
+    return _drawn(Panel(text, title=f"[bold]{title}[/]", title_align="left", border_style="dim"), width, colour)
+
+
+def _drawn(made: RenderableType, width: int, colour: bool) -> list[str]:
     paper = io.StringIO()
-    room = sum(widths) + 3 * len(widths)
     Console(
-        file=paper, width=room, force_terminal=colour, no_color=not colour, color_system="standard" if colour else None,
-        legacy_windows=False,
+        file=paper, width=width, force_terminal=colour, no_color=not colour,
+        color_system="standard" if colour else None, legacy_windows=False,
     ).print(made)  # fmt: skip
     return [line.rstrip() for line in paper.getvalue().splitlines()]

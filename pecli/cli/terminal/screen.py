@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds of work before a bar appears
 
 
-def show(*items: Item, prose: bool = False) -> None:
-    """Print lines, facts and tables, as wide as the screen; prose no wider than is easily read."""
+def text_of(items: Iterable[Item], *, prose: bool = False) -> str:
+    """Return lines, facts and tables as text as wide as the screen; prose no wider than is easily read."""
     width, colour = prose_width() if prose else screen_width(), wants_colour()
     terminal = colour or (is_terminal(sys.stdout) and os.environ.get("TERM") != "dumb")
-    for item in items:
-        say("\n".join(lines_of(item, width, terminal=terminal, colour=colour)))
+    return "\n".join(line for item in items for line in lines_of(item, width, terminal=terminal, colour=colour))
 
 
 def answer(
@@ -55,7 +54,7 @@ def answer(
     elif form is not None:
         say(exported(view(), form))
     elif not (verdict and options.quiet):
-        show(*view(), prose=prose)
+        say(text_of(view(), prose=prose))
 
 
 def value_of(result: Mapping[str, Any], key: str) -> str:

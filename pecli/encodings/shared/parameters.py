@@ -25,7 +25,7 @@ HeadDim = Annotated[
     int,
     Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128"),
 ]
-Base = Annotated[Decimal, Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, names=THETA)]
+Base = Annotated[Decimal, Param("Base of the frequencies, theta.", ge=1e-6, le=1e30, names=THETA)]
 Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT, usual="8")]
 WeightHeads = Annotated[
     int | None,

@@ -77,7 +77,7 @@ def rope(
     rotary_dim: Annotated[
         int | None,
         Param(
-            "Number of columns that rotate; an odd number is rounded up to whole pairs.",
+            "Columns that rotate, rounded up to whole pairs.",
             ge=1,
             le=WIDEST,
             when=_COMPUTED,
@@ -87,7 +87,7 @@ def rope(
     partial: Annotated[
         Decimal | None,
         Param(
-            "Share of the head that rotates: the width is int(dim * share).",
+            "Share of columns that rotate: int(dim * share).",
             gt=0,
             le=1,
             when=("rotary_dim", (None,)),
@@ -96,12 +96,12 @@ def rope(
     ] = None,
     base: Annotated[
         Decimal,
-        Param("Base of the geometric series of frequencies (theta).", ge=1e-6, le=1e30, when=_COMPUTED, names=THETA),
+        Param("Base of the frequencies, theta.", ge=1e-6, le=1e30, when=_COMPUTED, names=THETA),
     ] = Decimal(10000),
     scaling: Annotated[
         str,
         Param(
-            "Scaling of the frequencies for longer contexts.",
+            "Scaling for longer contexts.",
             when=_COMPUTED,
             names=("rope-type", "rope-scaling"),
             synonyms=OTHER_NAMES,
@@ -109,7 +109,7 @@ def rope(
     ] = "none",
     frequencies: Annotated[
         tuple[Decimal, ...] | None,
-        Param("Frequencies in radians per position: a list, or a file of any format.", file=True),
+        Param("Frequencies in radians per position: a list or a file.", file=True),
     ] = None,
     **of_scaling: Any,
 ) -> Waves:
