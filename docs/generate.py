@@ -27,7 +27,7 @@ import typer
 from pecli.cli import make_app
 from pecli.cli.commands import COMMANDS
 from pecli.cli.generate import TableOptions
-from pecli.cli.help import groups_of
+from pecli.cli.help import groups_of, names_of
 from pecli.cli.options import Runner, parameters_of
 from pecli.cli.run import run
 from pecli.spec.catalogue import CATALOGUE
@@ -140,7 +140,7 @@ def _tagged(params: Sequence[Any]) -> list[str]:
     lines = [".Bl -tag -width Ds"]
     for param in params:
         if param.param_type_name == "argument":
-            lines.append(f".It Ar {_escape(param.metavar or param.name.upper())}")
+            lines.append(f".It Ar {_escape(names_of(param))}")
         else:
             names = [*param.opts, *param.secondary_opts]
             flags = " , ".join(f"Fl {_escape(name.removeprefix('-'))}" for name in sorted(names, key=len))

@@ -94,7 +94,7 @@ class Plain:
         arguments = (param.metavar for param in command.params if param.param_type_name == "argument")
         usage = getattr(self, "subcommand_metavar", " ".join([*arguments, "[OPTIONS]"]))
         options = [
-            Section(title, [(_names(param), brief.get(_long(param), param.help or "")) for param in params])
+            Section(title, [(names_of(param), brief.get(_long(param), param.help or "")) for param in params])
             for title, params in groups.items() if params
         ]  # fmt: skip
         head = _paragraphs(f"{command.help}\n\n{details}".rstrip())
@@ -109,7 +109,8 @@ def _long(param: Any) -> str:
     return str(max(param.opts, key=len)).lstrip("-")
 
 
-def _names(param: Any) -> str:
+def names_of(param: Any) -> str:
+    """Return the names of an option with the placeholder of its value, or that of an argument."""
     if param.param_type_name == "argument":
         return param.metavar[1:-1] if param.metavar.startswith("[") else str(param.metavar)
     names = ", ".join(sorted(param.opts, key=len)) + "".join(f" / {name}" for name in param.secondary_opts)
