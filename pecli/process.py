@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 ENDING = ("INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM", "PROF")
-PATIENCE = 2.0  # seconds that cleaning up may take before a further signal is obeyed at once
+PATIENCE = 2.0  # seconds that cleaning up may take before a further signal interrupts it too
+GRACE = 10.0
+"""Seconds until that signal comes by itself: a lock that the interrupt left locked would be waited for without end."""
 
 _is_command = False
-_received: list[int] = []  # the signal that ends the process, once there is one
+_received: list[int] = []  # the signal that ends the process, once there is one; then what interrupted cleaning up
 _since = 0.0
 
 
@@ -119,14 +121,20 @@ def _is_watched() -> bool:
 
 
 def _unwind(number: int, frame: FrameType | None) -> None:
+    """Raise :class:`Interrupted`; again where cleaning up takes long, and the third time die at once."""
     global _since
-    if not _received:
-        _received.append(number)
-        sys.unraisablehook = lambda _: None  # where it cannot be raised (a finalizer) there is nothing to tell
-        _since = time.monotonic()
-        raise Interrupted
-    if time.monotonic() - _since > PATIENCE:
-        die(number)
+    now = time.monotonic()
+    if _received and now - _since < PATIENCE:
+        return
+    if len(_received) > 1:
+        die()
+    _received.append(number)
+    _since = now
+    sys.unraisablehook = lambda _: None  # where it cannot be raised (a finalizer) there is nothing to tell
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _unwind)
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+    raise Interrupted
 
 
 def _at_once() -> Callable[[int, FrameType | None], None] | signal.Handlers:

@@ -24,6 +24,7 @@ from pecli.settings import Settings, using
 
 OK, DIFFERENT, TROUBLE, BUG = 0, 1, 2, 70
 LONGEST_WORD, LONGEST_LINE = 400, 2000  # characters of a message; a path may take 400
+MAX_WIDTH_DIGITS = 5  # of COLUMNS, which states the width of the screen
 WITHOUT_MEMORY = ("failed to map segment", "llocate memory", "start new thread", "launch worker thread")
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 
@@ -187,8 +188,10 @@ def _open_streams() -> None:
 
     A closed one gets the null device, so that no file of ours takes its number;
     what is then printed to standard output fails as it should.  A character
-    that the encoding lacks is written as an escape.
+    that the encoding lacks is written as an escape.  A width that no screen has is not taken for one.
     """
+    if len(os.environ.get("COLUMNS", "")) > MAX_WIDTH_DIGITS:
+        del os.environ["COLUMNS"]  # Typer and rich read it as well, and fill lines with blanks
     for number in range(3):
         try:
             os.fstat(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ from pecli.engine.frequencies import FrequencySet, fill_angles
 from pecli.engine.narrowing import Output, PairLayout, arrange, fill_short, ordinary
 from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, table_for
 from pecli.engine.runs import WINDOW, NarrowRun, WideRun
-from pecli.engine.threads import Scratch, Task, cores, run_tasks
+from pecli.engine.threads import Scratch, Task, cores, count_threads, run_tasks
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import GRIDS, storage
 from pecli.numbers.rounding import narrow
@@ -132,7 +131,7 @@ def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int, bloc
 
 def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
     """Fill rows of one group, in pieces where many threads are at work."""
-    pairs, task = next(sizes for most, sizes in SIZES.items() if threading.active_count() <= most)
+    pairs, task = next(sizes for most, sizes in SIZES.items() if count_threads() <= most)
     if anchors.table.asked * anchors.table.freqs.count < MIN_TABLE_PAIRS:
         pairs = min(pairs, CALL)
     rows = max(1, task // anchors.table.freqs.count)

@@ -1,5 +1,10 @@
 """Threads that share a list of tasks or compute results in order, and the working memory of each.
 
+The thread that waits for others takes no lock but those of the interpreter itself (`_thread`, `queue.SimpleQueue`).
+A signal's handler may raise anywhere in the main thread, within the Python code of `threading.Condition` too, which
+then stays locked: a thread that wanted it would wait for ever, and the main thread for that one.  Futures, events and
+``Thread.start`` use it.
+
 Working memory is mapped, not taken from the heap.  Each thread has a heap of its own that keeps what is freed there:
 arrays of some MiB, made in one thread and dropped in another, would leave so much behind in every one of them.
 """
@@ -8,18 +13,19 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import threading
+from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
 
 MIN_MAPPED_BYTES = 1 << 17
 """Bytes from which on memory is mapped."""
@@ -96,51 +102,87 @@ def share(
     left, lock = iter(items), threading.Lock()
 
     def run() -> None:
+        with slot() as own:
+            while not errors:
+                with lock:
+                    item = next(left, None)
+                if item is None:
+                    return
+                work(item, own)
+
+    def run_caught() -> None:
         try:
-            with slot() as own:
-                while not errors:
-                    with lock:
-                        item = next(left, None)
-                    if item is None:
-                        return
-                    work(item, own)
+            run()
         except BaseException as error:
             errors.append(error)
 
-    with _started(run, threads - 1, errors.append):
-        run()
+    _run_in_threads(run_caught, threads - 1, run, errors.append)
     if errors:
         raise errors[0]
 
 
-@contextmanager
-def _started(
-    run: Callable[[], Result], count: int, fault: Callable[[BaseException], object]
-) -> Iterator[list[Future[Result]]]:
-    """Run a function in further threads; all have ended when the body has.
+_live: list[_Thread] = []
 
-    They have the settings of whoever starts them, and are awaited as futures: ``Thread.join`` of Python 3.11 and 3.12,
-    once a signal's handler has raised within it, takes the thread for ended while it still runs; then its file would
-    be closed under it.  `fault` is given an interrupt of the wait.
-    """
-    if count < 1:
-        yield []
-        return
-    from concurrent.futures import ThreadPoolExecutor, wait
 
-    pool = ThreadPoolExecutor(count)
-    futures: list[Future[Result]] = []
+def count_threads() -> int:
+    """Return the number of live threads, those of this module included."""
+    return threading.active_count() + len(_live)
+
+
+class _Thread:
+    """A thread that calls a function, which must not raise, with the settings of the one that starts it."""
+
+    def __init__(self, run: Callable[[], object]) -> None:
+        self._run, self._context = run, copy_context()
+        self._has_ended, self._lock = False, allocate_lock()
+        self._lock.acquire()
+        _live.append(self)
+        try:
+            start_new_thread(self._call, ())
+        except RuntimeError:
+            _live.remove(self)
+            raise
+
+    def _call(self) -> None:
+        sys.settrace(threading.gettrace())  # as `threading.Thread` does, for coverage
+        try:
+            self._context.run(self._run)
+        finally:
+            _live.remove(self)
+            self._has_ended = True
+            self._lock.release()
+
+    def wait(self) -> None:
+        """Wait until the function has returned; may be called again if that was interrupted."""
+        while not self._has_ended:
+            self._lock.acquire()
+
+
+def _wait(threads: Iterable[_Thread], fault: Callable[[BaseException], object], patient: bool) -> None:
+    """Wait for threads, after a first interrupt too: else their file would be closed under them; not after a second."""
+    for thread in threads:
+        try:
+            thread.wait()
+        except BaseException as error:
+            fault(error)
+            if not patient:
+                raise
+            patient = False
+            thread.wait()
+
+
+def _run_in_threads(
+    run: Callable[[], object], count: int, here: Callable[[], object], fault: Callable[[BaseException], object]
+) -> None:
+    """Call a function in `count` further threads and `here` in this one; `fault` is given what interrupts that."""
+    threads, patient = list[_Thread](), True
     try:
-        futures += [pool.submit(copy_context().run, run) for _ in range(count)]
-        yield futures
+        threads.extend(_Thread(run) for _ in range(count))
+        here()
     except BaseException as error:
         fault(error)
-    try:
-        wait(futures)
-    except BaseException as error:
-        fault(error)
-        wait(futures)
-    pool.shutdown(wait=False)
+        patient = isinstance(error, Exception)
+    _wait(threads, fault, patient)
 
 
 def run_tasks(tasks: Sequence[Task], threads: int) -> None:
@@ -154,17 +196,41 @@ def run_in_thread(run: Callable[[], Result], stop: Callable[[], None]) -> Result
     A signal's handler raises in the main thread only: not within a library
     that calls back and cannot bear it.  Then `stop` makes `run` end soon.
     """
-    errors: list[BaseException] = []
+    job, errors = Job(run), list[BaseException]()
 
     def stopped(error: BaseException) -> None:
         errors.append(error)
         stop()
 
-    with _started(run, 1, stopped) as futures:
-        pass
+    _run_in_threads(job, 1, lambda: None, stopped)
     if errors:
         raise errors[0]
-    return futures[0].result()
+    return job.result()
+
+
+class Job(Generic[Result]):
+    """A call in another thread, and its result."""
+
+    def __init__(self, call: Callable[[], Result]) -> None:
+        self._call, self._found = call, list[Result]()
+        self._error: BaseException | None = None
+        self._ended = allocate_lock()
+        self._ended.acquire()
+
+    def __call__(self) -> None:
+        """Make the call."""
+        try:
+            self._found.append(self._call())
+        except BaseException as error:
+            self._error = error
+        self._ended.release()
+
+    def result(self) -> Result:
+        """Wait for the result; an error of the call is raised."""
+        self._ended.acquire()
+        if self._error is not None:
+            raise self._error
+        return self._found.pop()
 
 
 def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None) -> Iterator[Result]:
@@ -194,20 +260,37 @@ def ordered(
         for item in items:
             yield make(item, slots[0])
         return
-    from concurrent.futures import ThreadPoolExecutor, wait
+    jobs: SimpleQueue[Job[Result] | None] = SimpleQueue()
+    ahead: deque[tuple[Job[Result], Slot]] = deque()
+    workers: list[_Thread] = []
+    free, ended, patient = list(slots), False, True
 
-    pool, free = ThreadPoolExecutor(threads - 1), list(slots)
-    ahead: deque[tuple[Future[Result], Slot]] = deque()
+    def work() -> None:
+        for job in iter(jobs.get, None):
+            if not ended:
+                job()
+
     try:
         for item in items:
             if not free:
-                future, slot = ahead.popleft()
-                yield future.result()
+                job, slot = ahead.popleft()
+                yield job.result()
                 free.append(slot)
-            ahead.append((pool.submit(copy_context().run, make, item, slot := free.pop()), slot))
+            slot = free.pop()
+            ahead.append((Job(partial(make, item, slot)), slot))
+            jobs.put(ahead[-1][0])
+            if len(workers) < threads - 1:
+                workers.append(_Thread(work))
         while ahead:
             yield ahead.popleft()[0].result()
+    except BaseException as error:
+        patient = isinstance(error, Exception)
+        raise
     finally:
-        # awaited as futures, not by joining threads: see `_started`
-        wait([future for future, _ in ahead if not future.cancel()])
-        pool.shutdown(wait=False)
+        ended = True
+        for _ in range(threads):
+            jobs.put(None)
+        interrupts: list[BaseException] = []
+        _wait(workers, interrupts.append, patient)
+        if interrupts:
+            raise interrupts[0]

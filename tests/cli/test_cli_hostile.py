@@ -87,9 +87,10 @@ def test_a_closed_standard_input_is_an_empty_one(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_a_width_that_is_no_number_is_no_width(pecli):
-    assert pecli("generate", "rope", "--dim", 4, "--len", 2, env={"COLUMNS": "abc"}).returncode == 0
-    assert pecli("generate", "rope", "--dim", 4, "--len", 2, env={"COLUMNS": "20"}).returncode == 0
+@pytest.mark.parametrize("width", ["abc", "20", "1" * 30, "9" * 9, "1" * 5000])
+def test_a_width_that_no_screen_has_is_no_width(width, pecli):
+    assert pecli("generate", "rope", "--dim", 4, "--len", 2, env={"COLUMNS": width}).returncode == 0
+    assert pecli("generate", "--help", env={"COLUMNS": width, "FORCE_COLOR": "1"}).returncode == 0
 
 
 def test_a_name_that_the_encoding_lacks_is_written_with_escapes(pecli, tmp_path):

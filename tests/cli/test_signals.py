@@ -6,10 +6,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import nullcontext
+from threading import get_ident
 
 import pytest
 
+from pecli.engine.threads import ordered, run_in_thread, share
 from tests.conftest import clean_environment
 
 OURS = ["generate", "sinusoidal", "--dim", "4096", "--len", "100000", "-o", "pe.npy"]
@@ -63,6 +67,31 @@ def test_a_writer_cleans_up_and_dies_of_the_signal(name, tmp_path):
     assert (process.returncode, out, err) == (-number, b"", b"pecli: interrupted: nothing was written to pe.npy\n")
     assert os.listdir(tmp_path) == ["pe.npy"]
     assert (tmp_path / "pe.npy").read_bytes() == b"old"
+
+
+def test_who_waits_for_threads_takes_no_lock_of_python_code(monkeypatch):
+    """A handler that raised within `Condition.__enter__` left it locked: thread and process waited for each other."""
+    taken, plain = [], threading.Condition.__enter__
+    monkeypatch.setattr(threading.Condition, "__enter__", lambda self: (taken.append(get_ident()), plain(self))[1])
+    assert list(ordered(range(50), lambda item, _: item**2, [None] * 5, 3)) == [item**2 for item in range(50)]
+    done = []
+    share(range(50), 3, nullcontext, lambda item, _: done.append(item))
+    assert sorted(done) == list(range(50))
+    assert run_in_thread(lambda: 7, lambda: None) == 7
+    assert get_ident() not in taken
+
+
+def test_a_thread_that_never_ends_does_not_keep_the_process(tmp_path):
+    stuck = (
+        "import time, pecli.process as p, pecli.engine.threads as t\n"
+        "p.PATIENCE, p.GRACE = 0.5, 1.5\nt._Thread.wait = lambda thread: time.sleep(1000)\n"
+    )
+    process = started(tmp_path, *OURS, before=stuck)
+    wait_until(lambda: is_writing(process))
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (-signal.SIGTERM, b"pecli: interrupted: nothing was written to pe.npy\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_a_signal_at_any_moment_gives_no_traceback(tmp_path):

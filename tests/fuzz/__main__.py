@@ -69,6 +69,7 @@ def main() -> int:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the summary is printed in any case
     campaign.load()
+    campaign.warm()
     counts: Counter[str] = Counter()
     kinds: dict[str, int] = {}
     began = time.monotonic()

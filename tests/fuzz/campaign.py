@@ -5,6 +5,7 @@ Each case is decided by the seed and its number.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -13,11 +14,14 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from pecli.cli import commands
 from tests.fuzz.children import Worker
 from tests.fuzz.files import OWN, bombs, damage, readings, sound
 from tests.fuzz.kills import faults, kills
@@ -122,15 +126,32 @@ def playground() -> Iterator[Path]:
 
 def load() -> None:
     """Import what children need before they are forked, so that a case takes milliseconds."""
-    import gc
     import pkgutil
-    from importlib import import_module
 
     import pecli
 
     for module in pkgutil.walk_packages(pecli.__path__, "pecli."):
         if not module.name.endswith(("__main__", ".torch", ".jax", ".keras", ".dask")):
             import_module(module.name)
+    commands.built = cache(commands.built)  # Typer makes options by reflection: half of the time of a line
+    _freeze()
+
+
+def warm() -> None:
+    """Do before many children are forked what each would do: make the options of all commands, draw pictures."""
+    from pecli import CATALOGUE
+
+    for name in commands.COMMANDS:
+        commands.built(name, None)
+    for name in CATALOGUE:
+        commands.built("generate", None).get_command(None, name)
+    for name in ("figure", "backends.backend_svg", "backends.backend_pdf", "backends.backend_agg"):
+        with suppress(ImportError):
+            import_module(f"matplotlib.{name}")
+    _freeze()
+
+
+def _freeze() -> None:
     gc.collect()
     gc.freeze()  # what is not looked at need not be copied
 

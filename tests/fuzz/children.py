@@ -17,7 +17,6 @@ import traceback
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +154,6 @@ def _serve(jobs: int, answers: int, folder: Path, logs: list[Path]) -> None:
         warnings.simplefilter("ignore", SyntaxWarning)  # of damaged plug-ins; the command shows no warnings
         outputs = [os.open(log, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND) for log in logs]
         environment, began = dict(os.environ), 0
-        commands.built = cache(commands.built)  # Typer makes options by reflection: half of the time of a line
         with open(jobs) as lines:
             for line in lines:
                 words, stdin, env = json.loads(line)
