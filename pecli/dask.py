@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import logging
 import os
+import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli import api
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Shard, Spread, WriteOptions
 from pecli.formats.hdf5 import block_shape
@@ -37,17 +39,18 @@ CHUNK_BYTES = 64 << 20  # of a lazy array's chunk, where nobody says another
 AHEAD = 2  # shards that a worker's thread is given at a time
 PATIENCE = 15  # seconds that a scheduler has to answer, and a first worker to come
 RETRIES = 3
+PAUSE = 0.02  # seconds between looks at what workers have finished; each has a shard ahead
 # Ctrl-C reaches every process of a terminal, and is for the one that tells the others when to stop.
 UNHEARD = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 
 
-def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> dask.array.Array:
+def array(subject: Any, name: str | None = None, *, chunks: Any = None) -> dask.array.Array:
     """Return an array of a table, whose chunks are computed where they are needed.
 
     Parameters
     ----------
-    text : str or Table
-        A recipe with its length, such as "alibi:heads=32,len=131072".
+    subject : recipe, table or config
+        Such as "alibi:heads=32,len=131072"; a config.json has the length that the model declares.
     name : str, optional
         Which array, where there are several.
     chunks : optional
@@ -66,7 +69,7 @@ def array(text: str | Table, name: str | None = None, *, chunks: Any = None) -> 
     import dask.array as da
     from dask.base import tokenize
 
-    made = text if isinstance(text, Table) else Table.parse(text)
+    made = api.source_of(subject).open()
     recipe = _recipe(made)
     if name is None and len(made.arrays) != 1:
         raise BadParameter("name", None, f"is needed: one of {', '.join(made)}")
@@ -95,7 +98,10 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
     recipe = _recipe(table)
 
     def write(path: str, shards: Sequence[Shard], options: WriteOptions) -> None:
+        from concurrent.futures import CancelledError
+
         from distributed import as_completed
+        from distributed.comm import CommClosedError
 
         left = iter(shards)
         width = AHEAD * max(1, sum(client.nthreads().values()))
@@ -103,15 +109,22 @@ def spread(table: Tabular, client: distributed.Client) -> Spread:
         run = os.urandom(8).hex()
         submit = partial(client.submit, _write, recipe, _plugin(recipe), place, run, pure=False, retries=RETRIES)
         futures = [submit(shard) for shard in itertools.islice(left, width)]
-        waiting = as_completed(futures)
+        waiting, last = as_completed(futures), time.monotonic()
         try:
-            for future in waiting:
-                options.progress(future.result())
-                del future  # and the scheduler forgets it
-                for shard in itertools.islice(left, 1):
-                    waiting.add(submit(shard))
+            while not waiting.is_empty():
+                for future in waiting.next_batch(block=False):
+                    options.progress(future.result())
+                    last = time.monotonic()
+                    for shard in itertools.islice(left, 1):
+                        waiting.add(submit(shard))
+                future = None  # and the scheduler forgets it
+                time.sleep(PAUSE)
+                if time.monotonic() - last > PATIENCE and not client.nthreads():
+                    raise WriteFailed(path, "the scheduler has no worker any more: start some (dask worker)")
         except PecliError:
             raise
+        except (CancelledError, CommClosedError) as error:
+            raise WriteFailed(path, "the connection to the scheduler was lost: start it, and run this again") from error
         except Exception as error:
             raise WriteFailed(path, f"a worker could not write its part ({error}): see its log") from error
         finally:
@@ -131,7 +144,8 @@ def cluster(workers: str) -> Iterator[distributed.Client]:
     """
     import distributed
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # that a worker died is mended, and no news
+    for name in ("distributed", "distributed.client"):  # that a worker died is mended, and an error is told once
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if workers.isdecimal():
             local = distributed.LocalCluster(

@@ -10,6 +10,7 @@ that are traced cannot be checked; what lies past the end is then NaN, never ano
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -30,6 +31,22 @@ def array(stored: Stored) -> jax.Array:
 
 def _traced(value: Any) -> bool:
     return isinstance(value, jax.core.Tracer)
+
+
+@dataclass(frozen=True, repr=False)
+class Definition:
+    """What a pytree keeps of a table besides its leaves; tables of one definition are compiled alike.
+
+    The text has the length: a function that was compiled for a table is compiled anew when that has grown.
+    """
+
+    text: str
+    recipe: str
+    grow: bool
+    root: Constant = field(compare=False)
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 class Constant:
@@ -55,7 +72,7 @@ class Constant:
 
     def __init_subclass__(cls) -> None:
         """Make each kind of table a pytree."""
-        jax.tree_util.register_pytree_node(cls, cls._leaves, cls._of_leaves)
+        jax.tree_util.register_pytree_with_keys(cls, cls._leaves, cls._of_leaves)
 
     def __init__(self, subject: Any, length: int | None = None, *, dtype: Any = "float32", grow: bool = True) -> None:
         self.root = self
@@ -63,13 +80,15 @@ class Constant:
         self.start = {name: array(stored) for name, stored in self.held.start(self.dtype).items()}
         self._make()
 
-    def _leaves(self) -> tuple[tuple[jax.Array, ...], Constant]:
-        return (*self.start.values(),), self.root
+    def _leaves(self) -> tuple[tuple[tuple[Any, jax.Array], ...], Definition]:
+        keys = (jax.tree_util.GetAttrKey(name) for name in self.start)
+        made = Definition(repr(self), str(self.held.recipe), self.held.grow, self.root)
+        return (*zip(keys, self.start.values(), strict=True),), made
 
     @classmethod
-    def _of_leaves(cls, root: Constant, leaves: Any) -> Constant:
-        """Return a table with other trained values; constants, and growing, stay those of `root`."""
-        made = object.__new__(cls)
+    def _of_leaves(cls, definition: Definition, leaves: Any) -> Constant:
+        """Return a table with other trained values; constants, and growing, stay those of the definition's."""
+        made, root = object.__new__(cls), definition.root
         made.root, made.held, made.dtype = root, root.held, root.dtype
         made.start = dict(zip(root.start, leaves, strict=True))
         return made
@@ -107,7 +126,7 @@ class Constant:
         """Return the rows of the requested positions, checked where their values are known."""
         offset, positions = offset + self.held.before, None if positions is None else positions + self.held.before
         if positions is None:
-            if not _traced(offset):
+            if not _traced(offset) and isinstance(count, int):  # which is no symbol of `jax.export`
                 self.held.check_first(int(offset))
                 self.reach(int(offset) + count - 1)
             return offset + jnp.arange(count)

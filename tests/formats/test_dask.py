@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from pecli import table
-from pecli.errors import BadParameter
+from pecli.errors import BadFile, BadParameter, WriteFailed
 from pecli.formats import open_table, write_table
 from pecli.inspect.verification import verify
 from tests.support.servers import free_port
@@ -69,6 +69,73 @@ def test_which_array_must_be_said():
         array("rope:dim=8,len=4")
     with pytest.raises(BadParameter, match="give float32"):
         array("rope:dim=8,len=4,dtype=bfloat16", "cos")
+
+
+def test_a_config_is_taken_as_everywhere(tmp_path):
+    need("dask")
+    from pecli.dask import array
+
+    config = {"model_type": "bloom", "n_head": 2, "seq_length": 16}
+    np.testing.assert_array_equal(array(config).shape, (2, 16, 16))
+    np.save(tmp_path / "pe.npy", np.zeros((3, 4)))
+    with pytest.raises(BadParameter, match="has no recipe"):
+        array(tmp_path / "pe.npy")
+
+
+def test_a_file_that_is_lost_is_one_sentence_wherever_it_is_missed(tmp_path):
+    need("dask")
+    from pecli.dask import _table, array
+
+    np.save(tmp_path / "w.npy", np.zeros((35, 2), np.float32))
+    lazy = array(f"window:grid=3x4,heads=2,weights={tmp_path / 'w.npy'}", "bias")
+    (tmp_path / "w.npy").unlink()
+    _table.cache_clear()  # as in another process
+    with pytest.raises(BadFile, match=r"w\.npy: does not exist"):
+        lazy.compute(scheduler="synchronous")
+
+
+class Lost:
+    """A client of a scheduler whose workers are gone."""
+
+    def nthreads(self):
+        return {}
+
+    def submit(self, *_words, **_options):
+        return None
+
+    def cancel(self, _futures):
+        pass
+
+
+@pytest.mark.parametrize("is_reached", [True, False])
+def test_lost_workers_and_a_lost_scheduler_are_one_sentence(monkeypatch, tmp_path, is_reached):
+    need("zarr")
+    distributed = need("distributed")
+    from concurrent.futures import CancelledError
+
+    import pecli.dask
+
+    class Waiting:
+        futures = ()
+
+        def __init__(self, _futures):
+            pass
+
+        def is_empty(self):
+            return False
+
+        def next_batch(self, block):
+            if not is_reached:
+                raise CancelledError("_write-08 cancelled for reason: scheduler-connection-lost")
+            return []
+
+    monkeypatch.setattr(distributed, "as_completed", Waiting)
+    monkeypatch.setattr(pecli.dask, "PATIENCE", 0.05)
+    made = table(RECIPE)
+    says = "the scheduler has no worker any more" if is_reached else "the connection to the scheduler was lost"
+    with pytest.raises(WriteFailed, match=says):
+        write_table(made, tmp_path / "pe.zarr", spread=pecli.dask.spread(made, Lost()))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture(scope="module")

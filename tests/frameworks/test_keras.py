@@ -89,6 +89,8 @@ def test_a_model_is_trained_saved_and_read_back(tmp_path):
 # Keras layers, pecli's and the printed ones, on inputs whose length is not known, on every backend that is there.
 
 SCRIPT = '''
+import sys
+
 import keras
 import numpy as np
 from keras import ops
@@ -97,7 +99,7 @@ from pecli import Recipe, table
 from pecli.teach.code import code_of  # noqa: E402
 from pecli.keras import AbsoluteLayer, BiasLayer, RelativeLayer, RotaryLayer
 
-rng = np.random.default_rng(0)
+rng, folder = np.random.default_rng(0), sys.argv[1]
 
 
 def printed(text, name):
@@ -174,15 +176,37 @@ exact = added(np.zeros((1, 6, 8)), 6)
 inside = ~np.isnan(found)
 np.testing.assert_allclose(found[inside], exact[inside], atol=1e-6)  # grown, or NaN: never another position's
 assert inside[:, :4].all()
+
+x = rng.normal(size=(2, 9, 8)).astype(np.float32)  # every layer, in every precision, trained, saved and read back
+for dtype in ("float32", "mixed_float16", "mixed_bfloat16"):
+    inputs = keras.Input((None, 8))
+    rows = AbsoluteLayer("sinusoidal:dim=8", 4, dtype=dtype)(inputs)
+    rows = AbsoluteLayer("learned:dim=8,max-len=16,std=1", dtype=dtype)(rows)
+    heads = RotaryLayer("rope:dim=8", 16, dtype=dtype)(ops.expand_dims(rows, 1))
+    logits = BiasLayer("alibi:heads=1", 16, dtype=dtype)(ops.matmul(heads, ops.swapaxes(heads, -1, -2)))
+    weights = ops.softmax(BiasLayer("t5:heads=1,std=1", 16, dtype=dtype)(logits))
+    model = keras.Model(inputs, keras.layers.Dense(1, dtype=dtype)(ops.matmul(weights, heads)))
+    model.compile("sgd", "mse")
+    model(x)  # by which a table of 4 positions grows, so that those traced afterwards are inside
+    model.fit(x, np.ones((2, 1, 9, 1)), verbose=0)
+    made = model(x)
+    assert dtype.removeprefix("mixed_") in str(made.dtype)
+    path = f"{folder}/{dtype}.keras"
+    model.save(path)
+    again = keras.models.load_model(path)
+    equal = ops.convert_to_numpy(ops.equal(made, again(x)))
+    assert equal.all(), dtype
+    again.fit(x, np.ones((2, 1, 9, 1)), verbose=0)
 print("done")
 '''
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
-def test_layers_take_inputs_of_any_length(backend):
+def test_layers_take_inputs_of_any_length(backend, tmp_path):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed")
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": root, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
+    words = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "done", done.stderr[-3000:]
