@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pecli.plots.charts import Chart
     from pecli.spec.tabular import Tabular
     from pecli.tables.comparison import ArrayComparison, Comparison
-    from pecli.tables.figures import Figures, OddValues, Place, Tolerance
+    from pecli.tables.figures import OddValues, Place, Tolerance
     from pecli.tables.sources import NamedSource
 
 TOLERANCE, MODELS = "Tolerances", "Models"
@@ -76,7 +75,6 @@ class CompareOptions(SourceOptions):
     quiet: bool = flag(shared.SILENT)
 
 
-WORST = 3  # columns and blocks of rows that are named
 MAX_ULP = 1 << 24  # of a short report: values further apart have too little in common for units to mean anything
 MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 
@@ -167,44 +165,21 @@ def shortest_text(value: Any, dtype: str) -> str:
     return str(np.dtype(kind).type(value)) if kind in ("float16", "float32") else repr(value)
 
 
-def _cosine(value: float) -> str:
-    """Return a cosine; near 1 its difference from 1."""
-    return f"{value:.6f}" if value < 0.9999 else "1" if value == 1.0 else f"1 - {figure(1 - value, 2)}"
-
-
 def _place(place: Place | None) -> str:
     return "" if place is None else f"[{', '.join(map(str, place.index))}]"
 
 
 def details(found: ArrayComparison) -> list[str]:
-    """Return lines on one array: the first place, distances in ulp, worst columns and rows, NaN."""
+    """Return lines on one array: the first place, NaN and infinity."""
     lines, figures = [], found.figures
     if figures.first is not None:
         left, right = figures.first.left, figures.first.right
         both = f"{shortest_text(left, found.dtype)} against {shortest_text(right, found.other_dtype)}"
         lines.append(f"first: {found.name}{_place(figures.first)} is {both}")
-    if figures.unequal and found.units:
-        counts = "  ".join(f"{name}: {count:,}" for name, count in found.units.items())
-        lines.append(f"ulp of {found.ulp_dtype}: {counts}")
-    if figures.unequal and figures.cosine_mean is not None:
-        lines.append(f"cosine of rows: smallest {_cosine(figures.cosine_min)}, mean {_cosine(figures.cosine_mean)}")
-    if figures.unequal and len(found.columns) > 1:
-        columns = [max(found.columns[at : at + found.parts]) for at in range(0, len(found.columns), found.parts)]
-        order = sorted(range(len(columns)), key=lambda c: -columns[c])[:WORST]
-        lines.append("worst columns: " + ", ".join(f"{c} ({_gap(columns[c], figures)})" for c in order if columns[c]))
-    if figures.unequal and len(found.profile) > 1:
-        top = sorted(found.profile, key=lambda item: -item[1])[:WORST]
-        shown = (f"from {_row(found.place(row))} ({_gap(value, figures)})" for row, value in top if value)
-        lines.append("worst rows: " + ", ".join(shown))
     for word, odd in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if odd.as_dict():
             lines.append(f"{word}: {_sides(odd)}")
     return lines
-
-
-def _gap(value: float, figures: Figures) -> str:
-    """Return a difference; a number has none from NaN."""
-    return "NaN" if figures.nan.alone and math.isinf(value) else figure(value, 3)
 
 
 def _row(place: Sequence[int]) -> str:

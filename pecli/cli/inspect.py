@@ -57,7 +57,7 @@ DEFAULT_ROWS = 128  # of a recipe that states no length
 MAX_COMPUTED = 16 << 30  # bytes of a recipe's values, computed in some ten seconds; a file may have any size
 BRIEF_ROWS = 2  # of the values, where nothing more was asked for
 MEASURE = "Measure"
-ANSWERS = ("expect", "frequencies", "similarity", "shift_matrix")  # each an answer of its own
+ANSWERS = ("expect", "frequencies")  # each an answer of its own
 MEASURED = (*ANSWERS, "properties", "sha256")
 VIEW = ("rows", "columns", "precision")  # how the first values are printed
 
@@ -77,17 +77,11 @@ class InspectOptions(TableChoice):
     expect: str | None = option("Check each row: {}.", "WORD,..", MEASURE, EXPECTATIONS)
     frequencies: bool = flag("Frequencies of a recipe or a config, with wavelengths.", panel=MEASURE)
     sha256: bool = flag("Hash of the values, little-endian.", panel=MEASURE)
-    similarity: str | None = option(
-        "Products of all rows with each other: dot or cosine.", "WORD", MEASURE, ("dot", "cosine")
-    )
-    shift_matrix: int | None = option("The matrix M with PE(p + K) = M PE(p).", "K", MEASURE, check=whole(1, 1 << 20))
     rows: int | None = option("Rows to print (default 2; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))
     precision: int | None = option(shared.PRECISION)
     get: str | None = option(shared.GET)
-    output: str | None = option(shared.OUTPUT_OPTION)
-    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, its format.", "WORD", OUTPUT)
-    no_clobber: bool = flag("Leave an existing file alone, and fail.", panel=OUTPUT, hidden=True)
+    format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}.", "WORD", OUTPUT)
 
 
 def command(options: InspectOptions) -> int:
@@ -105,8 +99,6 @@ def command(options: InspectOptions) -> int:
     if asked is not None:
         others = [name for name in MEASURED if name != asked]
         refuse(f"is another answer than --{asked.replace('_', '-')}: ask for one after the other", options, *others)
-    if options.similarity is None and options.shift_matrix is None:
-        refuse("is for --similarity and --shift-matrix: inspect writes nothing else", options, "output")
     if options.json:
         refuse("is for the screen: leave it out with --json", options, *VIEW)
     table = options.table
@@ -122,7 +114,7 @@ def command(options: InspectOptions) -> int:
     opened = open_table_of(source, table)
     if options.expect is not None:
         return _expect(opened, options)
-    return _look(source, opened, options) if asked is None else _matrix(opened, options)
+    return _look(source, opened, options)
 
 
 def open_table_of(source: NamedSource, table: Mapping[str, str]) -> Tabular:
@@ -254,31 +246,6 @@ def _expect(table: Tabular, options: InspectOptions) -> int:
     view: list[Item] = [Verdict(f"{verdict}: {options.source}", good), properties_view(found)]
     answer(options, lambda: result, lambda: view)
     return 0 if good else 1
-
-
-def _matrix(table: Tabular, options: InspectOptions) -> int:
-    """Write, or print, how alike the rows are, or the matrix that takes each to a later one."""
-    from pecli.cli.terminal.writing import Writing, deliver, show
-    from pecli.inspect.rows import ShiftMatrix, Similarity
-    from pecli.inspect.statistics import preview
-
-    made: Tabular
-    if options.similarity is not None:
-        made, label = Similarity(table, options.similarity), f"{options.similarity} of the rows of {options.source}"
-    else:
-        made = ShiftMatrix(table, options.shift_matrix or 1)
-        label = f"M takes row p of {options.source} to row p + {options.shift_matrix} but for {made.residual:.1e} of "
-        label += f"the largest value, measured on {made.measured}"
-    if options.output is not None or options.format not in (None, *TABLE_FORMATS):
-        rule = "is for the screen: leave it out with -o"
-        refuse(rule, options, *VIEW)
-        to = Writing(
-            output=options.output, format=options.format, no_clobber=options.no_clobber, json=options.json,
-            quiet=options.quiet,
-        )  # fmt: skip
-        return deliver(made, label, to)
-    seen = preview(made, rows=options.rows or 8, columns=options.columns or 8)
-    return show(made, label, options, seen, made.metadata)
 
 
 SHOWN = 12  # frequencies of a layer that are printed; --json has all

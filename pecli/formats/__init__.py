@@ -5,13 +5,9 @@ Listing the formats loads none of the packages that read and write them.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from itertools import cycle
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -406,75 +402,3 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
         remedy = f"name it {formats[shown].suffixes[0]}, or give --format {shown}"
         raise source.bad(f"is a {formats[shown].title} file and not {expected.title}: {remedy}")
     return formats[shown]
-
-
-MEASURED_SECONDS = 0.3  # of computing, after which no further block is measured
-USUAL_MEMORY = 100 << 20  # bytes
-SAMPLED_BLOCKS = 8  # blocks of the table, evenly spaced, on which the rate is measured
-
-
-@dataclass(frozen=True)
-class WriteEstimate:
-    """Objects, memory and time that writing a table will take.
-
-    Parameters
-    ----------
-    parts : int
-        Objects of values: one, but of a store of many.
-    memory : int
-        Bytes that a process takes at the most, by what this one takes.
-    rate : float
-        Bytes of values in a second that one thread computes here; the speed of the disk or the store is not in it.
-    seconds : float
-        Of computing, by all workers together.
-    workers : int
-    """
-
-    parts: int
-    memory: int
-    rate: float
-    seconds: float
-    workers: int
-
-
-def estimate_write(table: Tabular, form: Format, workers: int) -> WriteEstimate:
-    """Estimate the time, memory and number of parts of a write by computing a few blocks of the table."""
-    from pecli.formats.io.blocks import AHEAD_BYTES, BUFFER_BYTES
-
-    size, rate = sum(array.bytes for array in table.arrays), _rate(table)
-    parts = 1
-    if form.many:
-        from pecli.formats.zarr import shard_rows
-
-        parts = sum(1 for array in table.arrays for _ in shard_rows(array))
-    return WriteEstimate(parts, _resident() + BUFFER_BYTES + AHEAD_BYTES, rate, size / rate / workers, workers)
-
-
-def _rate(table: Tabular) -> float:
-    """Return the bytes of values that one thread computes per second, measured on blocks spread over the table."""
-    from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill
-
-    blocks = []
-    for group in table.groups():
-        rows = max(1, BLOCK_BYTES // max(1, sum(array.row_bytes for array in group)))
-        last = max(0, group[0].rows - rows)
-        for place in range(SAMPLED_BLOCKS):
-            start = last * place // max(1, SAMPLED_BLOCKS - 1)
-            blocks.append(Task(tuple(group), start, min(group[0].rows, start + rows)))
-    buffer, done, spent = Buffer(), 0, 0.0
-    fill(table, blocks[0], buffer)  # what the first rows alone take
-    for task in cycle(blocks):
-        begun = time.perf_counter()
-        fill(table, task, buffer)
-        spent += time.perf_counter() - begun
-        done += sum((task.stop - task.start) * array.row_bytes for array in task.arrays)
-        if spent > MEASURED_SECONDS:
-            break
-    return max(1.0, done / spent)
-
-
-def _resident() -> int:
-    """Return the peak memory of this process in bytes, or what is usual where the system has no /proc."""
-    with contextlib.suppress(OSError), open("/proc/self/status") as status:
-        return next((int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:")), USUAL_MEMORY)
-    return USUAL_MEMORY

@@ -192,7 +192,7 @@ class BatchTable(StoredTable):
 
 MAGIC, MARK = b"ARROW1", 0xFFFFFFFF  # of a file, and of a message
 DICTIONARY, BATCH = 2, 3  # kinds of messages
-BODY, ROWS, BUFFERS, COMPRESSION, BATCHES = 3, 0, 2, 3, 3  # places of fields in Message.fbs, File.fbs
+BODY, ROWS, BUFFERS, COMPRESSION = 3, 0, 2, 3  # places of fields in Message.fbs
 
 
 @dataclass(frozen=True)
@@ -221,13 +221,12 @@ class Flat:
         at = self._place(field)
         return Flat(self._data, at + _number("<I", self._data, at)) if at else None
 
-    def pairs(self, field: int, form: str) -> Iterator[tuple[int, ...]]:
-        """Yield the entries of a list of structures."""
+    def pairs(self, field: int) -> Iterator[tuple[int, ...]]:
+        """Yield the entries of a list of two numbers each."""
         at = self._place(field)
         if at:
             at += _number("<I", self._data, at)
-            size = _number("<I", self._data, at) * struct.calcsize(form)
-            yield from struct.iter_unpack(form, self._data[at + 4 : at + 4 + size])
+            yield from struct.iter_unpack("<qq", self._data[at + 4 : at + 4 + 16 * _number("<I", self._data, at)])
 
     def _place(self, field: int) -> int:
         known = self._at - _number("<i", self._data, self._at)
@@ -244,31 +243,20 @@ def _number(form: str, data: bytes, at: int) -> int:
     return found
 
 
-def places(file: RawFile) -> list[StoredBatch]:
-    """Return the record batches of a file, by its footer, or of a stream, one after the other.
+def places(file: RawFile) -> Iterator[StoredBatch]:
+    """Yield the record batches of a stream, or of a file, which holds a stream behind its magic.
 
     Raises
     ------
     ValueError, struct.error
-        If the bytes are none of both.
+        If the bytes are neither.
     """
-    size = file.source.size
-    if not file.source.head.startswith(MAGIC):
-        return [found for found in _stream(file) if found is not None]
-    length = _number("<i", file.read(size - 10, 10), 0)
-    footer = Flat(file.read(size - 10 - length, length))
-    found = [_message(file, offset)[0] for offset, _, _ in footer.pairs(BATCHES, "<qi4xq")]
-    return [place for place in found if place is not None]
-
-
-def _stream(file: RawFile) -> Iterator[StoredBatch | None]:
-    at = 0
-    while at < file.source.size:
-        place, after = _message(file, at)
-        if after == at:
-            return
-        yield place
+    at, after = -1, len(MAGIC) + 2 if file.source.head.startswith(MAGIC) else 0
+    while at < after < file.source.size:
         at = after
+        place, after = _message(file, at)
+        if place is not None:
+            yield place
 
 
 def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
@@ -288,7 +276,7 @@ def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
         return None, after
     inflated = 0
     if batch.table(COMPRESSION) is not None:  # each buffer begins with its length, -1 where it is as it was
-        for offset, size in batch.pairs(BUFFERS, "<qq"):
+        for offset, size in batch.pairs(BUFFERS):
             inflated += max(0, _number("<q", file.read(body + offset, 8), 0)) if size else 0
     return StoredBatch(at, batch.number(ROWS), inflated), after
 
@@ -311,7 +299,7 @@ class ArrowTable(BatchTable):
         with undone(self.close):
             with reading(source, self.fault):
                 with contextlib.closing(RawFile(source)) as file:
-                    self._places = places(file)
+                    self._places = list(places(file))
                 is_file = source.head.startswith(MAGIC)
                 self._schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(self._file).schema
                 self._starts = [0, *accumulate(place.rows for place in self._places)]

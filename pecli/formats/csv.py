@@ -13,11 +13,10 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, BadParameter
-from pecli.formats.arrow import BatchTable, numbers
+from pecli.formats.arrow import BatchTable
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.format import Draft, WriteOptions
@@ -125,7 +124,6 @@ class CsvTable(BatchTable):
         self._begin, self._separator = begin, separator
         self._table = self._parsed(names)
         self._columns = {name: Column(name, dtype) for name, dtype in self._column_types().items()}
-        self._check_overflow()
         self._data = bytearray()
         self.gather("csv", self._table.num_rows, {})
 
@@ -235,21 +233,3 @@ class CsvTable(BatchTable):
         if not texts[row].strip():
             raise self.source.bad(f"has no value {where}: it is damaged, or has a gap to fill first")
         raise self.source.bad(f"holds '{texts[row][:SHOWN]}' {where}, where a number should stand")
-
-    def _check_overflow(self) -> None:
-        """Raise if a decimal beyond the largest float64 was read as infinity."""
-        found: dict[str, list[int]] = {}
-        for name, column in zip(self._table.column_names, self._table.columns, strict=True):
-            if name in self._columns and self._columns[name].dtype == "float64":
-                infinite = [np.isinf(numbers(chunk)) for chunk in column.chunks]
-                if any(map(np.any, infinite)):
-                    found[name] = np.flatnonzero(np.concatenate(infinite)).tolist()
-        if not found or self._data.lower().count(b"inf", self._begin) == sum(map(len, found.values())):
-            return
-        for name, rows in found.items():
-            texts = self._parsed(self._table.column_names, [name]).column(0)
-            for row in rows:
-                text = texts[row].as_py()
-                if "inf" not in text.lower():
-                    where = f"in line {self._line + row}, column '{name[:SHOWN]}'"
-                    raise self.source.bad(f"holds '{text[:SHOWN]}' {where}, which is beyond the largest float64")

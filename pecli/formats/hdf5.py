@@ -11,10 +11,7 @@ from __future__ import annotations
 import io
 import math
 import threading
-import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,18 +21,17 @@ from pecli.engine.threads import run_in_thread
 from pecli.errors import BadParameter
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
-from pecli.formats.io.blocks import Buffer, Task, fill, in_turn
 from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
-from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, with_scales
+from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
 from pecli.formats.stored import StoredTable, boxes, plain
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
-from pecli.numbers.dtypes import ITEM_BYTES, raw_bytes, storage
+from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
     import h5py
-    from h5py import h5d, h5t
+    from h5py import h5d, h5s, h5t
 
 
 _BFLOAT16_FIELDS = (15, 7, 8, 0, 7)  # places of sign, exponent (8 bits) and fraction (7 bits)
@@ -71,8 +67,6 @@ def stored_type(dataset: h5d.DatasetID) -> str | None:
 
 CHUNK_BYTES = 1 << 20
 
-Chunk = tuple[tuple[int, ...], bytes]
-
 
 def chunk_shape(array: Array) -> tuple[int, ...]:
     """Return a chunk of at most `CHUNK_BYTES`."""
@@ -87,57 +81,6 @@ def block_shape(shape: tuple[int, ...], left: int) -> tuple[int, ...]:
         left = left // part if part == size else 1
         block = (part, *block)
     return block
-
-
-@dataclass(frozen=True)
-class ChunkTask(Task):
-    """Rows that are one chunk, or, where a row has several chunks, one row, and the values of each chunk in order."""
-
-    spans: tuple[tuple[int, int], ...] = ()
-
-
-def chunks(table: Tabular, array: Array, options: WriteOptions) -> Iterator[Chunk]:
-    """Yield the chunks of an array, shuffled and deflated, with their places."""
-    count, size = math.prod(chunk_shape(array)), math.prod(array.row_shape)
-
-    def make(task: Task, buffer: Buffer) -> tuple[list[Chunk], int]:
-        assert isinstance(task, ChunkTask)
-        values = fill(table, task, buffer)[array.name].reshape(-1)
-        first, found = task.start * size, []
-        for start, stop in task.spans:
-            place = tuple(int(index) for index in np.unravel_index(start, array.shape))
-            found.append((place, _packed(values[start - first : stop - first], count)))
-        return found, values.nbytes
-
-    with in_turn(_tasks(array), make, options, max(CHUNK_BYTES, array.row_bytes)) as results:
-        for found in results:
-            yield from found
-
-
-def _tasks(array: Array) -> Iterator[Task]:
-    size = math.prod(array.row_shape)
-    for row, spans in groupby(_chunk_spans(array), key=lambda span: span[0] // size):
-        found = tuple(spans)
-        yield ChunkTask((array,), row, -(-found[-1][1] // size), found)
-
-
-def _chunk_spans(array: Array) -> Iterator[tuple[int, int]]:
-    """Yield the values of each chunk, from and to: one axis is cut, later ones are whole, earlier ones single."""
-    shape = chunk_shape(array)
-    axis = max((axis for axis, part in enumerate(shape) if part < array.shape[axis]), default=0)
-    inner = math.prod(array.shape[axis + 1 :])
-    whole = array.shape[axis] * inner
-    for first in range(0, math.prod(array.shape), whole):
-        for start in range(first, first + whole, shape[axis] * inner):
-            yield start, min(start + shape[axis] * inner, first + whole)
-
-
-def _packed(values: NDArray[Any], count: int) -> bytes:
-    """Return a chunk of `count` values as HDF5's shuffle and deflate filters would leave it."""
-    if len(values) < count:  # at the edge of the array
-        values = np.concatenate([values, np.zeros(count - len(values), values.dtype)])
-    shuffled = values.view(np.uint8).reshape(count, values.itemsize).T
-    return zlib.compress(raw_bytes(np.ascontiguousarray(shuffled)), 1)
 
 
 PAGE = 4096  # larger datasets begin at a page, which suits writing and memory mapping
@@ -225,15 +168,40 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
             datasets = {array.name: _create(file, array, compress=True) for array in table.arrays}
             _describe(table, places, file, datasets)
             for array in table.arrays:
-                if not array.shape:
-                    datasets[array.name][()] = table.read(array.name)  # one value, no chunk
-                    continue
-                for start, data in chunks(table, array, options):
-                    datasets[array.name].id.write_direct_chunk(start, data)
+                row = 0
+                for values in in_order(table, array, options):
+                    for box, part in _boxes(array, row, row + len(values), values):
+                        datasets[array.name].id.write(
+                            *_spaces(datasets[array.name].id, array, box), part, file_type(array.dtype)
+                        )
+                    row += len(values)
                     shielded.check()
 
     run_in_thread(write, shielded.stop)
     shielded.check()
+
+
+Box = tuple[slice, ...]
+
+
+def _boxes(array: Array, start: int, stop: int, values: NDArray[Any]) -> Iterator[tuple[Box, NDArray[Any]]]:
+    """Split rows into boxes of the leading axes, each with its values in one axis."""
+    at = 0
+    for box in boxes(array.shape[: array.lead], start, stop):
+        count = math.prod(part.stop - part.start for part in box)
+        yield box, values[at : at + count].reshape(-1)
+        at += count
+
+
+def _spaces(dataset: h5d.DatasetID, array: Array, box: Box) -> tuple[h5s.SpaceID, h5s.SpaceID]:
+    """Return where the rows of a box lie in memory, one after the other, and in the file."""
+    from h5py import h5s
+
+    space = dataset.get_space()
+    size = tuple(part.stop - part.start for part in box) + array.row_shape
+    if array.shape:
+        space.select_hyperslab(tuple(part.start for part in box) + (0,) * len(array.row_shape), size)
+    return h5s.create_simple((math.prod(size),)), space
 
 
 MAX_DATASETS = 10_000
@@ -272,26 +240,13 @@ class Hdf5Table(StoredTable):
         if offset is not None:
             self._raw.values(offset + start * array.row_bytes, storage(array.dtype), out)
             return
-        at = 0
-        for box in boxes(array.shape[: array.lead], start, stop):
-            count = math.prod(part.stop - part.start for part in box)
-            with self._lock:
-                self._read_box(array, box, out[at : at + count])
-            at += count
-
-    def _read_box(self, array: Array, box: tuple[slice, ...], out: NDArray[Any]) -> None:
-        from h5py import h5s
-
-        dataset = self._datasets[array.name]
         values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
-        with reading(self.source, f"cannot be read at '{array.name}'"):
-            if array.name in self._filtered:
-                self._filtered[array.name].check((*box, *(slice(0, size) for size in array.row_shape)))
-            space = dataset.id.get_space()
-            if array.shape:
-                first = tuple(part.start for part in box) + (0,) * len(array.row_shape)
-                space.select_hyperslab(first, tuple(part.stop - part.start for part in box) + array.row_shape)
-            dataset.id.read(h5s.create_simple((values.size,)), space, values.reshape(-1), file_type(array.dtype))
+        dataset = self._datasets[array.name].id
+        for box, part in _boxes(array, start, stop, values):
+            with self._lock, reading(self.source, f"cannot be read at '{array.name}'"):
+                if array.name in self._filtered:
+                    self._filtered[array.name].check((*box, *(slice(0, size) for size in array.row_shape)))
+                dataset.read(*_spaces(dataset, array, box), part, file_type(array.dtype))
         if values is not out:
             out[...] = values
 

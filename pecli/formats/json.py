@@ -109,10 +109,6 @@ class JsonTable(StoredTable):
         held = facts.get("arrays", facts) if facts else {"array": content}
         held = held if isinstance(held, dict) else {}
         arrays = [array for name, value in held.items() for array in self._array(plain(name), value)]
-        if sum(int(np.isinf(v).sum()) for v in self._values.values() if v.dtype.kind in "fc") != data.count(
-            b"Infinity"
-        ):
-            json.loads(data, parse_float=self._finite)
         del data
         if not arrays and isinstance(content, dict):
             raise source.bad("holds no array of numbers, and no model_type, which a model's config.json has")
@@ -146,12 +142,6 @@ class JsonTable(StoredTable):
         if stated is None:
             self._untyped.add(name)
         yield array_of(name, shape, dtype, axes_of({"arrays": {name: about}}, name))
-
-    def _finite(self, text: str) -> float:
-        value = float(text)
-        if math.isinf(value):
-            raise self.source.bad(f"holds '{text[:40]}', which is beyond the largest float64")
-        return value
 
     def _of_lists(self, name: str, lists: Any) -> NDArray[Any]:
         """Return nested lists as an array of integers or float64."""

@@ -165,25 +165,20 @@ class _Deflated(RawFile):
     """A compressed member as a file that is read forwards; going back starts it again."""
 
     def __init__(self, archive: zipfile.ZipFile, source: InputFile, info: zipfile.ZipInfo) -> None:
-        self._archive, self.source, self._info = archive, source, info
-        self._lock = threading.Lock()
-        self._stream: zipfile.ZipExtFile | None = None
+        self.source, self._info = source, info
+        self._lock, self._stream = threading.Lock(), archive.open(info)
         self._held: bytes | None = None
 
     def read(self, offset: int, count: int) -> bytes:
         """Return exactly `count` bytes."""
         if self._held is not None:
             return self._held[offset : offset + count]
-        pieces = []
         with self._lock, reading(self.source, f"cannot be read at '{self._info.filename}'"):
-            stream = self._opened()
-            stream.seek(offset)
-            while count:
-                pieces.append(stream.read(min(PIECE, count)))
-                count -= len(pieces[-1])
-                if not pieces[-1]:
-                    raise EOFError
-        return b"".join(pieces)
+            self._stream.seek(offset)
+            data = self._stream.read(count)
+            if len(data) < count:
+                raise EOFError
+        return data
 
     def values(self, offset: int, dtype: np.dtype[Any], out: NDArray[Any]) -> None:
         """Read values of `dtype`, in C order from `offset`, into `out`."""
@@ -198,16 +193,6 @@ class _Deflated(RawFile):
             )
         self._held = self.read(0, size)
 
-    def _opened(self) -> zipfile.ZipExtFile:
-        if self._stream is None:
-            stream = self._archive.open(self._info)
-            assert isinstance(stream, zipfile.ZipExtFile)
-            stream.MAX_SEEK_READ = PIECE  # bytes of what is skipped that are held at a time
-            self._stream = stream
-        return self._stream
-
     def close(self) -> None:
         """Close the stream, which holds the archive open."""
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        self._stream.close()

@@ -43,20 +43,11 @@ if TYPE_CHECKING:
 
 
 MORE = 1 << 20  # bytes in addition to the values of a chunk: checksums, the index of a shard
-SAFE = ("bytes", "transpose", "crc32c", "sharding_indexed", "gzip", "zstd", "blosc")  # of version 3
-STATED = {"blosc": 4, "lz4": 0}  # where four bytes are the size by which the library takes memory, and stays in it
-STEADY = ("delta", "shuffle", "bitround")  # filters of version 2 that change no size
+SAFE = ("bytes", "transpose", "crc32c", "sharding_indexed", "gzip", "zstd", "blosc")
 
 
 def _most(spec: Any) -> int:
     return 2 * int(math.prod(spec.shape) * spec.dtype.to_native_dtype().itemsize) + MORE
-
-
-def check_stated(data: Any, codec: str, most: int) -> None:
-    """Raise :class:`ValueError` if the header of a chunk claims more than `most` bytes."""
-    start = STATED[codec]
-    if int.from_bytes(bytes(memoryview(data)[start : start + 4]), "little") > most:
-        raise ValueError(f"inflates to more than {most} bytes")
 
 
 @functools.cache
@@ -75,7 +66,8 @@ def _bounded() -> dict[str, Any]:
         return type(f"Bounded{codec.__name__}", (codec,), names)
 
     async def decode_blosc(self: Any, chunk_bytes: Any, chunk_spec: Any) -> Any:
-        check_stated(chunk_bytes.to_bytes(), "blosc", _most(chunk_spec))
+        if int.from_bytes(chunk_bytes.to_bytes()[4:8], "little") > _most(chunk_spec):
+            raise ValueError("states a larger size than that of a chunk, by which the library takes memory")
         return await BloscCodec._decode_single(self, chunk_bytes, chunk_spec)
 
     blosc = type("BoundedBloscCodec", (BloscCodec,), {"_decode_single": decode_blosc, "__module__": __name__})
@@ -97,12 +89,10 @@ def bounded_codecs() -> Iterator[None]:
 
 
 def bound(source: InputFile, name: str, held: Any) -> None:
-    """Raise :class:`BadFile` where the chunks of an array go through codecs that nothing bounds."""
-    about = held.metadata
-    if about.zarr_format != 2:
-        other = next((n for n in _names(about.codecs) if n not in SAFE), None)
-    else:
-        other = _bound_version_2(about, math.prod(held.chunks) * held.dtype.itemsize)
+    """Raise :class:`BadFile` for an array of zarr version 2, or with codecs whose size nothing bounds."""
+    if held.metadata.zarr_format != 3:
+        raise source.bad(f"holds '{name}' in version 2 of zarr: rewrite it in version 3 (zarr v2-to-v3)")
+    other = next((n for n in _names(held.metadata.codecs) if n not in SAFE), None)
     if other is not None:
         remedy = "rewrite the array with gzip, zstd or blosc"
         raise source.bad(f"compresses '{name}' with {other}, whose size nothing bounds: {remedy}")
@@ -113,24 +103,6 @@ def _names(codecs: Any) -> Iterator[str]:
         yield codec.to_dict()["name"]
         yield from _names(getattr(codec, "codecs", ()))
         yield from _names(getattr(codec, "index_codecs", ()))
-
-
-def _bound_version_2(about: Any, size: int) -> str | None:
-    """Bound the compressor of an array of zarr version 2 in place; return the name of a codec that cannot be."""
-    codec, most = about.compressor, 2 * size + MORE
-    other = next((f.codec_id for f in about.filters or () if f.codec_id not in STEADY), None)
-    if other is not None or codec is None:
-        return other
-    decode, kind = codec.decode, str(codec.codec_id)
-
-    def checked(data: Any, out: Any = None) -> Any:
-        if kind not in STATED:
-            return inflated(bytes(data), kind, most)
-        check_stated(data, kind, most)
-        return decode(data, out)
-
-    codec.decode = checked
-    return None if kind in (*STATED, "gzip", "zlib", "zstd") else kind
 
 
 DESCRIPTION = "zarr.json"

@@ -14,7 +14,7 @@ import numpy as np
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
 from pecli.inspect.properties import MAX_GROWTH, MAX_NEIGHBOUR_RATIO, Property
-from pecli.inspect.rows import RowReader, ShiftStep, step_of
+from pecli.inspect.rows import RowReader, RowStep, step_of
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.views import view_of
@@ -170,7 +170,7 @@ class Shifted(Check):
 
     name = "relative"
 
-    def __init__(self, step: ShiftStep, limit: float) -> None:
+    def __init__(self, step: RowStep, limit: float) -> None:
         self.step, self.limit = step, limit
         self.last: Floats | None = None
         self.off, self.at, self.largest = 0.0, 0, step.scale
@@ -290,7 +290,7 @@ def _check(word: str, part: RowReader | QueryReader) -> Check:
         raise BadParameter("expect", word, f"needs two rows or more, and there are {part.count}")
     match word:
         case "relative":
-            step = step_of(part, 1, ("expect", word))
+            step = step_of(part)
             return Shifted(step, max(MAX_RELATIVE_MISS, 8 * step.resolution))
         case "bounded":
             return Bounded(part.count)

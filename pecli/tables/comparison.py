@@ -16,7 +16,7 @@ from typing import Any
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular, html_table
-from pecli.tables.figures import BINS, Figures, Pairing, Tolerance, coarser, compare_block, place_of
+from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 
@@ -47,11 +47,7 @@ class ArrayComparison:
         Of the first; `other_name`, `other_shape` and `other_dtype` of the second.
     ulp_dtype : str or None
         Type in whose units distances are counted; None where it has none.
-    row_block : int
-        Rows per number of the profile.
     figures : Figures
-    lead : int
-        How many axes number the first's rows.
     """
 
     name: str
@@ -60,44 +56,16 @@ class ArrayComparison:
     dtype: str
     other_dtype: str
     ulp_dtype: str | None
-    row_block: int
     figures: Figures
     other_name: str
-    lead: int = 1
-
-    @property
-    def parts(self) -> int:
-        """Numbers of a value: a complex one is real and imaginary part."""
-        return 2 if self.dtype.startswith("complex") else 1
-
-    def place(self, row: int) -> tuple[int, ...]:
-        """Return the index of a row along the axes that number rows."""
-        return place_of(row, self.shape[: self.lead])
 
     @property
     def reversed(self) -> ArrayComparison:
         """The comparison with left and right exchanged."""
         return ArrayComparison(
             self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
-            self.ulp_dtype, self.row_block, self.figures.reversed(self.other_name), self.name, self.lead,
+            self.ulp_dtype, self.figures.reversed(self.other_name), self.name,
         )  # fmt: skip
-
-    @property
-    def units(self) -> dict[str, int]:
-        """How many values are 0, 1, 2, 3..4 .. units apart."""
-        counts = self.figures.histogram
-        return {} if counts is None else {name: int(n) for name, n in zip(BINS, counts, strict=True) if n}
-
-    @property
-    def columns(self) -> list[float]:
-        """Largest difference in each column; empty where nothing differs."""
-        return [] if self.figures.columns is None else [float(v) for v in self.figures.columns]
-
-    @property
-    def profile(self) -> list[tuple[int, float]]:
-        """First row and largest difference of each block of rows; empty where nothing differs."""
-        found = self.figures.profile
-        return [] if found is None else [(k * self.row_block, float(v)) for k, v in enumerate(found)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return every figure, for JSON."""
@@ -109,15 +77,10 @@ class ArrayComparison:
             **{name: getattr(figures, name) for name in ("compared", "unequal", "beyond", "max_abs", "mean_abs")},
             "max_ulp": figures.max_ulp if self.ulp_dtype else None,
             "ulp_of": self.ulp_dtype,
-            "ulp_histogram": self.units,
-            "cosine_min": figures.cosine_min if figures.directed else None,
-            "cosine_mean": figures.cosine_mean,
             "nan": figures.nan.as_dict(),
             "infinite": figures.infinite.as_dict(),
             "worst": None if figures.worst is None else figures.worst.as_dict(),
             "first": None if figures.first is None else figures.first.as_dict(),
-            "columns": self.columns,
-            "rows": [{"first": row, "max_abs": value} for row, value in self.profile],
         }
 
 
@@ -314,8 +277,7 @@ def compare_views(
             progress(size)
     ulp_dtype = coarser(left.dtype, right.dtype)
     return ArrayComparison(
-        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, pairing.row_block, total, right.name,
-        left.lead,
+        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, total, right.name,
     )  # fmt: skip
 
 

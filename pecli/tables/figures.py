@@ -58,27 +58,6 @@ def _ordered(bits: NDArray[Any]) -> NDArray[Any]:
     return np.where(bits < 0, -(bits & np.iinfo(bits.dtype).max), bits)
 
 
-BINS = ("0", "1", "2", *(f"{(1 << k) + 1}..{2 << k}" for k in range(1, 63)), "more")
-
-
-def histogram(units: NDArray[Any]) -> NDArray[np.int64]:
-    """Count distances in bins 0, 1, 2, 3..4, 5..8 and so on, (66,)."""
-    counts = np.zeros(len(BINS), np.int64)
-    most = int(units.max(initial=0))
-    below = int(np.count_nonzero(units == 0))
-    counts[0] = below
-    if most.bit_length() > 12:
-        # the exponent of 2u - 1 is the number of doublings from 1 to u, rounded up
-        positive = 2.0 * units[units > 0].astype(np.float64) - 1.0
-        found = np.bincount((positive.view(np.int64) >> 52) - 1023)
-        counts[1 : 1 + len(found)] = found
-        return counts
-    for k in range((most - 1).bit_length() + 1 if most else 0):
-        upto = int(np.count_nonzero(units <= (1 << k)))
-        counts[1 + k], below = upto - below, upto
-    return counts
-
-
 def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
     """Return a unit in the last place of numbers of these sizes, in a floating type."""
     grid = GRIDS[real_type(dtype)]
@@ -168,19 +147,9 @@ class Figures:
         Sum of the finite absolute differences.
     max_ulp : int
         Largest distance in units in the last place, of finite values.
-    histogram : (66,) int64 or None
-        How many values are 0, 1, 2, 3..4 .. units apart (`BINS`).
-    directed : int
-        Rows of two values or more, which have a direction.
-    cosine_min, cosine_sum : float
-        Cosine similarity of the two sides' rows.
     nan, infinite : OddValues
     worst, first, last : Place or None
         Where the difference is largest; the first and the last one beyond the tolerance.
-    columns : (columns,) float64 or None
-        Largest difference in each column; None where nothing differs or there are more than 65536.
-    profile : (blocks,) float64 or None
-        Largest difference in each block of rows; None where nothing differs.
     """
 
     compared: int = 0
@@ -191,17 +160,11 @@ class Figures:
     largest: float = 0.0
     total: float = 0.0
     max_ulp: int = 0
-    histogram: NDArray[np.int64] | None = None
-    directed: int = 0
-    cosine_min: float = 1.0
-    cosine_sum: float = 0.0
     nan: OddValues = field(default_factory=OddValues)
     infinite: OddValues = field(default_factory=OddValues)
     worst: Place | None = None
     first: Place | None = None
     last: Place | None = None
-    columns: NDArray[np.float64] | None = None
-    profile: NDArray[np.float64] | None = None
 
     def __add__(self, later: Figures) -> Figures:
         """Return the figures of both."""
@@ -228,28 +191,12 @@ class Figures:
         """Mean absolute difference, over finite ones."""
         return self.total / self.finite if self.finite else 0.0
 
-    @property
-    def cosine_mean(self) -> float | None:
-        """Mean cosine similarity of the rows; None where they have one value."""
-        return self.cosine_sum / self.directed if self.directed else None
-
 
 FIELDS = tuple(one.name for one in fields(Figures))
 
 
 def _sum(a: Any, b: Any) -> Any:
     return a + b
-
-
-def _counts(a: NDArray[np.int64] | None, b: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    return b if a is None else a if b is None else a + b
-
-
-def _largest(a: NDArray[np.float64] | None, b: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Return the elementwise maximum; None for arrays of different shapes, whose columns do not correspond."""
-    if a is None or b is None:
-        return b if a is None else a
-    return np.maximum(a, b) if a.shape == b.shape else None
 
 
 def _worse(a: Place | None, b: Place | None) -> Place | None:
@@ -259,13 +206,9 @@ def _worse(a: Place | None, b: Place | None) -> Place | None:
 _JOINED: dict[str, Any] = {
     "max_ulp": max,
     "largest": max,
-    "cosine_min": min,
-    "histogram": _counts,
     "worst": _worse,
     "first": lambda a, b: b if a is None else a,
     "last": lambda a, b: a if b is None else b,
-    "columns": _largest,
-    "profile": _largest,
 }
 """How each figure of two blocks is combined; the figures not named are added."""
 
@@ -303,9 +246,7 @@ class Tolerance:
 
 
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
-MAX_COLUMNS = 1 << 16
 MAX_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
-PROFILE_BLOCKS = 512  # of rows, in a profile
 
 _buffers = local()
 
@@ -348,11 +289,6 @@ class Pairing:
         """Shape of the part of a row in both views."""
         return tuple(c.stop for c in self.cut) if self.cut else self.left.row_shape
 
-    @property
-    def row_block(self) -> int:
-        """Rows per number of the profile."""
-        return max(1, -(-self.left.rows // PROFILE_BLOCKS))
-
     def row(self, row: int) -> tuple[int, ...]:
         """Return the index of a row in the left array's leading axes."""
         return place_of(row, self.left.shape[: self.left.lead])
@@ -380,7 +316,7 @@ def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
         cut = (slice(None), *overlap.cut)
         a, b = a[cut], b[cut]
     if left.dtype == right.dtype and _same_bytes(a, b):
-        return _alike(a.size, pairing.parts, overlap.rows if math.prod(pairing.row_shape) > 1 else 0), size
+        return Figures(a.size, a.size * pairing.parts), size
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
     step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
@@ -388,12 +324,6 @@ def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
         for low in range(0, overlap.rows, step):
             found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step])
     return found, size
-
-
-def _alike(values: int, parts: int, directed: int) -> Figures:
-    counts = np.zeros(len(BINS), np.int64)
-    counts[0] = values * parts
-    return Figures(values, values * parts, histogram=counts, directed=directed, cosine_sum=float(directed))
 
 
 def _buffer(name: str, view: ArrayView, rows: int) -> NDArray[Any]:
@@ -427,8 +357,8 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
     kind = np.float32 if narrow else np.float64  # float32 holds the narrow types exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
-    signed = np.subtract(x, y, out=_scratch(f"signed {kind.__name__}", x.shape, kind))
-    gap = np.abs(signed, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
+    gap = np.subtract(x, y, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
+    np.abs(gap, out=gap)
     units = _units(a, b, x, y, (left, right))
     if pairing.layout_change is not None and units is not None:
         units = _pair_units(pairing, x, y, gap)
@@ -436,26 +366,22 @@ def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figu
     known = units
     if not math.isfinite(float(gap.max(initial=0.0))):  # NaN and infinity both show in the maximum
         x, y = x.astype(np.float64), y.astype(np.float64)
-        signed = x - y
-        gap = np.abs(signed)
+        gap = np.abs(x - y)
         nan, infinite = (_odd_values(pairing, row, test(x), test(y)) for test in (np.isnan, np.isinf))
         gap[(x == y) | (np.isnan(x) & np.isnan(y))] = 0.0
         gap[np.isnan(gap)] = np.inf
         known = None if units is None else units[np.isfinite(x) & np.isfinite(y)]
-    directions = _directions(pairing, x, y, signed)
     other_bits = 0 if gap.any() or left != right else _other_bits(pairing, a, b)
     if "int" in left and "int" in right:  # float64 does not hold 2^53 + 1
         x, y, gap = a, b, _whole_gaps(a, b)
     return Figures(
         compared=a.size,
         max_ulp=0 if known is None else int(known.max(initial=0)),
-        histogram=None if known is None else histogram(known),
         nan=nan,
         infinite=infinite,
         other_bits=other_bits,
         **_differences(pairing, row, x, y, gap),
         **_beyond(pairing, row, x, y, gap, units),
-        **directions,
     )
 
 
@@ -480,22 +406,13 @@ def _odd_values(pairing: Pairing, row: int, p: NDArray[np.bool_], q: NDArray[np.
 
 
 def _differences(pairing: Pairing, row: int, x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any]) -> dict[str, Any]:
-    """Return how many values and rows differ, by how much, and where."""
+    """Return by how much values differ, and where most."""
     top = float(gap.max(initial=0.0))
     known = gap if math.isfinite(top) else gap[np.isfinite(gap)]
-    rows = gap.max(axis=1, initial=0.0)
-    found = {
-        "finite": known.size,
-        "largest": float(known.max(initial=0.0)),
-        "total": float(known.sum()),
-    }
-    if not top:
-        return found
-    row_blocks = np.zeros(-(-pairing.left.rows // pairing.row_block))
-    np.maximum.at(row_blocks, np.arange(row, row + len(rows)) // pairing.row_block, rows)
-    columns = gap.max(axis=0, initial=0.0).astype(np.float64) if gap.shape[1] <= MAX_COLUMNS else None
-    worst = pairing.place(row, _worst(x, y, gap, top), x, y)
-    return {**found, "worst": worst, "columns": columns, "profile": row_blocks}
+    worst = pairing.place(row, _worst(x, y, gap, top), x, y) if top else None
+    return {
+        "finite": known.size, "largest": float(known.max(initial=0.0)), "total": float(known.sum()), "worst": worst,
+    }  # fmt: skip
 
 
 def _worst(x: NDArray[Any], y: NDArray[Any], gap: NDArray[Any], top: float) -> int:
@@ -557,32 +474,3 @@ def _pair_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray
     norms = np.maximum(*(pair_norms(values, width, interleaved) for values in vectors)).reshape(gap.shape)
     units = np.ceil(gap.astype(np.float64) / last_place(norms, dtype))
     return np.where(np.isfinite(units), units, 0).astype(np.uint64)
-
-
-def _directions(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], signed: NDArray[Any]) -> dict[str, Any]:
-    """Compare the directions of rows.
-
-    With d = x - y, 1 - cos = (|d|^2 - (|x| - |y|)^2) / (2 |x| |y|), where
-    |x|^2 - |y|^2 = 2 d.x - |d|^2: nothing cancels, so that float32 products do.
-    """
-    if math.prod(pairing.row_shape) < 2:
-        return {}
-    dd, dx, xx = (_dots(p, q).astype(np.float64) for p, q in ((signed, signed), (signed, x), (x, x)))
-    yy = np.maximum(xx - 2 * dx + dd, 0.0)
-    sizes = np.sqrt(xx), np.sqrt(yy)
-    longer = (2 * dx - dd) / (sizes[0] + sizes[1])
-    cosines = 1.0 - (dd - longer * longer) / (2.0 * sizes[0] * sizes[1])
-    plain = np.isfinite(cosines)
-    if not plain.all():  # rows of zeros, or with values that are not finite: alike if they are equal
-        same = [np.array_equal(p, q, equal_nan=True) for p, q in zip(x[~plain], y[~plain], strict=True)]
-        cosines[~plain] = np.where(same, 1.0, 0.0)
-    np.clip(cosines, -1.0, 1.0, out=cosines)
-    return {"directed": len(x), "cosine_min": float(cosines.min(initial=1.0)), "cosine_sum": float(cosines.sum())}
-
-
-def _dots(p: NDArray[Any], q: NDArray[Any]) -> NDArray[Any]:
-    if hasattr(np, "vecdot"):  # from NumPy 2.0
-        found: NDArray[Any] = np.vecdot(p, q)
-    else:
-        found = np.einsum("ij,ij->i", p, q)
-    return found

@@ -231,7 +231,6 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("inspect", "inspect needs SOURCE, as in pecli inspect pe.h5"),
         ("inspect a.npy --start", "--start needs a value"),
         ("compare a.npy --identify", "--identify: pecli identify does that"),
-        ("inspect a.npy b.h5", "write -o b.h5"),
         ("explain rope --code", "--code needs a value: numpy, torch, keras"),
         ("generate rope --dim", "--dim needs a value N: Width of one attention head (from 1 to"),
         (

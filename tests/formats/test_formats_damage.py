@@ -145,7 +145,6 @@ def test_tensors_that_overlap_or_leave_gaps_are_refused_as_by_the_package(places
         ("[" * 50_000 + "]" * 50_000, "is no JSON"),
         ('{"a":' * 50_000 + "1" + "}" * 50_000, "is no JSON"),
         ("[" * 40 + "1" + "]" * 40, "has 40 levels of lists"),
-        ("[1, -1e400]", "holds '-1e400', which is beyond the largest float64"),
         ('{"arrays":{"a":{"values":[1e39],"dtype":"float32"}}}', "holds '1e.39' in 'a', .* the largest float32"),
         ('{"arrays":{"a":{"values":[1, 300],"dtype":"uint8"}}}', "holds '300' in 'a', .* the largest uint8"),
         ('{"arrays":{"a":{"values":[1],"dtype":"S5"}}}', "says 'a' to be of type 'S5'"),

@@ -51,20 +51,6 @@ def test_gnu_parallel_writes_verifies_and_joins(shell, pecli):
     assert pecli("inspect", "parts/.whole.h5", "--verify").returncode == 0
 
 
-def test_a_dry_run_of_much_says_what_it_takes(pecli):
-    done = pecli("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--threads", 2)
-    first, second, third = done.stderr.splitlines()
-    assert first.startswith("would write a.npy")
-    assert "one file; computing takes about" in second
-    assert " on 2 threads at " in second
-    assert third.endswith("of memory")
-    asked = ("generate", "sinusoidal", "--dim", 512, "--len", "1M", "-o", "a.npy", "--dry-run", "--json")
-    facts = json.loads(pecli(*asked, "--threads", 4).stdout)["outlook"]
-    assert facts["workers"] == 4
-    assert facts["seconds"] == pytest.approx(2**20 * 2048 / facts["rate"] / 4)
-    assert facts["memory"] > 20e6  # with what this process has imported
-
-
 def test_a_given_recipe_stands_for_those_of_the_parts(pecli, tmp_path):
     (tmp_path / "parts").mkdir()
     for k in range(2):

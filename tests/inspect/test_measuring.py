@@ -1,4 +1,4 @@
-"""What inspect measures over every row: --expect, --frequencies, --similarity, --shift-matrix."""
+"""What inspect measures over every row: --expect and --frequencies."""
 
 import json
 import math
@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from pecli import CATALOGUE, Table, open_table
-from pecli.errors import BadParameter, PecliError
+from pecli import CATALOGUE, Table
+from pecli.errors import BadParameter
 from pecli.inspect.expectations import expect
 from pecli.inspect.facts import example_table
 from pecli.inspect.properties import measure_properties
-from pecli.inspect.rows import ShiftMatrix, Similarity, nearest_rows
+from pecli.inspect.rows import nearest_rows
 from pecli.spec.tabular import InMemory
 
 
@@ -72,47 +72,6 @@ def test_rows_that_grow_are_not_bounded_and_a_matrix_that_is_not_there_is_not_fo
     assert holds(learned, "relative", "smooth", "unique") == {"relative": False, "smooth": False, "unique": True}
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    ["sinusoidal:dim=10,base=100", "sinusoidal:dim=8,order=cos-sin", "rope:dim=8,layout=half", "complex:dim=6",
-     "rope:dim=8,layout=complex", "rope:dim=8,layout=pairs"],
-)  # fmt: skip
-@pytest.mark.parametrize("shift", [1, 5])
-def test_the_matrix_of_a_shift_takes_every_row_to_the_later_one(recipe, shift):
-    table = Table.parse(recipe, length=90, dtype="float64")
-    matrix = ShiftMatrix(table, shift).read("matrix")
-    parts = [table.read(name) for name in table.keys()]  # noqa: SIM118
-    rows = np.concatenate(
-        [x.reshape(90, -1).view(np.float64) if x.dtype.kind != "c" else np.hstack([x.real, x.imag]) for x in parts], 1
-    )
-    np.testing.assert_allclose(rows[:-shift] @ matrix.T, rows[shift:], atol=1e-12)
-    np.testing.assert_allclose(matrix @ matrix.T, np.eye(len(matrix)), atol=1e-12)
-
-
-def test_a_table_without_pairs_gets_the_matrix_that_fits():
-    rng = np.random.default_rng(3)
-    step = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    rows = np.empty((40, 4))
-    rows[0] = (1, 2, 3, 4)
-    for p in range(39):
-        rows[p + 1] = step @ rows[p]
-    np.testing.assert_allclose(ShiftMatrix(InMemory({"pe": rows}), 3).read("matrix"), step @ step @ step, atol=1e-9)
-    with pytest.raises(BadParameter, match="shift-matrix=3 cannot be fitted: a matrix of 4 columns takes 8 "):
-        ShiftMatrix(InMemory({"pe": rows[:7]}), 3)
-
-
-def test_similarity_is_products_of_rows_in_any_block():
-    values = Table.parse("sinusoidal:dim=6,len=50,dtype=float64").read("pe").copy()
-    values[7] = 0
-    unit = np.divide(values, np.linalg.norm(values, axis=1)[:, None], where=values.any(axis=1)[:, None], out=values * 0)
-    for kind, rows in (("dot", values), ("cosine", unit)):
-        made = Similarity(InMemory({"pe": values}), kind)
-        np.testing.assert_allclose(made.read(kind), rows @ rows.T, atol=1e-13)
-        np.testing.assert_allclose(made.read_rows([kind], 11, 13)[kind], (rows @ rows.T)[11:13], atol=1e-13)
-    with pytest.raises(PecliError, match="similarity=dot is for vectors"):
-        Similarity(Table.parse("alibi:heads=2,len=5"), "dot")
-
-
 # the command
 
 
@@ -138,17 +97,6 @@ def test_frequencies_of_a_recipe_are_listed(pecli):
     for recipe, said in (("alibi:heads=2", "alibi has none"), ("xpos:dim=8", "give --len N")):
         refused = pecli("inspect", recipe, "--frequencies")
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
-
-
-@pytest.mark.parametrize("suffix", ["npy", "h5", "npz", "csv", "json", "parquet", "safetensors"])
-def test_matrices_are_written_in_every_format(pecli, tmp_path, suffix):
-    done = pecli("inspect", "sinusoidal:dim=4,len=6", "--similarity", "cosine", "-o", f"m.{suffix}")
-    assert done.returncode == 0, done.stderr
-    assert open_table(tmp_path / f"m.{suffix}").arrays[0].shape == (6, 6)
-    done = pecli("inspect", "sinusoidal:dim=4,len=6", "--shift-matrix", 2, "-o", f"s.{suffix}", "--json")
-    assert done.returncode == 0, done.stderr
-    held = open_table(tmp_path / f"s.{suffix}")
-    np.testing.assert_allclose(held.read(held.arrays[0].name)[0, :2], [math.cos(2), math.sin(2)], rtol=1e-6)
 
 
 def test_the_nearest_rows_of_many_are_found_block_by_block():
@@ -183,11 +131,10 @@ def test_rows_that_are_no_numbers_are_neither_smooth_nor_shifted(odd, pecli, tmp
 
 def test_a_table_without_rows_is_no_bug(refuses, tmp_path):
     np.save(tmp_path / "z.npy", np.zeros((0, 8), np.float32))
-    refuses("inspect", "z.npy", "--shift-matrix", "1", says=["takes more than 1 rows, and there are 0"])
     refuses("extrapolate", "z.npy", "--test-len", "4", says=["0 x 8"])
 
 
-@pytest.mark.parametrize("words", [["--expect", "finite"], ["--similarity", "cosine"]])
+@pytest.mark.parametrize("words", [["--expect", "finite"]])
 def test_what_is_not_drawn_is_refused(words, refuses):
     refuses("inspect", "rope:dim=8", *words, "--plot", "x.svg", says=[f"plot has no option {words[0]}"])
 
@@ -201,8 +148,6 @@ def test_frequencies_have_no_positions_and_no_type(refuses):
 @pytest.mark.parametrize(
     "words",
     [
-        ["inspect", "n.npy", "--similarity", "cosine"],
-        ["inspect", "n.npy", "--shift-matrix", "1"],
         ["inspect", "n.npy", "--properties"],
         ["extrapolate", "n.npy", "--test-len", "40", "--extend", "cubic"],
         ["extrapolate", "n.npy", "--test-len", "40", "--extend", "linear", "-o", "o.npy"],
@@ -216,16 +161,6 @@ def test_what_is_no_number_is_measured_without_a_warning(words, odd, pecli, tmp_
     done = pecli(*words)
     assert done.returncode == 0
     assert "Warning" not in done.stderr
-
-
-def test_rows_without_numbers_are_alike_to_none_and_their_shift_is_not_found():
-    values = np.ones((20, 3))
-    values[4] = np.nan
-    table = InMemory({"pe": values})
-    found = Similarity(table, "cosine").read("cosine")
-    assert np.isnan(found[4]).all()
-    assert np.allclose(np.delete(np.delete(found, 4, 0), 4, 1), 1)
-    assert ShiftMatrix(table, 1).residual == np.inf
 
 
 def test_properties_say_where_0_stands_for_what_is_no_number():

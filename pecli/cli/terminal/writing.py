@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pecli.formats.format import Format, Spread
     from pecli.inspect.statistics import Excerpt
 
-PLANNED = 256 << 20  # bytes of values from which --dry-run says what they take
+
 TEXT_FORMATS = ("csv", "json")
 SHOWN_FORMATS = ("markdown", "latex")  # of a printed table; without -o, csv and json stream the whole one
 
@@ -150,39 +150,14 @@ def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
 
 
 def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
-    """Say what would be written, what it takes of long work, and whether the disk has room for it."""
-    from dataclasses import asdict
-
-    from pecli.engine import default_threads
-    from pecli.formats import check, estimate_write
+    """Say what would be written, and where the disk has not the room for it that much is missing."""
+    from pecli.formats import check
 
     need, free = check(table, form, path, clobber=not to.no_clobber, compress=to.compress, wide=to.wide, space=False)
-    full = free is not None and need.size > free
-    if sum(array.bytes for array in table.arrays) < PLANNED and to.workers is None and not to.json and not full:
-        return describe(table, label, to, path, form.name)
-    processes = int(to.workers) if to.workers and to.workers.isdecimal() else 0  # of a scheduler nobody knows how many
-    found = estimate_write(table, form, processes or to.threads or default_threads())
-    describe(
-        table, label, to, path, form.name,
-        more={"outlook": lambda: {**asdict(found), "needed": need.size, "free": free}},
-    )  # fmt: skip
-    if to.json or to.silent:
-        return 0
-    parts = "one file" if found.parts == 1 else f"{found.parts:,} objects"
-    by = f"{found.workers} {'workers' if processes else 'threads'} at {size_text(int(found.rate))}/s each"
-    tell(f"  {parts}; computing takes about {_duration(found.seconds)} on {by}, if the disk or the store")
-    tell(f"  is not slower; each process needs about {size_text(found.memory)} of memory")
-    if full:
+    describe(table, label, to, path, form.name, more={"outlook": lambda: {"needed": need.size, "free": free}})
+    if free is not None and need.size > free and not (to.json or to.silent):
         tell(f"  the disk is too small: {need} are needed and {free:,} are free; write elsewhere")
     return 0
-
-
-def _duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 1 else "less than a second"
 
 
 def describe(
