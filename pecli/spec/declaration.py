@@ -1,9 +1,10 @@
 """Declarations: an encoding's function with parameters, facts, sources and hooks, and the decorator that joins them.
 
-An encoding is declared once, as a function whose keyword-only parameters are
-annotated with :class:`Param`.  The sub-command and its options, recipes, the
-metadata in files, ``pecli list``, the man pages, the README's catalogue, the
-facts that ``pecli compare`` prints and the contract tests all derive from it.
+An encoding is declared once, as a function whose keyword-only parameters are its options, annotated with
+:class:`Param` where type and default do not say all.  Its docstring holds what people read of it, in the sections
+Formula, Parameters, Source, Used by, Use it and Not.  The sub-command and its options, recipes, the metadata in files,
+``pecli list``, the man pages, the README's catalogue, the facts that ``pecli compare`` prints and the contract tests
+all derive from it.
 
 A declaration names its hooks, which describe an encoding beyond its values.  Each is a function,
 or the text "module:function" of one whose module is imported when the hook is first asked for; one that begins with a
@@ -13,7 +14,6 @@ Asking for a hook that nobody declared is an error; `Encoding.declares` says whe
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from pecli.errors import BadParameter, BadRecipe, MissingParameter, PecliError, UndeclaredHook, UnknownName
-from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of
+from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of, sections
 from pecli.spec.plans import Plan
 
 
@@ -219,7 +219,7 @@ class Encoding:
     family: Family
     title: str
     formula: tuple[str, ...]
-    source: tuple[Source, ...]
+    source: tuple[Source | str, ...]
     facts: Facts
     users: str
     example: str
@@ -402,8 +402,8 @@ def encoding(
     *,
     family: Family,
     title: str,
-    formula: str,
     example: str,
+    formula: str = "",
     source: Source | tuple[Source, ...] = (),
     facts: Facts = Facts(),
     users: str = "",
@@ -422,7 +422,8 @@ def encoding(
     The name is the function's, underscores as hyphens; the first line of its
     docstring is the help of its command.  `example` is a small recipe for
     worked examples, `users` says who uses it.  Formula lines are separated by
-    newlines.  `place` orders the listings of a family, those without one last
+    newlines.  The docstring may have `formula`, `source`, `users`, `use_when` and `not_when` as sections instead.
+    `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
     `pecli.spec.declaration`; `use_when` and `not_when` are advice to whoever chooses,
     as the ends of "use it" and "not"; `unrecognised` says why its tables cannot be
@@ -432,21 +433,27 @@ def encoding(
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         word = name or function.__name__.rstrip("_").replace("_", "-")
+        page = sections(function)
+        users_, when, unless = (
+            given or " ".join(page.get(section, "").split())
+            for given, section in ((users, "Used by"), (use_when, "Use it"), (not_when, "Not"))
+        )
+        sources = source if isinstance(source, tuple) else (source,)
         declared = Encoding(
             name=word,
             family=family,
             title=title,
-            formula=tuple(line.strip() for line in formula.strip().splitlines()),
-            source=source if isinstance(source, tuple) else (source,),
+            formula=tuple(map(str.strip, (formula.strip() or page.get("Formula", "")).splitlines())),
+            source=sources or tuple(page.get("Source", "").splitlines()),
             facts=facts,
-            users=users,
+            users=users_,
             example=example,
             function=function,
             presets=presets,
-            description=inspect.getdoc(function) or title,  # python -OO leaves docstrings out
+            description=page[""] or title,
             place=place,
             hooks=dict(hooks or {}),
-            guidance=Guidance(use_when, not_when) if use_when else None,
+            guidance=Guidance(when, unless) if when else None,
             home=function.__module__,
             unrecognised=unrecognised,
             unrecognised_with=dict(unrecognised_with or {}),
@@ -455,8 +462,6 @@ def encoding(
         if word in REGISTRY:
             raise TypeError(f"two encodings are called {word}")
         REGISTRY[word] = declared
-        lines = ["", "", "Formula", "-------", *declared.formula, "", "Source", "------", *map(str, declared.source)]
-        function.__doc__ = declared.description + "\n".join(lines)
         return function
 
     return declare

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -45,7 +48,8 @@ class Param:
     Parameters
     ----------
     help : str
-        One sentence, plain text (no square brackets: rich would eat them).
+        One sentence, plain text (no square brackets: rich would eat them); the section Parameters of the function's
+        docstring has it otherwise.
     ge, gt, le, lt : number, optional
         Range of the value, of each item of a list.
     even : bool
@@ -84,7 +88,7 @@ class Param:
         A value that models have, for command lines to copy.
     """
 
-    help: str
+    help: str = ""
     ge: float | None = None
     gt: float | None = None
     le: float | None = None
@@ -297,22 +301,76 @@ class Parameter:
             raise BadParameter(self.option, given, f"must be even: use {' or '.join(map(str, near))}")
 
 
+@cache
+def sections(function: Callable[..., Any]) -> Mapping[str, str]:
+    """Return the sections of a function's docstring by their underlined titles; what stands above them as ""."""
+    text = function.__doc__
+    if text is None and sys.flags.optimize > 1:  # python -OO leaves docstrings out of what it compiles
+        import ast
+
+        file = ast.parse(Path(function.__code__.co_filename).read_text())
+        found = (node for node in ast.walk(file) if getattr(node, "name", "") == function.__name__)
+        text = next((ast.get_docstring(node) for node in found if isinstance(node, ast.FunctionDef)), None)
+    above, *parts = re.split(r"^([A-Z][\w ]*)\n-+\n", inspect.cleandoc(text or ""), flags=re.MULTILINE)
+    return {"": above.strip()} | {title: part.strip() for title, part in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
+    """Return a function's keyword-only parameters, each annotated with its type and one `Param`.
+
+    Where an annotation joins several, as one that narrows a shared one does, the last to give a field decides it.
+
+    Raises
+    ------
+    TypeError
+        If a parameter has neither a `Param` nor an entry in the docstring.
+    """
+    entries = re.findall(r"^(\w+)(?: :.*)?\n((?: .*\n?)+)", sections(function).get("Parameters", ""), re.MULTILINE)
+    texts = {name: " ".join(text.split()) for name, text in entries}
+    parameters = inspect.signature(function, eval_str=True).parameters
+    if unknown := texts.keys() - parameters.keys():
+        raise TypeError(f"{function.__name__} has no {unknown.pop()}, which its docstring describes")
+    found = {}
+    for name, parameter in parameters.items():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            hint, params = _split(parameter.annotation)
+            if not params and name not in texts:
+                raise TypeError(f"{function.__name__}({name}) has no Param")
+            param = Param()
+            for other in [*params, Param(texts.get(name, ""))]:
+                given = {f.name: v for f in fields(Param) if (v := getattr(other, f.name)) != f.default}
+                param = replace(param, **given)
+            found[name] = parameter.replace(annotation=Annotated[hint, param])
+    return found
+
+
+def param_of(parameter: inspect.Parameter) -> Param:
+    """Return the one `Param` of a parameter that `declared` gave."""
+    found: Param = parameter.annotation.__metadata__[0]
+    return found
+
+
+def _split(annotation: Any) -> tuple[Any, list[Param]]:
+    """Return the type and the declarations of an annotation, which may be a union with None."""
+    if get_origin(annotation) is Annotated:
+        hint, *extras = get_args(annotation)
+        return hint, [extra for extra in extras if isinstance(extra, Param)]
+    if get_origin(annotation) in (Union, UnionType):
+        for part in get_args(annotation):
+            if get_origin(part) is Annotated:
+                hint, params = _split(part)
+                return hint | None, params
+    return annotation, []
+
+
 def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     """Read the keyword-only parameters; TypeError if one is not declared."""
     found = {}
-    for name, parameter in inspect.signature(function, eval_str=True).parameters.items():
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            continue
-        if get_origin(parameter.annotation) is not Annotated:
-            raise TypeError(f"{function.__name__}({name}) has no Param")
-        hint, *extras = get_args(parameter.annotation)
-        param = next((e for e in reversed(extras) if isinstance(e, Param)), None)
-        if param is None:
-            raise TypeError(f"{function.__name__}({name}) has no Param")
+    for name, parameter in declared(function).items():
+        hint, param = get_args(parameter.annotation)
         kind, choices = _kind(hint)
-        required = parameter.default is inspect.Parameter.empty
-        default = None if required else parameter.default
-        found[name] = Parameter(name, kind, default, required, param, choices)
+        required = parameter.default is parameter.empty
+        found[name] = Parameter(name, kind, None if required else parameter.default, required, param, choices)
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pecli.encodings.shared import grids
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import power
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Band, Frequency, Waves
 
 Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
@@ -18,17 +18,9 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
 @encoding(
     family=Family.ABSOLUTE,
     title="Perceiver bands",
-    formula="""
-        f_k = 1 + k (R/2 - 1) / (bands - 1), k = 0 .. bands - 1; spacing log: f_k = (R/2)^(k / (bands - 1))
-        pe(x) = [x, sin(pi f x), cos(pi f x)]; x from -1 to 1 over the grid, R its side
-    """,
-    source=Source("Jaegle et al. 2021", "arXiv:2103.03206", "section 3.2 and the authors' code"),
     facts=Facts(beyond="ends", longest="prod(grid)", cost="n * (2 * bands + 1)"),
     work=Work(additions="0"),
-    users="Perceiver, Perceiver IO, timm's pixel frequencies",
     example="bands:bands=4,grid=64",
-    use_when="for coordinates of a fixed box with frequencies up to a known resolution",
-    not_when="for token positions, which have no box",
     place=8,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:bands"},
 )
@@ -41,23 +33,48 @@ def bands(
     points: grids.PointList = None,
     point_axes: grids.PointAxes = 1,
     extent: grids.Extent = None,
-    max_resolution: Annotated[
-        tuple[Decimal, ...] | None,
-        Param("Sampling rate R: one number, or one for each coordinate (default: the grid's sides).", gt=0, le=1e9),
-    ] = None,
-    spacing: Annotated[
-        Literal["linear", "log"], Param("Space the frequencies evenly (linear) or geometrically (log).")
-    ] = "linear",
-    order: Annotated[
-        Literal["sin-cos", "by-axis"],
-        Param("All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input."),
-    ] = "sin-cos",
-    include_input: Annotated[
-        grids.Include, Param("Include the coordinates themselves, before or after the other columns.")
-    ] = "first",
-    sine_only: Annotated[bool, Param("Omit the cosines.")] = False,
+    max_resolution: Annotated[tuple[Decimal, ...] | None, Param(gt=0, le=1e9)] = None,
+    spacing: Literal["linear", "log"] = "linear",
+    order: Literal["sin-cos", "by-axis"] = "sin-cos",
+    include_input: grids.Include = "first",
+    sine_only: bool = False,
 ) -> Waves:
-    """Sines and cosines of evenly spaced frequencies; small k is the slow end."""
+    """Sines and cosines of evenly spaced frequencies; small k is the slow end.
+
+    Formula
+    -------
+    f_k = 1 + k (R/2 - 1) / (bands - 1), k = 0 .. bands - 1; spacing log: f_k = (R/2)^(k / (bands - 1))
+    pe(x) = [x, sin(pi f x), cos(pi f x)]; x from -1 to 1 over the grid, R its side
+
+    Parameters
+    ----------
+    max_resolution
+        Sampling rate R: one number, or one for each coordinate (default: the grid's sides).
+    spacing
+        Space the frequencies evenly (linear) or geometrically (log).
+    order
+        All sines before all cosines; or coordinate by coordinate, each with its sines, cosines and input.
+    include_input
+        Include the coordinates themselves, before or after the other columns.
+    sine_only
+        Omit the cosines.
+
+    Source
+    ------
+    Jaegle et al. 2021, arXiv:2103.03206, section 3.2 and the authors' code
+
+    Used by
+    -------
+    Perceiver, Perceiver IO, timm's pixel frequencies
+
+    Use it
+    ------
+    for coordinates of a fixed box with frequencies up to a known resolution
+
+    Not
+    ---
+    for token positions, which have no box
+    """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = grids.Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
     found = []

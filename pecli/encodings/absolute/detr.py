@@ -8,77 +8,75 @@ from typing import Annotated
 
 from pecli.encodings.shared.deferred import Integers, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
-from pecli.encodings.shared.parameters import THETA, Dim, share
+from pecli.encodings.shared.parameters import THETA, Dim, conventions, share
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Coordinate, Waves
 
 ONE = Decimal(1)
-
-CONVENTIONS: dict[str, dict[str, object]] = {
-    "detr": {"normalize": True},
-    "conditional-detr": {"normalize": True},
-    "deformable-detr": {"normalize": True, "center": True},
-    "dab-detr": {"normalize": True, "temperature": "20"},
-    "grounding-dino": {"normalize": True, "temperature": "20"},
-    "mask2former": {"normalize": True},
-    "table-transformer": {"normalize": True},
-}
 
 
 @encoding(
     family=Family.ABSOLUTE,
     title="DETR sine",
-    formula="""
-        w_k = temperature^(-2k / (dim/2)), k = 0 .. dim/4 - 1
-        y = row from 1, x = column from 1; normalised: y scale / (last y + 1e-6), scale 2 pi
-        pe = [sin(y w_0), cos(y w_0), sin(y w_1) .. | sin(x w_0), cos(x w_0) ..]
-    """,
-    source=(
-        Source("Carion et al. 2020", "arXiv:2005.12872", "the authors' PositionEmbeddingSine"),
-        Source("Zhu et al. 2020", "arXiv:2010.04159", "center"),
-        Source("Liu et al. 2022", "arXiv:2201.12329", "temperature 20"),
-    ),
     facts=Facts(beyond="ends", longest="prod(grid)"),
-    users="DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer",
     example="detr:dim=8,grid=6x8",
-    use_when="for detection, where coordinates are normalised to the image",
-    not_when="if patch indices matter and not places in the image",
     place=7,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:detr"},
-    presets=(Preset("Use this model's normalisation, centre and temperature.", CONVENTIONS),),
+    presets=(conventions("absolute", "detr"),),
 )
 def detr(
     *,
     dim: Dim,
     grid: Grid2,
-    temperature: Annotated[
-        tuple[Decimal, ...],
-        Param(
-            "Base of the frequencies: one number, or one for rows and one for columns.",
-            ge=1e-6,
-            le=1e30,
-            items=(1, 2),
-            names=("base", *THETA),
-        ),
-    ] = (Decimal(10000),),
-    normalize: Annotated[bool, Param("Divide coordinates by the last one and multiply by coordinate-scale.")] = False,
-    coordinate_scale: Annotated[
-        Decimal | None,
-        Param("Largest normalised coordinate (default: 2 pi).", ge=1e-9, le=1e9, when=("normalize", (True,))),
-    ] = None,
-    center: Annotated[
-        bool, Param("Take cell centres: subtract 0.5 before normalising.", when=("normalize", (True,)))
-    ] = False,
-    valid: Annotated[
-        tuple[int, ...] | None,
-        sides(
-            "Rows and columns of the image within a padded grid, as its mask says (default: the grid).", metavar="HxW"
-        ),
-    ] = None,
+    temperature: Annotated[tuple[Decimal, ...], Param(ge=1e-6, le=1e30, items=(1, 2), names=("base", *THETA))] = (
+        Decimal(10000),
+    ),
+    normalize: bool = False,
+    coordinate_scale: Annotated[Decimal | None, Param(ge=1e-9, le=1e9, when=("normalize", (True,)))] = None,
+    center: Annotated[bool, Param(when=("normalize", (True,)))] = False,
+    valid: Annotated[tuple[int, ...] | None, sides(metavar="HxW")] = None,
 ) -> Waves:
-    """Sines and cosines of row and column, counted from 1, the row first."""
+    """Sines and cosines of row and column, counted from 1, the row first.
+
+    Formula
+    -------
+    w_k = temperature^(-2k / (dim/2)), k = 0 .. dim/4 - 1
+    y = row from 1, x = column from 1; normalised: y scale / (last y + 1e-6), scale 2 pi
+    pe = [sin(y w_0), cos(y w_0), sin(y w_1) .. | sin(x w_0), cos(x w_0) ..]
+
+    Parameters
+    ----------
+    temperature
+        Base of the frequencies: one number, or one for rows and one for columns.
+    normalize
+        Divide coordinates by the last one and multiply by coordinate-scale.
+    coordinate_scale
+        Largest normalised coordinate (default: 2 pi).
+    center
+        Take cell centres: subtract 0.5 before normalising.
+    valid
+        Rows and columns of the image within a padded grid, as its mask says (default: the grid).
+
+    Source
+    ------
+    Carion et al. 2020, arXiv:2005.12872, the authors' PositionEmbeddingSine
+    Zhu et al. 2020, arXiv:2010.04159, center
+    Liu et al. 2022, arXiv:2201.12329, temperature 20
+
+    Used by
+    -------
+    DETR, Deformable DETR, Conditional DETR, DAB-DETR, Grounding DINO, Mask2Former, Table Transformer
+
+    Use it
+    ------
+    for detection, where coordinates are normalised to the image
+
+    Not
+    ---
+    if patch indices matter and not places in the image
+    """
     quarter = share(dim, 4, "two axes with sine and cosine each")
     lattice = Lattice(grid)
     inside = grid if valid is None else valid

@@ -14,7 +14,7 @@ from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
 from pecli.encodings.shared.weights import GENERATOR, Philox, generation
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
 DRAWN_BITS = 40
@@ -30,46 +30,66 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
 @encoding(
     family=Family.ABSOLUTE,
     title="Fourier features",
-    formula="""
-        pe(x) = [sin(2 pi B x), cos(2 pi B x)]
-        B ~ N(0, sigma^2), dim/2 rows and a column for each coordinate; with log: ln x for x
-    """,
-    source=(
-        Source("Tancik et al. 2020", "arXiv:2006.10739", "section 4; the authors' code puts sines first"),
-        Source("Song et al. 2020", "arXiv:2011.13456", "log"),
-    ),
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
-    users="Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection",
     example="fourier:dim=8,sigma=0.1",
-    use_when="for low-dimensional coordinates or noise levels, at one length scale",
-    not_when="if several scales are needed, or runs must agree on the random matrix",
     place=11,
     unrecognised="its frequencies are random: only their statistics can be reported",
 )
 def fourier(
     *,
-    dim: Annotated[int, Param("Width: twice the number of rows of B.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
-    sigma: Annotated[Decimal, Param("Standard deviation of B.", gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
-    seed: Annotated[Seed, Param("Seed of B.", ge=0, lt=1 << 64, when=("matrix", (None,)))] = 0,
+    dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
+    sigma: Annotated[Decimal, Param(gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
+    seed: Annotated[Seed, Param(when=("matrix", (None,)))] = 0,
     generator: Annotated[Philox, generation(("matrix", (None,)))] = GENERATOR,
-    matrix: Annotated[
-        tuple[Decimal, ...] | None,
-        Param(
-            "B itself, a row for each frequency and a column for each coordinate: a list, or a file of any format.",
-            file=True,
-            matrix=True,
-        ),
-    ] = None,
-    log: Annotated[bool, Param("Take the logarithm of the positions first.", when=("coordinates", ("given",)))] = False,
-    order: Annotated[Literal["sin-cos", "cos-sin"], Param("Sines first, or cosines first.")] = "sin-cos",
-    coordinates: Annotated[grids.CoordinateWord, Param(grids.WORD_HELP)] = "given",
+    matrix: Annotated[tuple[Decimal, ...] | None, Param(file=True, matrix=True)] = None,
+    log: Annotated[bool, Param(when=("coordinates", ("given",)))] = False,
+    order: Literal["sin-cos", "cos-sin"] = "sin-cos",
+    coordinates: grids.Where = "given",
     grid: grids.Grid = None,
     axis_order: grids.AxisOrder = "xy",
     points: grids.PointList = None,
     point_axes: grids.PointAxes = 1,
     extent: grids.Extent = None,
 ) -> Waves:
-    """Sines and cosines of random frequencies, stored with their matrix B."""
+    """Sines and cosines of random frequencies, stored with their matrix B.
+
+    Formula
+    -------
+    pe(x) = [sin(2 pi B x), cos(2 pi B x)]
+    B ~ N(0, sigma^2), dim/2 rows and a column for each coordinate; with log: ln x for x
+
+    Parameters
+    ----------
+    dim
+        Width: twice the number of rows of B.
+    sigma
+        Standard deviation of B.
+    seed
+        Seed of B.
+    matrix
+        B itself, a row for each frequency and a column for each coordinate: a list, or a file of any format.
+    log
+        Take the logarithm of the positions first.
+    order
+        Sines first, or cosines first.
+
+    Source
+    ------
+    Tancik et al. 2020, arXiv:2006.10739, section 4; the authors' code puts sines first
+    Song et al. 2020, arXiv:2011.13456, log
+
+    Used by
+    -------
+    Fourier feature networks, SAM, score-based diffusion, diffusers' GaussianFourierProjection
+
+    Use it
+    ------
+    for low-dimensional coordinates or noise levels, at one length scale
+
+    Not
+    ---
+    if several scales are needed, or runs must agree on the random matrix
+    """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
         raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with points=")

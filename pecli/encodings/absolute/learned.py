@@ -26,7 +26,7 @@ from pecli.encodings.shared.weights import (
 )
 from pecli.errors import BadParameter
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Reach, Step
 from pecli.spec.plans import Domain, Values, nothing
 
@@ -44,24 +44,10 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
 @encoding(
     family=Family.ABSOLUTE,
     title="Learned",
-    formula="""
-        pe(p) = row p + rows-offset of a trained matrix; before training:
-        normal: N(0, std^2); truncated-normal: the same within 2 std
-        uniform: U(-bound, bound); zeros: 0; sinusoidal: the sinusoid + N(0, std^2)
-        xavier-uniform: U(-a, a), a = sqrt(6 / (rows + dim)); xavier-normal: N(0, 2 / (rows + dim))
-    """,
-    source=(
-        Source("Gehring et al. 2017", "arXiv:1705.03122", "section 3.1"),
-        Source("Devlin et al. 2018", "arXiv:1810.04805"),
-        Source("Glorot and Bengio 2010", "AISTATS 9", "for the xavier rules"),
-    ),
     facts=Facts(
         learned=True, beyond="ends", multi_scale=False, parameters="(max_len + rows_offset) * dim", longest="max_len"
     ),
-    users="BERT, GPT-1, GPT-2, OPT, BART, RoBERTa, ViT",
     example="learned:dim=4,max-len=8",
-    use_when="for fixed lengths and much data, as in BERT and ViT",
-    not_when="if sequences may be longer than any in training",
     place=4,
     hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
     unrecognised="its values are random, then trained: only their statistics can be reported",
@@ -69,46 +55,57 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
 def learned(
     *,
     dim: Dim,
-    max_len: Annotated[
-        MaxLen,
-        Param(
-            "Rows of the trained matrix (default: the table's length).",
-            ge=1,
-            lt=1 << 53,
-            of_table="length",
-            names=MAX_LEN,
-        ),
-    ] = None,
-    init: Annotated[Init, Param("Distribution of the initial values.", when=WITHOUT_WEIGHTS)] = "normal",
-    std: Annotated[
-        Decimal | None,
-        Param(
-            "Standard deviation (default 1/sqrt(dim)); BERT 0.02, GPT-2 0.01.",
-            ge=1e-30,
-            le=1e30,
-            when=("init", WITH_STD),
-        ),
-    ] = None,
-    bound: Annotated[
-        Decimal,
-        Param(
-            "Bound of the uniform distribution: values lie in -bound .. bound.",
-            ge=1e-30,
-            le=1e30,
-            when=("init", ("uniform",)),
-        ),
-    ] = Decimal("0.1"),
-    seed: Annotated[Seed, Param("Seed of the random values.", ge=0, lt=1 << 64, when=("init", DRAWN))] = 0,
+    max_len: Annotated[MaxLen, Param(names=MAX_LEN)] = None,
+    init: Annotated[Init, Param(when=WITHOUT_WEIGHTS)] = "normal",
+    std: Annotated[Decimal | None, Param(ge=1e-30, le=1e30, when=("init", WITH_STD))] = None,
+    bound: Annotated[Decimal, Param(ge=1e-30, le=1e30, when=("init", ("uniform",)))] = Decimal("0.1"),
+    seed: Annotated[Seed, Param(when=("init", DRAWN))] = 0,
     generator: Annotated[Philox, generation(("init", DRAWN))] = GENERATOR,
-    rows_offset: Annotated[
-        int, Param("Rows before position 0 (OPT, BART: 2; RoBERTa: padding index + 1).", ge=0, le=1 << 20)
-    ] = 0,
+    rows_offset: Annotated[int, Param(ge=0, le=1 << 20)] = 0,
     weights: Weights = None,
 ) -> Values:
     """Randomly initialised table, to be trained; or the trained one of a file.
 
     Each random value depends on the seed, its row and its column alone, so any slice
     equals the same rows of the whole.
+
+    Formula
+    -------
+    pe(p) = row p + rows-offset of a trained matrix; before training:
+    normal: N(0, std^2); truncated-normal: the same within 2 std
+    uniform: U(-bound, bound); zeros: 0; sinusoidal: the sinusoid + N(0, std^2)
+    xavier-uniform: U(-a, a), a = sqrt(6 / (rows + dim)); xavier-normal: N(0, 2 / (rows + dim))
+
+    Parameters
+    ----------
+    max_len
+        Rows of the trained matrix (default: the table's length).
+    init
+        Distribution of the initial values.
+    std
+        Standard deviation (default 1/sqrt(dim)); BERT 0.02, GPT-2 0.01.
+    bound
+        Bound of the uniform distribution: values lie in -bound .. bound.
+    rows_offset
+        Rows before position 0 (OPT, BART: 2; RoBERTa: padding index + 1).
+
+    Source
+    ------
+    Gehring et al. 2017, arXiv:1705.03122, section 3.1
+    Devlin et al. 2018, arXiv:1810.04805
+    Glorot and Bengio 2010, AISTATS 9, for the xavier rules
+
+    Used by
+    -------
+    BERT, GPT-1, GPT-2, OPT, BART, RoBERTa, ViT
+
+    Use it
+    ------
+    for fixed lengths and much data, as in BERT and ViT
+
+    Not
+    ---
+    if sequences may be longer than any in training
     """
     if init == "sinusoidal" and dim % 2:
         raise BadParameter("dim", dim, f"must be even with init=sinusoidal: use {max(2, dim - 1)} or {dim + 1}")

@@ -7,68 +7,83 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
+from pecli.encodings.shared.parameters import conventions
 from pecli.numbers.decimals import power
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Band, Waves
 
 LARGEST_EXPONENT = 96
 """Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
 a frequency suffice for 2^96 times the largest scale."""
 
-CONVENTIONS: dict[str, dict[str, object]] = {
-    "paper": {"order": "in-turn"},
-    "code": {"order": "by-frequency", "include_input": "first", "pi": False},
-    "nerfstudio": {"order": "sin-cos", "scale": "2"},
-}
-
 
 @encoding(
     family=Family.ABSOLUTE,
     title="NeRF",
-    formula="""
-        pe(x) = sin(2^k pi x), cos(2^k pi x), k = 0 .. bands - 1; x from -1 to 1 over the grid
-        no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
-    """,
-    source=Source("Mildenhall et al. 2020", "arXiv:2003.08934", "equation 4; the authors' code has no pi"),
     facts=Facts(beyond="ends", unique=False, relative="rotation", longest="prod(grid)", cost="n * 2 * bands"),
     work=Work(additions="0"),
-    users="NeRF, nerfstudio, coordinate networks",
     example="nerf:bands=4,grid=64",
-    use_when="for coordinates of a scene that a network must resolve finely",
-    not_when="for token positions: rows repeat with the period",
     place=9,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:nerf"},
-    presets=(Preset("Use this implementation's columns, input and factor.", CONVENTIONS),),
+    presets=(conventions("absolute", "nerf"),),
 )
 def nerf(
     *,
-    bands: Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=LARGEST_EXPONENT)],
+    bands: Annotated[int, Param(ge=1, le=LARGEST_EXPONENT)],
     grid: grids.Grid = None,
     coordinates: grids.Where = "corners",
     axis_order: grids.AxisOrder = "xy",
     points: grids.PointList = None,
     point_axes: grids.PointAxes = 1,
     extent: grids.Extent = None,
-    pi: Annotated[bool, Param("Multiply the coordinate by pi, as in the paper.")] = True,
-    scale: Annotated[Decimal, Param("Multiplies the coordinate (nerfstudio: 2, for 2 pi).", gt=0, le=1e9)] = Decimal(1),
-    max_exponent: Annotated[
-        Decimal | None, Param("Exponent of the fastest frequency (default: bands - 1).", ge=0, le=LARGEST_EXPONENT)
-    ] = None,
-    spacing: Annotated[
-        Literal["log", "linear"], Param("Space the frequencies geometrically (log) or evenly (linear).")
-    ] = "log",
-    order: Annotated[
-        Literal["in-turn", "by-frequency", "sin-cos", "by-axis"],
-        Param(
-            "Coordinate by coordinate, sin and cos in turn; frequency by frequency (the code); "
-            "all sines before all cosines (nerfstudio); or so within each coordinate."
-        ),
-    ] = "in-turn",
-    include_input: Annotated[
-        grids.Include, Param("Include the coordinates themselves, before or after the other columns.")
-    ] = "none",
+    pi: bool = True,
+    scale: Annotated[Decimal, Param(gt=0, le=1e9)] = Decimal(1),
+    max_exponent: Annotated[Decimal | None, Param(ge=0, le=LARGEST_EXPONENT)] = None,
+    spacing: Literal["log", "linear"] = "log",
+    order: Literal["in-turn", "by-frequency", "sin-cos", "by-axis"] = "in-turn",
+    include_input: grids.Include = "none",
 ) -> Waves:
-    """Sines and cosines of frequencies that double; small k is the slow end."""
+    """Sines and cosines of frequencies that double; small k is the slow end.
+
+    Formula
+    -------
+    pe(x) = sin(2^k pi x), cos(2^k pi x), k = 0 .. bands - 1; x from -1 to 1 over the grid
+    no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
+
+    Parameters
+    ----------
+    bands
+        Number of frequencies of each coordinate.
+    pi
+        Multiply the coordinate by pi, as in the paper.
+    scale
+        Multiplies the coordinate (nerfstudio: 2, for 2 pi).
+    max_exponent
+        Exponent of the fastest frequency (default: bands - 1).
+    spacing
+        Space the frequencies geometrically (log) or evenly (linear).
+    order
+        Coordinate by coordinate, sin and cos in turn; frequency by frequency (the code); all sines before all cosines
+        (nerfstudio); or so within each coordinate.
+    include_input
+        Include the coordinates themselves, before or after the other columns.
+
+    Source
+    ------
+    Mildenhall et al. 2020, arXiv:2003.08934, equation 4; the authors' code has no pi
+
+    Used by
+    -------
+    NeRF, nerfstudio, coordinate networks
+
+    Use it
+    ------
+    for coordinates of a scene that a network must resolve finely
+
+    Not
+    ---
+    for token positions: rows repeat with the period
+    """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = grids.Columns(where.count, bands, 2, include_input, order)
     top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)

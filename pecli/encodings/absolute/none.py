@@ -6,7 +6,7 @@ import math
 
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
-from pecli.spec.declaration import Facts, Family, Source, encoding
+from pecli.spec.declaration import Facts, Family, encoding
 from pecli.spec.hooks import Step, decimal_text, joined
 from pecli.spec.plans import Values
 
@@ -14,19 +14,36 @@ from pecli.spec.plans import Values
 @encoding(
     family=Family.NONE,
     title="NoPE",
-    formula="pe(p, i) = 0",
-    source=(Source("Haviv et al. 2022", "arXiv:2203.16634"), Source("Kazemnejad et al. 2023", "arXiv:2305.19466")),
     facts=Facts(unique=False, multi_scale=False),
-    users="layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba",
     example="none:dim=4",
-    use_when="in some layers of a causal decoder whose other layers have positions",
-    not_when="without a causal mask: the order is lost",
     place=1,
     hooks={"lesson": ":lesson"},
     unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:
-    """All zeros (NoPE): order comes only from the causal mask."""
+    """All zeros (NoPE): order comes only from the causal mask.
+
+    Formula
+    -------
+    pe(p, i) = 0
+
+    Source
+    ------
+    Haviv et al. 2022, arXiv:2203.16634
+    Kazemnejad et al. 2023, arXiv:2305.19466
+
+    Used by
+    -------
+    layers of Llama 4, SmolLM3, Cohere2; Jamba, Mamba
+
+    Use it
+    ------
+    in some layers of a causal decoder whose other layers have positions
+
+    Not
+    ---
+    without a causal mask: the order is lost
+    """
 
     def at(points: dd.Points) -> Floats:
 

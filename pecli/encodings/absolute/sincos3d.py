@@ -7,57 +7,65 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.grids import Grid3, Lattice, Prefix, linear_axis, per_side
-from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, series, share
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.encodings.shared.parameters import SPACING, Base, Dim, Shift, conventions, series, share
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Waves
 
 ONE = Decimal(1)
-
-CONVENTIONS = {
-    "diffusers": {"split": "quarter-rest"},
-    "v-jepa": {"split": "half-quarters"},
-    "v-jepa-uniform": {"split": "thirds"},
-}
 
 
 @encoding(
     family=Family.ABSOLUTE,
     title="3-D sine and cosine",
-    formula="""
-        each axis of width m: [sin(c w), cos(c w)], w_k = base^(-k / (m/2 - shift)), c its coordinate
-        split quarter-rest: frame dim/4, then column and row 3 dim/8 each
-        split half-quarters: frame dim/2, then row and column dim/4 each
-        split thirds: frame, row, column 2 ceil(dim/6) each, cut to dim
-    """,
-    source=(
-        Source("von Platen et al. 2022", "diffusers, get_3d_sincos_pos_embed", "quarter-rest"),
-        Source("Bardes et al. 2024", "arXiv:2404.08471", "V-JEPA's code: half-quarters, thirds"),
-    ),
     facts=Facts(beyond="ends", longest="prod(grid) + prefix"),
-    users="CogVideoX, V-JEPA",
     example="sincos3d:dim=16,grid=3x4x4",
-    use_when="for video cut into patches, without trained positions",
-    not_when="if attention should depend on offsets alone",
     place=6,
     hooks={"identify_axes": "pecli.encodings.shared.identify_grids:sincos3d"},
-    presets=(Preset("Use this framework's widths and order of the axes.", CONVENTIONS), SPACING),
+    presets=(conventions("absolute", "sincos3d"), SPACING),
 )
 def sincos3d(
     *,
     dim: Dim,
     grid: Grid3,
     base: Base = Decimal(10000),
-    split: Annotated[
-        Literal["quarter-rest", "half-quarters", "thirds"], Param("Widths of the axes and their order.")
-    ] = "quarter-rest",
+    split: Literal["quarter-rest", "half-quarters", "thirds"] = "quarter-rest",
     shift: Shift = Decimal(0),
-    grid_scale: Annotated[
-        tuple[Decimal, ...],
-        Param("Divides the coordinates: one number, or one for frame, row, column.", gt=0, le=1e9, items=(1, 3)),
-    ] = (ONE,),
+    grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 3))] = (ONE,),
     prefix: Prefix = 0,
 ) -> Waves:
-    """Sines and cosines of frame, row and column of a video."""
+    """Sines and cosines of frame, row and column of a video.
+
+    Formula
+    -------
+    each axis of width m: [sin(c w), cos(c w)], w_k = base^(-k / (m/2 - shift)), c its coordinate
+    split quarter-rest: frame dim/4, then column and row 3 dim/8 each
+    split half-quarters: frame dim/2, then row and column dim/4 each
+    split thirds: frame, row, column 2 ceil(dim/6) each, cut to dim
+
+    Parameters
+    ----------
+    split
+        Widths of the axes and their order.
+    grid_scale
+        Divides the coordinates: one number, or one for frame, row, column.
+
+    Source
+    ------
+    von Platen et al. 2022, diffusers, get_3d_sincos_pos_embed, quarter-rest
+    Bardes et al. 2024, arXiv:2404.08471, V-JEPA's code: half-quarters, thirds
+
+    Used by
+    -------
+    CogVideoX, V-JEPA
+
+    Use it
+    ------
+    for video cut into patches, without trained positions
+
+    Not
+    ---
+    if attention should depend on offsets alone
+    """
     lattice = Lattice(grid, prefix=prefix)
     scales = per_side("grid-scale", grid_scale, 3)
     axes = tuple(linear_axis(lattice, side, Fraction(0), 1 / Fraction(scale)) for side, scale in enumerate(scales))

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Channels, Content, Dim
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, linear_layer
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect, Item, Reach, Step, decimal_text, joined
 from pecli.spec.plans import Conditional
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
@@ -29,17 +29,9 @@ EFFECT = Effect(content="adds", note="the input stands for the content, and the 
 @encoding(
     family=Family.CONDITIONAL,
     title="Conditional position embedding",
-    formula="""
-        pe(p) = f(x) P(p), P the absolute table `position`
-        gate scalar: f(x) = sigmoid(x w + b); gate vector: one such number for each column
-    """,
-    source=Source("a form of teaching texts", "P_cond(i, x) = f(x) P(i)", "with a sigmoid gate for f"),
     facts=Facts(learned=True, parameters="channels + 1", cost="n * dim"),
     work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
-    users="research",
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
-    use_when="in research, where content decides how much position counts",
-    not_when="if one table must serve every input",
     place=1,
     hooks={"lesson": ":lesson", "extend": reach, "apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
@@ -48,18 +40,46 @@ def conditional(
     *,
     content: Content,
     dim: Dim,
-    position: Annotated[str, Param("Recipe of the absolute table that is gated.", metavar="RECIPE")] = "sinusoidal",
-    gate: Annotated[Literal["scalar", "vector"], Param("One gate for a row, or one for each column.")] = "scalar",
+    position: Annotated[str, Param(metavar="RECIPE")] = "sinusoidal",
+    gate: Literal["scalar", "vector"] = "scalar",
     channels: Channels = None,
-    weights: Annotated[
-        Weights, Param("File with weight (c) or (d, c), and bias (default: random, from the seed).", file=True)
-    ] = None,
+    weights: Weights = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Conditional:
     """Absolute table gated by the content.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
+
+    Formula
+    -------
+    pe(p) = f(x) P(p), P the absolute table `position`
+    gate scalar: f(x) = sigmoid(x w + b); gate vector: one such number for each column
+
+    Parameters
+    ----------
+    position
+        Recipe of the absolute table that is gated.
+    gate
+        One gate for a row, or one for each column.
+    weights
+        File with weight (c) or (d, c), and bias (default: random, from the seed).
+
+    Source
+    ------
+    a form of teaching texts, P_cond(i, x) = f(x) P(i), with a sigmoid gate for f
+
+    Used by
+    -------
+    research
+
+    Use it
+    ------
+    in research, where content decides how much position counts
+
+    Not
+    ---
+    if one table must serve every input
     """
 
     @cache
@@ -67,11 +87,7 @@ def conditional(
         if channels is not None and inputs != channels:
             raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
         outputs = 1 if gate == "scalar" else width
-        if weights is None:
-            bound = fan_in(inputs)
-            weight = draw(seed, 0, 0, outputs, inputs, "uniform", bound)
-            return weight, draw(seed, 1, 0, outputs, 1, "uniform", bound)[:, 0]
-        return _layer(weights, outputs, inputs)
+        return linear_layer(seed, outputs, inputs) if weights is None else _layer(weights, outputs, inputs)
 
     def value(rows: Floats, offset: int, start: int, stop: int, _: int, base: Floats | None) -> Floats:
 
@@ -89,9 +105,7 @@ def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
     held = file.one("weight")
     one_row = outputs == 1 and len(held.shape) == 1
     weight = file.shaped(held.reshape(1, -1) if one_row else held, (outputs, inputs), phrase)
-    if len(file.arrays) == 1:
-        return weight, np.zeros(outputs)
-    return weight, file.shaped(file.one("bias").reshape(-1), (outputs,), phrase)
+    return weight, file.bias(outputs, phrase)
 
 
 def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:

@@ -8,9 +8,9 @@ from typing import Annotated
 from pecli.encodings.shared.deferred import Floats, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import Channels, Content
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
+from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, linear_layer
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 
@@ -20,11 +20,6 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
 @encoding(
     family=Family.CONDITIONAL,
     title="Conditional positional encoding (PEG)",
-    formula="""
-        pe = x + conv(x) + b: each channel by a kernel of its own over the neighbours, zeros beyond the ends
-        on a grid the kernel is square; the first cls rows stay as they are
-    """,
-    source=Source("Chu et al. 2021", "arXiv:2102.10882", "section 3.3 and the authors' PosCNN"),
     facts=Facts(
         learned=True,
         multi_scale=False,
@@ -36,10 +31,7 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
         additions="n * channels * ((grid and kernel * kernel or kernel) + 1)",
         products="n * channels * (grid and kernel * kernel or kernel)",
     ),
-    users="CPVT, Twins",
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
-    use_when="for images of any size: a convolution sees where the border is",
-    not_when="for sequences without a border, or if tables must be made in advance",
     place=2,
     hooks={"apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
@@ -47,19 +39,12 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
 def cpe(
     *,
     content: Content,
-    kernel: Annotated[int, Param("Width of the kernel, odd.", ge=1, le=255)] = 3,
-    grid: Annotated[
-        tuple[int, ...] | None, sides("Height and width of the rows after cls (default: one line).", le=1 << 16)
-    ] = None,
-    cls: Annotated[int, Param("Number of leading rows that are not convolved.", ge=0, le=1 << 16)] = 0,
-    residual: Annotated[bool, Param("Add the content itself, as the authors do.")] = True,
+    kernel: Annotated[int, Param(ge=1, le=255)] = 3,
+    grid: Annotated[tuple[int, ...] | None, sides(le=1 << 16)] = None,
+    cls: Annotated[int, Param(ge=0, le=1 << 16)] = 0,
+    residual: bool = True,
     channels: Channels = None,
-    weights: Annotated[
-        Weights,
-        Param(
-            "File with weight (c, kernel) or (c, kernel, kernel), and bias (default: random, from the seed).", file=True
-        ),
-    ] = None,
+    weights: Weights = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Conditional:
@@ -68,6 +53,40 @@ def cpe(
     The zero padding at the ends gives each row its place.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
+
+    Formula
+    -------
+    pe = x + conv(x) + b: each channel by a kernel of its own over the neighbours, zeros beyond the ends
+    on a grid the kernel is square; the first cls rows stay as they are
+
+    Parameters
+    ----------
+    kernel
+        Width of the kernel, odd.
+    grid
+        Height and width of the rows after cls (default: one line).
+    cls
+        Number of leading rows that are not convolved.
+    residual
+        Add the content itself, as the authors do.
+    weights
+        File with weight (c, kernel) or (c, kernel, kernel), and bias (default: random, from the seed).
+
+    Source
+    ------
+    Chu et al. 2021, arXiv:2102.10882, section 3.3 and the authors' PosCNN
+
+    Used by
+    -------
+    CPVT, Twins
+
+    Use it
+    ------
+    for images of any size: a convolution sees where the border is
+
+    Not
+    ---
+    for sequences without a border, or if tables must be made in advance
     """
     if kernel % 2 == 0:
         raise BadParameter(
@@ -80,9 +99,7 @@ def cpe(
         if channels is not None and inputs != channels:
             raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
         if weights is None:
-            bound = fan_in(places)
-            weight = draw(seed, 0, 0, inputs, places, "uniform", bound)
-            return weight, draw(seed, 1, 0, inputs, 1, "uniform", bound)[:, 0]
+            return linear_layer(seed, inputs, places)
         return _kernels(weights, inputs, (kernel,) if grid is None else (kernel, kernel))
 
     def reach(n: int) -> int:
@@ -123,6 +140,4 @@ def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, 
         held = held.reshape(held.shape[0], *held.shape[2:])
     weight = file.shaped(held, (channels, *sides), f"content with {channels} channels and kernel={sides[0]}")
     weight = weight.reshape(channels, -1)
-    if len(file.arrays) == 1:
-        return weight, np.zeros(channels)
-    return weight, file.values((channels,), f"content with {channels} channels", "bias")
+    return weight, file.bias(channels, f"content with {channels} channels")

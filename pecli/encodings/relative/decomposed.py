@@ -16,7 +16,7 @@ from pecli.encodings.shared.deferred import Floats, Integers, NDArray, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Fixed, Relative
 from pecli.spec.recipe import Recipe
@@ -37,15 +37,6 @@ def effect(recipe: Recipe) -> Effect:
 @encoding(
     family=Family.RELATIVE,
     title="Decomposed relative vectors",
-    formula="""
-        a query at y (of q rows) and a key at y' (of k rows) take row
-        floor(y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1)) of vector_height, and likewise of vector_width
-        both tables resized linearly to 2 max(q, k) - 1 rows
-    """,
-    source=(
-        Source("Li et al. 2022", "arXiv:2112.01526", "MViTv2, section 3.2"),
-        Source("Kirillov et al. 2023", "arXiv:2304.02643", "the image encoder of SAM, as in ViTDet"),
-    ),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
         parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
@@ -54,45 +45,62 @@ def effect(recipe: Recipe) -> Effect:
         kernel="2 * dim * (sum(grid) - 1)", additions="h * n * (sum(grid) * (dim - 1) + 2 * n)",
         products="h * n * sum(grid) * dim", every_layer=True,
     ),
-    users="SAM, ViTDet, MViTv2",
     example="decomposed:grid=3x4,dim=2",
-    use_when="for images of high resolution, one table for each axis",
-    not_when="for sequences",
     place=4,
     hooks={"apply": effect},
     unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
 def decomposed(
     *,
-    grid: Annotated[Grid, sides("Height and width of the queries in patches.", le=1 << 12)],
+    grid: Annotated[Grid, sides(le=1 << 12)],
     dim: VectorDim,
-    key_grid: Annotated[
-        tuple[int, ...] | None, sides("Height and width of the keys (default: grid).", le=1 << 12)
-    ] = None,
-    trained_grid: Annotated[
-        tuple[int, ...] | None,
-        sides(
-            "Grid of the random tables before resizing (default: the larger of grid and key-grid).",
-            le=1 << 12,
-            when=("weights", (None,)),
-        ),
-    ] = None,
-    init: Annotated[
-        Literal["truncated-normal", "zeros"],
-        Param("Initial values (SAM and ViTDet start from zeros).", when=("weights", (None,))),
-    ] = "truncated-normal",
-    weights: Annotated[
-        Weights, Param("File with rel_pos_h and rel_pos_w (default: random, from the seed).", file=True)
-    ] = None,
-    std: Annotated[
-        Decimal, deviation("Standard deviation of random values.", ("init", ("truncated-normal",)))
-    ] = Decimal("0.02"),
+    key_grid: Annotated[tuple[int, ...] | None, sides(le=1 << 12)] = None,
+    trained_grid: Annotated[tuple[int, ...] | None, sides(le=1 << 12, when=("weights", (None,)))] = None,
+    init: Annotated[Literal["truncated-normal", "zeros"], Param(when=("weights", (None,)))] = "truncated-normal",
+    weights: Weights = None,
+    std: Annotated[Decimal, deviation(("init", ("truncated-normal",)))] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
     """Trained vectors for the vertical and the horizontal distance of two patches.
 
     The table covers the whole grid.
+
+    Formula
+    -------
+    a query at y (of q rows) and a key at y' (of k rows) take row
+    floor(y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1)) of vector_height, and likewise of vector_width
+    both tables resized linearly to 2 max(q, k) - 1 rows
+
+    Parameters
+    ----------
+    grid
+        Height and width of the queries in patches.
+    key_grid
+        Height and width of the keys (default: grid).
+    trained_grid
+        Grid of the random tables before resizing (default: the larger of grid and key-grid).
+    init
+        Initial values (SAM and ViTDet start from zeros).
+    weights
+        File with rel_pos_h and rel_pos_w (default: random, from the seed).
+
+    Source
+    ------
+    Li et al. 2022, arXiv:2112.01526, MViTv2, section 3.2
+    Kirillov et al. 2023, arXiv:2304.02643, the image encoder of SAM, as in ViTDet
+
+    Used by
+    -------
+    SAM, ViTDet, MViTv2
+
+    Use it
+    ------
+    for images of high resolution, one table for each axis
+
+    Not
+    ---
+    for sequences
     """
     keys = key_grid or grid
     tables, indices = [], []

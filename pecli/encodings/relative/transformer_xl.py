@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Integers, dd, np
-from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Dim, Seed
+from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Seed, conventions
 from pecli.encodings.shared.weights import (
     GENERATOR,
     Philox,
@@ -21,7 +21,7 @@ from pecli.encodings.shared.weights import (
 )
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
-from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Band, Fixed, Frame, Relative, Waves
 from pecli.spec.recipe import Recipe
@@ -38,23 +38,9 @@ def effect(recipe: Recipe) -> Effect:
     return Effect(terms=terms, note=f"{sums}, {how}")
 
 
-CONVENTIONS = {
-    "transformer-xl": {"span": "past", "order": "sin-cos"},
-    "xlnet": {"span": "xlnet", "order": "sin-cos"},
-    "xlnet-uni": {"span": "xlnet-uni", "order": "sin-cos"},
-    "conformer": {"span": "both", "order": "interleaved"},
-}
-
-
 @encoding(
     family=Family.RELATIVE,
     title="Transformer-XL",
-    formula="""
-        vector row of distance D = i - j: [sin(D w_k), cos(D w_k)], w_k = base^(-2k/dim), k = 0 .. dim/2 - 1
-        rows from the farthest distance down: past n - 1 .. 0; both n - 1 .. -(n - 1); xlnet n .. -(q - 1)
-        with clamp c: D is cut to -c .. c; u and v: N(0, std^2), one row for each head
-    """,
-    source=Source("Dai et al. 2019", "arXiv:1901.02860", "section 3.3 and the authors' code"),
     facts=Facts(
         learned=True, relative="distance",
         parameters="2 * heads * head_dim + (r_net and dim * (head_dim and heads * head_dim or dim) or 0)",
@@ -65,72 +51,27 @@ CONVENTIONS = {
         kernel="n * dim + 2 * heads * head_dim", additions="n * n * dim + 2 * n * dim", products="n * n * dim",
         every_layer=True,
     ),
-    users="Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet",
     example="transformer-xl:dim=8,heads=2,head-dim=4",
-    use_when="for segments that follow each other with a memory",
-    not_when="with fused attention: it adds a term to each score",
     place=2,
     hooks={"apply": effect},
     unrecognised="its rows are sinusoids of falling distances, and are named so",
-    presets=(
-        Preset("Rows and columns: XLNet's rows (also one-sided), or a Conformer's with alternating columns.",
-               CONVENTIONS),
-    ),
+    presets=(conventions("relative", "transformer-xl"),),
 )  # fmt: skip
 def transformer_xl(
     *,
-    dim: Annotated[Dim, Param("Width of each vector.", ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
+    dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
-    span: Annotated[
-        Literal["past", "both", "xlnet", "xlnet-uni", "local"],
-        Param("Distances of the rows: n-1..0, n-1..-(n-1), n..-(q-1), n..0, or left..-right."),
-    ] = "past",
-    local: Annotated[
-        tuple[int, ...] | None,
-        Param(
-            "Distances before and after the query, for span=local.",
-            ge=0,
-            lt=1 << 53,
-            items=(2,),
-            when=("span", ("local",)),
-        ),
-    ] = None,
-    order: Annotated[Literal["sin-cos", "interleaved"], Param("Columns: all sines first, or alternating.")] = "sin-cos",
-    clamp: Annotated[int | None, Param("Clip distances to this size.", ge=1, lt=1 << 53)] = None,
-    backward: Annotated[bool, Param("Negate every distance, as in the second half of XLNet's bi_data.")] = False,
-    heads: Annotated[
-        int | None, Param("Heads of u and v (default: neither).", ge=1, le=1 << 16, names=HEAD_COUNT)
-    ] = None,
-    head_dim: Annotated[
-        int | None, Param("Width of u and v (default: dim/heads).", ge=1, le=WIDEST, names=("d-head",))
-    ] = None,
-    r_net: Annotated[
-        str | None,
-        Param(
-            "File of W_kR, which projects the rows: (heads head-dim, dim), or XLNet's r (dim, heads, head-dim).",
-            file=True,
-            names=("linear-pos",),
-        ),
-    ] = None,
-    u: Annotated[
-        Weights,
-        Param(
-            "File of u (heads, head-dim) (default: random).",
-            file=True,
-            when=("heads", GIVEN),
-            names=("r-w-bias", "pos-bias-u"),
-        ),
-    ] = None,
-    v: Annotated[
-        Weights,
-        Param(
-            "File of v (heads, head-dim) (default: random).",
-            file=True,
-            when=("heads", GIVEN),
-            names=("r-r-bias", "pos-bias-v"),
-        ),
-    ] = None,
-    std: Annotated[Decimal, deviation("Standard deviation of u and v.", None)] = Decimal("0.02"),
+    span: Literal["past", "both", "xlnet", "xlnet-uni", "local"] = "past",
+    local: Annotated[tuple[int, ...] | None, Param(ge=0, lt=1 << 53, items=(2,), when=("span", ("local",)))] = None,
+    order: Literal["sin-cos", "interleaved"] = "sin-cos",
+    clamp: Annotated[int | None, Param(ge=1, lt=1 << 53)] = None,
+    backward: bool = False,
+    heads: Annotated[int | None, Param(ge=1, le=1 << 16, names=HEAD_COUNT)] = None,
+    head_dim: Annotated[int | None, Param(ge=1, le=WIDEST, names=("d-head",))] = None,
+    r_net: Annotated[str | None, Param(file=True, names=("linear-pos",))] = None,
+    u: Annotated[Weights, Param(when=("heads", GIVEN), names=("r-w-bias", "pos-bias-u"))] = None,
+    v: Annotated[Weights, Param(when=("heads", GIVEN), names=("r-r-bias", "pos-bias-v"))] = None,
+    std: Annotated[Decimal, deviation(None)] = Decimal("0.02"),
     seed: Seed = 0,
     generator: Annotated[Philox, generation(None)] = GENERATOR,
 ) -> Relative:
@@ -138,6 +79,55 @@ def transformer_xl(
 
     A trained matrix projects it.  With heads the table has the trained vectors u and v,
     which stand for the query's position.
+
+    Formula
+    -------
+    vector row of distance D = i - j: [sin(D w_k), cos(D w_k)], w_k = base^(-2k/dim), k = 0 .. dim/2 - 1
+    rows from the farthest distance down: past n - 1 .. 0; both n - 1 .. -(n - 1); xlnet n .. -(q - 1)
+    with clamp c: D is cut to -c .. c; u and v: N(0, std^2), one row for each head
+
+    Parameters
+    ----------
+    dim
+        Width of each vector.
+    span
+        Distances of the rows: n-1..0, n-1..-(n-1), n..-(q-1), n..0, or left..-right.
+    local
+        Distances before and after the query, for span=local.
+    order
+        Columns: all sines first, or alternating.
+    clamp
+        Clip distances to this size.
+    backward
+        Negate every distance, as in the second half of XLNet's bi_data.
+    heads
+        Heads of u and v (default: neither).
+    head_dim
+        Width of u and v (default: dim/heads).
+    r_net
+        File of W_kR, which projects the rows: (heads head-dim, dim), or XLNet's r (dim, heads, head-dim).
+    u
+        File of u (heads, head-dim) (default: random).
+    v
+        File of v (heads, head-dim) (default: random).
+    std
+        Standard deviation of u and v.
+
+    Source
+    ------
+    Dai et al. 2019, arXiv:1901.02860, section 3.3 and the authors' code
+
+    Used by
+    -------
+    Transformer-XL, XLNet, Conformer (Wav2Vec2-Conformer, NeMo), Parakeet
+
+    Use it
+    ------
+    for segments that follow each other with a memory
+
+    Not
+    ---
+    with fused attention: it adds a term to each score
     """
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")

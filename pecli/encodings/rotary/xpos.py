@@ -14,9 +14,9 @@ from pecli.encodings.shared.deferred import Float32, NDArray, dd, np
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Effect
-from pecli.spec.plans import Band, Companion, Waves
+from pecli.spec.plans import Companion, Waves, rotation
 
 EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by the scale, keys divided by it")
 
@@ -24,17 +24,8 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
 @encoding(
     family=Family.ROTARY,
     title="xPos",
-    formula="""
-        w_i = base^(-2i/dim); cos(p w_i), sin(p w_i)
-        scale(p, i) = z_i^((p - centre) / scale-base), z_i = (2i/dim + 0.4) / 1.4
-        queries are multiplied by scale, keys divided by it
-    """,
-    source=Source("Sun et al. 2022", "arXiv:2212.10554", "section 3.2 and the authors' torchscale"),
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
-    users="torchscale, x-transformers, rotary-embedding-torch, flash-attention",
     example="xpos:dim=4,max-len=8",
-    use_when="if scores must also decay with the distance",
-    not_when="without a causal mask: later keys grow instead",
     place=4,
     hooks={"emulate": ":emulate", "apply": lambda recipe: EFFECT},
     unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
@@ -43,28 +34,45 @@ def xpos(
     *,
     dim: HeadDim,
     base: Base = Decimal(10000),
-    scale_base: Annotated[Decimal, Param("Positions per power of the scale.", ge=1, le=1e12)] = Decimal(512),
-    centre: Annotated[
-        Literal["floor", "ceil"] | Decimal,
-        Param(
-            "Position of scale 1: half the length, cut (flash-attention, lucidrains) or rounded up (torchscale); "
-            "or a number.",
-            number=True,
-            metavar="floor|ceil|P",
-        ),
-    ] = "floor",
+    scale_base: Annotated[Decimal, Param(ge=1, le=1e12)] = Decimal(512),
+    centre: Annotated[Literal["floor", "ceil"] | Decimal, Param(number=True, metavar="floor|ceil|P")] = "floor",
     max_len: Annotated[
-        int | None,
-        Param(
-            "Length of the whole table, whose middle is the centre (default: this table's length).",
-            ge=1,
-            lt=1 << 53,
-            of_table="length",
-            when=("centre", ("floor", "ceil")),
-        ),
+        int | None, Param(ge=1, lt=1 << 53, of_table="length", when=("centre", ("floor", "ceil")))
     ] = None,
 ) -> Waves:
-    """Rotation with a decay by distance, weakest for the slow pairs."""
+    """Rotation with a decay by distance, weakest for the slow pairs.
+
+    Formula
+    -------
+    w_i = base^(-2i/dim); cos(p w_i), sin(p w_i)
+    scale(p, i) = z_i^((p - centre) / scale-base), z_i = (2i/dim + 0.4) / 1.4
+    queries are multiplied by scale, keys divided by it
+
+    Parameters
+    ----------
+    scale_base
+        Positions per power of the scale.
+    centre
+        Position of scale 1: half the length, cut (flash-attention, lucidrains) or rounded up (torchscale); or a number.
+    max_len
+        Length of the whole table, whose middle is the centre (default: this table's length).
+
+    Source
+    ------
+    Sun et al. 2022, arXiv:2212.10554, section 3.2 and the authors' torchscale
+
+    Used by
+    -------
+    torchscale, x-transformers, rotary-embedding-torch, flash-attention
+
+    Use it
+    ------
+    if scores must also decay with the distance
+
+    Not
+    ---
+    without a causal mask: later keys grow instead
+    """
     if isinstance(centre, Decimal):
         if abs(centre) >= 1 << 53:
             raise BadParameter("centre", number_text(centre), "must lie below 2^53 in size")
@@ -72,19 +80,16 @@ def xpos(
     else:
         middle = Fraction(((max_len or 1) + (centre == "ceil")) // 2)
     half = dim // 2
-    every = slice(0, half)
 
     @cache
     def powers() -> dd.Powers:
-
         ratios = (FOR_DOUBLED.divide(Decimal(5 * i + dim), Decimal(7 * half)) for i in range(half))
         return dd.Powers([FOR_DOUBLED.divide(FOR_DOUBLED.ln(ratio), scale_base) for ratio in ratios])
 
     def scale(points: dd.Points) -> dd.Exponentials:
         return powers().at(points.beyond(middle))
 
-    band = Band(geometric(base, Fraction(2, dim), half), every, every)
-    return Waves(half, (band,), companions=(Companion("scale", half, scale),))
+    return rotation(geometric(base, Fraction(2, dim), half), companions=(Companion("scale", half, scale),))
 
 
 def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:

@@ -18,7 +18,7 @@ LARGEST_SIDE = 1 << 31
 LARGEST_GRID = 1 << 53
 
 
-def sides(help: str, *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, ...] = (2,), **more: Any) -> Param:  # noqa: A002
+def sides(help: str = "", *, ge: int = 1, le: int = LARGEST_SIDE, items: tuple[int, ...] = (2,), **more: Any) -> Param:  # noqa: A002
     """Return the declaration of a parameter for the sides of a grid, such as 6x8."""
     return Param(help, ge=ge, le=le, separator="x", items=items, **more)
 
@@ -132,7 +132,6 @@ def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal
 LARGEST_LIST = 16384
 """Maximum count of point coordinates, since the recipe contains them all."""
 
-CoordinateWord = Literal["corners", "centres", "given"]
 Grid = Annotated[
     tuple[int, ...] | None,
     sides(
@@ -168,10 +167,6 @@ Extent = Annotated[
         when=("points", GIVEN),
     ),
 ]
-WORD_HELP = (
-    "Grid from -1 to 1, which are its outer points (corners) or its outer edges (centres); "
-    "or given points or positions."
-)
 
 
 @dataclass(frozen=True)
@@ -272,7 +267,13 @@ def coordinates_of(
     return Coordinates() if word == "given" else on_grid(grid or (1,), word, order)
 
 
-Where = Annotated[CoordinateWord, Param(WORD_HELP)]
+Where = Annotated[
+    Literal["corners", "centres", "given"],
+    Param(
+        "Grid from -1 to 1, which are its outer points (corners) or its outer edges (centres); "
+        "or given points or positions."
+    ),
+]
 Include = Literal["none", "first", "last"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
@@ -58,6 +60,17 @@ SPACING = Preset(
     {"paper": {"shift": "0"}, "endpoint": {"shift": "1"}},
     "spacing",
 )
+
+
+def conventions(folder: str, name: str) -> Preset:
+    """Return the preset of an encoding's section in ``conventions.md`` of its family's folder."""
+    page = (pkgutil.get_data("pecli.encodings", f"{folder}/conventions.md") or b"").decode()
+    text, _, rows = page.partition(f"\n## {name}\n\n")[2].partition("\n## ")[0].partition("\n\n")
+    sets: dict[str, dict[str, object]] = {}
+    for word, given in re.findall(r"^\| (\S+) \| (?:(.*) )?\|$", rows, re.MULTILINE)[1:]:
+        items = (item.split("=") for item in given.split(", ") if item)
+        sets[word] = {key.replace("-", "_"): value for key, value in items}
+    return Preset(text, sets)
 
 
 def below_half(shift: Decimal, half: Fraction, of: str) -> Fraction:

@@ -20,9 +20,9 @@ DRAWN: When = ("weights", (None,))
 """Without a file of weights."""
 
 
-def deviation(help: str, when: When | None = DRAWN) -> Param:  # noqa: A002
+def deviation(when: When | None = DRAWN) -> Param:
     """Return the declaration of a parameter for the spread of random values."""
-    return Param(help, ge=1e-30, le=1e30, when=when)
+    return Param("Standard deviation of random values.", ge=1e-30, le=1e30, when=when)
 
 
 def generation(when: When | None) -> Param:
@@ -33,7 +33,7 @@ def generation(when: When | None) -> Param:
 Philox = Literal["philox4x64-10+as241"]
 Generator = Annotated[Philox, generation(DRAWN)]
 Weights = Annotated[str | None, Param("File of the trained values (default: random, from the seed).", file=True)]
-Std = Annotated[Decimal, deviation("Standard deviation of random values.")]
+Std = Annotated[Decimal, deviation()]
 VectorWeights = Annotated[
     Weights, Param("File of the vectors, one row each (default: random, from the seed).", file=True)
 ]
@@ -84,19 +84,29 @@ def fan_in(count: int) -> float:
     return float(CONTEXT.divide(Decimal(1), CONTEXT.sqrt(Decimal(count))))
 
 
+def linear_layer(seed: int, outputs: int, inputs: int) -> tuple[Floats, Floats]:
+    """Return weight (outputs, inputs) and bias (outputs,) as torch's layers start: uniform within 1 / sqrt(inputs)."""
+    weight, bias = (
+        draw(seed, stream, 0, outputs, width, "uniform", fan_in(inputs)) for stream, width in enumerate((inputs, 1))
+    )
+    return weight, bias[:, 0]
+
+
 def by_head(
-    path: str | None, names: tuple[str, ...], rows: int, heads: int | None, what: str, seed: int, rule: Rule, std: float
-) -> tuple[int, Callable[[], Floats], Callable[[], object]]:
-    """Return the number of heads, a function for the values (rows, heads), and one that reads and checks a file."""
-    if path is None:
-        count = heads or 0
-        return count, cache(lambda: draw(seed, 0, 0, rows, count, rule, std)), nothing
+    path: str | None, names: tuple[str, ...], axis: str, rows: int, heads: int | None, what: str, seed: int, rule: Rule,
+    std: float,
+) -> tuple[int, Callable[[], Floats], tuple[Fixed, ...], Callable[[], object]]:  # fmt: skip
+    """Return trained numbers (rows, heads): of how many heads, a function for them, the array, a check of the file."""
 
     @cache
-    def read() -> Floats:
+    def values() -> Floats:
+        if path is None:
+            return draw(seed, 0, 0, rows, heads or 0, rule, std)
         return WeightFile(path).values((rows, heads), what + (f" and heads={heads}" if heads else ""), *names)
 
-    return heads or read().shape[1], read, read
+    count = values().shape[1] if path is not None and not heads else heads or 0
+    array = Fixed("weight", (rows, count), (axis, "head"), lambda start, stop: values()[start:stop])
+    return count, values, (array,) if count else (), nothing if path is None else values
 
 
 def vectors(
@@ -156,9 +166,7 @@ def projection(
             weight = held.values().reshape(inputs, outputs).T
         else:
             weight = file.shaped(held, (outputs, inputs), what)
-        if not biased or len(file.arrays) == 1:
-            return weight, np.zeros(outputs)
-        return weight, file.values((outputs,), what, "bias")
+        return weight, file.bias(outputs, what) if biased else np.zeros(outputs)
 
     matrix = Fixed(name, (outputs, inputs), ("output", "channel"), lambda start, stop: read()[0][start:stop])
     bias = Fixed(f"{name}_bias", (outputs,), ("output",), lambda start, stop: read()[1][start:stop])
@@ -187,6 +195,12 @@ class WeightFile:
     def values(self, shape: tuple[int | None, ...], what: str, *endings: str) -> Floats:
         """Return the values of that array; see :meth:`shaped`."""
         return self.shaped(self.one(*endings), shape, what)
+
+    def bias(self, count: int, what: str) -> Floats:
+        """Return the array ``bias``, flat; one left out, where there is one array alone, is 0."""
+        if len(self.arrays) == 1:
+            return np.zeros(count)
+        return self.shaped(self.one("bias").reshape(-1), (count,), what)
 
     def shaped(self, array: StoredArray, shape: tuple[int | None, ...], what: str) -> Floats:
         """Return the values of an array if it has this shape (None: any size), which `what` needs.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Literal
 
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, encoding
 from pecli.spec.hooks import Item, Reach, SmallTable, Step, count_text
 from pecli.spec.plans import Domain, Values
 
@@ -18,29 +18,50 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
 @encoding(
     family=Family.ABSOLUTE,
     title="Binary",
-    formula="""
-        pe(p, i) = floor(p / 2^i) mod 2, least significant bit first
-        with code gray: the bits of p xor floor(p / 2)
-    """,
-    source=Source("Gray 1953", "US patent 2,632,058", "for the Gray code"),
     facts=Facts(longest="2 ** dim", beyond="ends"),
-    users="teaching",
     example="binary:dim=8",
-    use_when="to show what sinusoids do continuously",
-    not_when="in a model: neighbouring rows differ in many bits, and positions end with the last bit",
     place=3,
     hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": lambda recipe: REACH},
 )
 def binary(
     *,
     dim: Dim,
-    msb: Annotated[bool, Param("Most significant bit first.")] = False,
-    code: Annotated[
-        Literal["binary", "gray"], Param("Plain binary, or Gray: neighbours differ in one bit.")
-    ] = "binary",
-    signed: Annotated[bool, Param("Use -1 and 1 instead of 0 and 1.")] = False,
+    msb: bool = False,
+    code: Literal["binary", "gray"] = "binary",
+    signed: bool = False,
 ) -> Values:
-    """Bits of the position, one column each."""
+    """Bits of the position, one column each.
+
+    Formula
+    -------
+    pe(p, i) = floor(p / 2^i) mod 2, least significant bit first
+    with code gray: the bits of p xor floor(p / 2)
+
+    Parameters
+    ----------
+    msb
+        Most significant bit first.
+    code
+        Plain binary, or Gray: neighbours differ in one bit.
+    signed
+        Use -1 and 1 instead of 0 and 1.
+
+    Source
+    ------
+    Gray 1953, US patent 2,632,058, for the Gray code
+
+    Used by
+    -------
+    teaching
+
+    Use it
+    ------
+    to show what sinusoids do continuously
+
+    Not
+    ---
+    in a model: neighbouring rows differ in many bits, and positions end with the last bit
+    """
 
     def at(points: dd.Points) -> Floats:
 

@@ -13,7 +13,7 @@ from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, powers_of_ratios
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change, Step, decimal_text, instead, short
 from pecli.spec.plans import Values
 
@@ -21,31 +21,51 @@ from pecli.spec.plans import Values
 @encoding(
     family=Family.ABSOLUTE,
     title="Integer",
-    formula="""
-        pe(p, i) = p / (L - 1), L = max-len
-        with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a
-        with raw: pe(p, i) = p
-    """,
-    source=Source("a baseline of teaching texts", "the position itself, normalised"),
     facts=Facts(multi_scale=False, bounded=False),
-    users="baselines, scalar features",
     example="integer:dim=1,max-len=10",
-    use_when="as a baseline, or if the position itself is a feature",
-    not_when="if neighbours must stay distinguishable in long sequences, or lengths grow",
     place=2,
     hooks={"identify": ".identify:identify", "lesson": ":lesson", "mistakes": ":mistakes"},
 )
 def integer(
     *,
     dim: Dim,
-    max_len: Annotated[
-        MaxLen,
-        Param("Length L: position L - 1 maps to 1.", ge=2, lt=1 << 53, of_table="length", when=("raw", (False,))),
-    ] = None,
-    scales: Annotated[Decimal | None, Param("Exponent a of the column's scale (i/(dim-1))^a.", gt=0, le=1e6)] = None,
-    raw: Annotated[bool, Param("Do not normalise the position.")] = False,
+    max_len: Annotated[MaxLen, Param(ge=2, when=("raw", (False,)))] = None,
+    scales: Annotated[Decimal | None, Param(gt=0, le=1e6)] = None,
+    raw: bool = False,
 ) -> Values:
-    """Position divided by the last position, in every column."""
+    """Position divided by the last position, in every column.
+
+    Formula
+    -------
+    pe(p, i) = p / (L - 1), L = max-len
+    with scales a: pe(p, i) = p / (L - 1) (i / (dim - 1))^a
+    with raw: pe(p, i) = p
+
+    Parameters
+    ----------
+    max_len
+        Length L: position L - 1 maps to 1.
+    scales
+        Exponent a of the column's scale (i/(dim-1))^a.
+    raw
+        Do not normalise the position.
+
+    Source
+    ------
+    a baseline of teaching texts, the position itself, normalised
+
+    Used by
+    -------
+    baselines, scalar features
+
+    Use it
+    ------
+    as a baseline, or if the position itself is a feature
+
+    Not
+    ---
+    if neighbours must stay distinguishable in long sequences, or lengths grow
+    """
     if scales is not None and dim == 1:
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")
     if not raw and max_len == 1:  # left out, it is the table's length

@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 from pecli.encodings.shared.deferred import lessons, np
-from pecli.encodings.shared.parameters import SPACING, THETA, Base, Dim, below_half
+from pecli.encodings.shared.parameters import SPACING, Base, Dim, below_half, conventions
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.declaration import GIVEN, Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, encoding
 from pecli.spec.hooks import Equation, Matrix, Rescaling, SmallTable, Step, joined, off_by, short
 from pecli.spec.plans import Band, Waves
 
@@ -23,44 +23,13 @@ if TYPE_CHECKING:
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 Odd = Literal["error", "truncate", "pad", "round-up"]
-_PAPER: dict[str, object] = {"shift": "0", "order": "interleaved"}
-_MARIAN: dict[str, object] = {"shift": "0", "order": "sin-cos", "odd": "truncate"}
-_FAIRSEQ: dict[str, object] = {"shift": "1", "order": "sin-cos", "odd": "pad", "pad_row": "1"}
-_TIMESCALES: dict[str, object] = {"min_timescale": "1", "max_timescale": "10000", "order": "sin-cos"}
-CONVENTIONS: dict[str, dict[str, object]] = {
-    "paper": _PAPER,
-    "tensor2tensor": {**_TIMESCALES, "odd": "pad"},
-    "fairseq": _FAIRSEQ,
-    "whisper": {"shift": "1", "order": "sin-cos"},
-    "marian": _MARIAN,
-    "pegasus": _MARIAN,
-    "xlm": {**_PAPER, "odd": "truncate"},
-    "ctrl": _MARIAN,
-    "musicgen": {"shift": "1", "order": "cos-sin", "odd": "pad"},
-    "trocr": _FAIRSEQ,
-    "timesfm": _TIMESCALES,
-    "diffusers-function": {"shift": "1", "order": "sin-cos", "odd": "pad"},
-    "diffusers-unet": {"shift": "0", "order": "cos-sin", "odd": "pad"},
-    "diffusers-1d": _PAPER,
-}
 
 
 @encoding(
     family=Family.ABSOLUTE,
     title="Sinusoidal",
-    formula="""
-        w_i = base^(-i / (dim/2 - shift)), i = 0 .. dim/2 - 1; the paper has shift 0
-        pe(p, 2i) = sin(p w_i)
-        pe(p, 2i+1) = cos(p w_i)
-        with max-timescale b and min-timescale a: w_i = a (b/a)^(-i / (dim/2 - 1))
-    """,
-    source=Source("Vaswani et al. 2017", "arXiv:1706.03762", "section 3.5"),
     facts=Facts(relative="rotation"),
-    users="Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, "
-    "diffusion time steps",
     example="sinusoidal:dim=4",
-    use_when="for a first model: nothing to train, and only the width to choose",
-    not_when="where texts get much longer than in training",
     place=1,
     hooks={
         "identify_waves": ".identify:identify",
@@ -70,47 +39,73 @@ CONVENTIONS: dict[str, dict[str, object]] = {
         "lesson": ":lesson",
         "scale": ":scale",
     },
-    presets=(Preset("Use this framework's spacing, column order and treatment of an odd dim.", CONVENTIONS), SPACING),
+    presets=(conventions("absolute", "sinusoidal"), SPACING),
 )
 def sinusoidal(
     *,
     dim: Dim,
-    base: Annotated[
-        Base, Param("Base of the frequencies.", ge=1e-6, le=1e30, when=("max_timescale", (None,)), names=THETA)
-    ] = Decimal(10000),
-    order: Annotated[
-        Order, Param("Columns: sin and cos alternate, all sines first, or all cosines first.")
-    ] = "interleaved",
-    shift: Annotated[
-        Decimal, Param("Exponent of frequency i is i / (dim/2 - shift).", ge=0, when=("max_timescale", (None,)))
-    ] = Decimal(0),
-    max_timescale: Annotated[
-        Decimal | None,
-        Param("Longest time scale; the last frequency is min-timescale/max-timescale of the first.", gt=0, le=1e30),
-    ] = None,
-    min_timescale: Annotated[
-        Decimal,
-        Param(
-            "Shortest time scale: multiplies every frequency (tensor2tensor).",
-            gt=0,
-            le=1e30,
-            when=("max_timescale", GIVEN),
-        ),
-    ] = Decimal(1),
-    scale: Annotated[Decimal, Param("Multiplies the position.", ge=1e-12, le=1e12)] = Decimal(1),
-    turns: Annotated[
-        bool, Param("Frequencies are in turns per position: angles are 2 pi p w_i (MLX's full_turns).")
-    ] = False,
-    amplitude: Annotated[Decimal, Param("Multiplies every value.", ge=1e-30, le=1e30)] = Decimal(1),
-    odd: Annotated[
-        Odd, Param("Odd dim: refuse it, drop the last cosine, append a zero column, or cut a table of dim + 1 columns.")
-    ] = "error",
-    pad_row: Annotated[int | None, Param("Position of an all-zero row (fairseq's padding: 1).")] = None,
+    base: Annotated[Base, Param(when=("max_timescale", (None,)))] = Decimal(10000),
+    order: Order = "interleaved",
+    shift: Annotated[Decimal, Param(ge=0, when=("max_timescale", (None,)))] = Decimal(0),
+    max_timescale: Annotated[Decimal | None, Param(gt=0, le=1e30)] = None,
+    min_timescale: Annotated[Decimal, Param(gt=0, le=1e30, when=("max_timescale", GIVEN))] = Decimal(1),
+    scale: Annotated[Decimal, Param(ge=1e-12, le=1e12)] = Decimal(1),
+    turns: bool = False,
+    amplitude: Annotated[Decimal, Param(ge=1e-30, le=1e30)] = Decimal(1),
+    odd: Odd = "error",
+    pad_row: int | None = None,
 ) -> Waves:
     """Sines and cosines of geometrically spaced frequencies.
 
     Position p rotates pair i by p w_i radians, so shifting the position is one
     rotation per pair, the same at every position.
+
+    Formula
+    -------
+    w_i = base^(-i / (dim/2 - shift)), i = 0 .. dim/2 - 1; the paper has shift 0
+    pe(p, 2i) = sin(p w_i)
+    pe(p, 2i+1) = cos(p w_i)
+    with max-timescale b and min-timescale a: w_i = a (b/a)^(-i / (dim/2 - 1))
+
+    Parameters
+    ----------
+    base
+        Base of the frequencies.
+    order
+        Columns: sin and cos alternate, all sines first, or all cosines first.
+    shift
+        Exponent of frequency i is i / (dim/2 - shift).
+    max_timescale
+        Longest time scale; the last frequency is min-timescale/max-timescale of the first.
+    min_timescale
+        Shortest time scale: multiplies every frequency (tensor2tensor).
+    scale
+        Multiplies the position.
+    turns
+        Frequencies are in turns per position: angles are 2 pi p w_i (MLX's full_turns).
+    amplitude
+        Multiplies every value.
+    odd
+        Odd dim: refuse it, drop the last cosine, append a zero column, or cut a table of dim + 1 columns.
+    pad_row
+        Position of an all-zero row (fairseq's padding: 1).
+
+    Source
+    ------
+    Vaswani et al. 2017, arXiv:1706.03762, section 3.5
+
+    Used by
+    -------
+    Transformer, tensor2tensor, fairseq, Marian, Pegasus, XLM, CTRL, Whisper, M2M100, MusicGen, TimesFM, diffusion time
+    steps
+
+    Use it
+    ------
+    for a first model: nothing to train, and only the width to choose
+
+    Not
+    ---
+    where texts get much longer than in training
     """
     if dim % 2 and odd == "error":
         near = f"{dim - 1} or {dim + 1}" if dim > 1 else "2"

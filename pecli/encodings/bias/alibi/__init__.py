@@ -14,84 +14,83 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.biases import Mask, minus
 from pecli.encodings.shared.deferred import Floats, NDArray, Real, dd, lessons, np, rounding
-from pecli.encodings.shared.parameters import Heads
+from pecli.encodings.shared.parameters import Heads, conventions
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text
 from pecli.spec.plans import Bias
 
 SlopeType = Literal["exact", "bfloat16", "float16", "float32"]
 Arithmetic = Literal["exact", "float32", "bfloat16"]
 
-CONVENTIONS = {
-    "bloom": {"bias": "key-position"},
-    "mpt": {"bias": "last-key"},
-    "falcon": {"bias": "key-position", "arithmetic": "bfloat16"},
-    "paper": {"mask": "causal"},
-}
-
 
 @encoding(
     family=Family.BIAS,
     title="ALiBi",
-    formula="""
-        bias(h, i, j) = -m_h abs(j - i)
-        m_h = 2^(-bias-max h / P), h = head + 1 = 1 .. P, P the largest power of two that is at most H
-        then, for the other H - P heads, the 1st, 3rd, 5th .. of 2^(-bias-max h / (2P))
-        with slopes paper: m_h = 2^(-bias-max h / H)
-        with bias key-position: m_h j; last-key: m_h (j - last key)
-    """,
-    source=Source("Press et al. 2021", "arXiv:2108.12409", "section 3 and the authors' get_slopes"),
     facts=Facts(bounded=False, unique=True, relative="distance", multi_scale=True, cost="heads * n * n"),
     work=Work(kernel="heads"),
-    users="BLOOM (to 176B parameters), MPT, Falcon-RW, Baichuan 13B",
     example="alibi:heads=8",
-    use_when="if texts get longer than in training and near tokens matter most",
-    not_when="if distant tokens must be found: their weight vanishes",
     place=1,
-    hooks={
-        "identify": ".identify:identify",
-        "words": ".identify:words",
-        "lesson": ":lesson",
-        "mistakes": ":mistakes",
-    },
-    presets=(
-        Preset(
-            "This model's bias: bloom m j, mpt m (j - last key), falcon m j in bfloat16, paper the masked distance.",
-            CONVENTIONS,
-        ),
-    ),
+    hooks={"identify": ".identify:identify", "words": ".identify:words", "lesson": ":lesson", "mistakes": ":mistakes"},
+    presets=(conventions("bias", "alibi"),),
 )
 def alibi(
     *,
     heads: Heads,
-    slopes: Annotated[
-        Literal["frameworks", "paper"],
-        Param("Slopes if the number of heads is no power of two: the code's, or the paper's."),
-    ] = "frameworks",
-    bias_max: Annotated[
-        Decimal, Param("Exponent of the smallest slope.", gt=0, le=1000, names=("alibi-bias-max",))
-    ] = Decimal(8),
-    bias: Annotated[
-        Literal["symmetric", "key-position", "last-key"],
-        Param("-m abs(j - i), BLOOM's m j or MPT's m (j - last key); equal after a causal softmax."),
-    ] = "symmetric",
+    slopes: Literal["frameworks", "paper"] = "frameworks",
+    bias_max: Annotated[Decimal, Param(gt=0, le=1000, names=("alibi-bias-max",))] = Decimal(8),
+    bias: Literal["symmetric", "key-position", "last-key"] = "symmetric",
     mask: Mask = "none",
-    slope_dtype: Annotated[SlopeType, Param("Round the slopes to a type before multiplying.")] = "exact",
-    slope_values: Annotated[
-        tuple[Decimal, ...] | None, Param("Slopes to use instead, one for each head.", ge=0, le=1e30)
-    ] = None,
-    alibi_heads: Annotated[
-        int | None, Param("Number of heads with a slope; the others have slope 0 (default: all).", ge=1, le=1 << 16)
-    ] = None,
-    arithmetic: Annotated[
-        Arithmetic,
-        Param("Exact, or slopes, positions and products rounded as BLOOM (float32) and Falcon (bfloat16) do."),
-    ] = "exact",
+    slope_dtype: SlopeType = "exact",
+    slope_values: Annotated[tuple[Decimal, ...] | None, Param(ge=0, le=1e30)] = None,
+    alibi_heads: Annotated[int | None, Param(ge=1, le=1 << 16)] = None,
+    arithmetic: Arithmetic = "exact",
 ) -> Bias:
-    """Penalty proportional to the distance, with one slope per head."""
+    """Penalty proportional to the distance, with one slope per head.
+
+    Formula
+    -------
+    bias(h, i, j) = -m_h abs(j - i)
+    m_h = 2^(-bias-max h / P), h = head + 1 = 1 .. P, P the largest power of two that is at most H
+    then, for the other H - P heads, the 1st, 3rd, 5th .. of 2^(-bias-max h / (2P))
+    with slopes paper: m_h = 2^(-bias-max h / H)
+    with bias key-position: m_h j; last-key: m_h (j - last key)
+
+    Parameters
+    ----------
+    slopes
+        Slopes if the number of heads is no power of two: the code's, or the paper's.
+    bias_max
+        Exponent of the smallest slope.
+    bias
+        -m abs(j - i), BLOOM's m j or MPT's m (j - last key); equal after a causal softmax.
+    slope_dtype
+        Round the slopes to a type before multiplying.
+    slope_values
+        Slopes to use instead, one for each head.
+    alibi_heads
+        Number of heads with a slope; the others have slope 0 (default: all).
+    arithmetic
+        Exact, or slopes, positions and products rounded as BLOOM (float32) and Falcon (bfloat16) do.
+
+    Source
+    ------
+    Press et al. 2021, arXiv:2108.12409, section 3 and the authors' get_slopes
+
+    Used by
+    -------
+    BLOOM (to 176B parameters), MPT, Falcon-RW, Baichuan 13B
+
+    Use it
+    ------
+    if texts get longer than in training and near tokens matter most
+
+    Not
+    ---
+    if distant tokens must be found: their weight vanishes
+    """
     active = heads if alibi_heads is None else alibi_heads
     if active > heads:
         raise BadParameter("alibi-heads", active, f"must be at most heads={heads}")

@@ -16,7 +16,7 @@ from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import WeightHeads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.numbers.positions import fraction_text as text_of
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias, Domain, Fixed, nothing
 
@@ -24,20 +24,12 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
 @encoding(
     family=Family.BIAS,
     title="FIRE",
-    formula="""
-        x(i, j) = ln(c abs(j - i) + 1) / (ln(c max(threshold, i) + 1) + epsilon)
-        bias(h, i, j) = W2 max(0, W1 x + b1) + b2, row h
-    """,
-    source=Source("Li et al. 2023", "arXiv:2310.04418", "equation 8 and the reference code in its appendix"),
     facts=Facts(
         learned=True, bounded=False, relative="no",
         parameters="2 * hidden + (hidden + 1) * heads + 2", cost="(heads + 1) * n * n",
     ),
     work=Work(kernel="2 * hidden + (hidden + 1) * heads + 2"),
-    users="research on length generalisation",
     example="fire:heads=2,threshold=16",
-    use_when="if lengths vary widely: distances count as shares of the query's position",
-    not_when="if one bias per distance must serve all queries, as in a fused kernel",
     unrecognised="its values come from a trained network",
     place=6,
     hooks={"lesson": ":lesson"},
@@ -45,16 +37,12 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
 def fire(
     *,
     heads: WeightHeads = None,
-    c: Annotated[Decimal, Param("Scale of the distance in the logarithm.", ge=1e-12, le=1e12)] = Decimal("0.1"),
-    threshold: Annotated[
-        Decimal, Param("Threshold L: queries before position L are treated as at L.", ge=0, le=1e12)
-    ] = Decimal(512),
-    epsilon: Annotated[Decimal, Param("Added to the divisor.", ge=1e-12, le=1)] = Decimal("1e-6"),
-    hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 12)] = 32,
+    c: Annotated[Decimal, Param(ge=1e-12, le=1e12)] = Decimal("0.1"),
+    threshold: Annotated[Decimal, Param(ge=0, le=1e12)] = Decimal(512),
+    epsilon: Annotated[Decimal, Param(ge=1e-12, le=1)] = Decimal("1e-6"),
+    hidden: Annotated[int, Param(ge=1, le=1 << 12)] = 32,
     mask: Mask = "none",
-    weights: Annotated[
-        Weights, Param("File of the network (mlp.0.weight ..) and its c and threshold (default: random).", file=True)
-    ] = None,
+    weights: Weights = None,
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:
@@ -62,6 +50,40 @@ def fire(
 
     Without heads or weights the table holds x alone.  Computed in float64 with + - x / only.
     For keys before the query x stays below 1; for later keys, which a decoder masks, it grows.
+
+    Formula
+    -------
+    x(i, j) = ln(c abs(j - i) + 1) / (ln(c max(threshold, i) + 1) + epsilon)
+    bias(h, i, j) = W2 max(0, W1 x + b1) + b2, row h
+
+    Parameters
+    ----------
+    c
+        Scale of the distance in the logarithm.
+    threshold
+        Threshold L: queries before position L are treated as at L.
+    epsilon
+        Added to the divisor.
+    hidden
+        Width of the network.
+    weights
+        File of the network (mlp.0.weight ..) and its c and threshold (default: random).
+
+    Source
+    ------
+    Li et al. 2023, arXiv:2310.04418, equation 8 and the reference code in its appendix
+
+    Used by
+    -------
+    research on length generalisation
+
+    Use it
+    ------
+    if lengths vary widely: distances count as shares of the query's position
+
+    Not
+    ---
+    if one bias per distance must serve all queries, as in a fused kernel
     """
 
     @cache

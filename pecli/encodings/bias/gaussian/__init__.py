@@ -12,7 +12,7 @@ from pecli.encodings.shared.deferred import Real, dd, lessons
 from pecli.encodings.shared.parameters import Heads
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import LONGER, Change, Effect, Reach, Step, short
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
@@ -26,17 +26,9 @@ def reach(recipe: Recipe) -> Reach:
 @encoding(
     family=Family.BIAS,
     title="Gaussian kernel",
-    formula="""
-        apply multiply: w(h, i, j) = exp(-(j - i)^2 / (2 sigma_h^2)), a weight on the logits
-        apply log: bias(h, i, j) = -(j - i)^2 / (2 sigma_h^2), its logarithm, added
-    """,
-    source=Source("Chi et al. 2022", "arXiv:2205.09921", "the power kernel with exponent 2; a radial basis function"),
     facts=Facts(relative="distance", cost="heads * n * n"),
     work=Work(kernel="heads", additions="0", products="heads * n * n"),
-    users="teaching",
     example="gaussian:heads=2,sigma=1+4",
-    use_when="for attention within a window with soft edges",
-    not_when="for distant tokens: nothing beyond a few sigma is reached",
     unrecognised="the width of each head is any number",
     place=3,
     hooks={
@@ -49,15 +41,42 @@ def reach(recipe: Recipe) -> Reach:
 def gaussian(
     *,
     heads: Heads = 1,
-    sigma: Annotated[tuple[Decimal, ...], Param("Width, one for each head or one for all.", ge=1e-30, le=1e30)] = (
-        Decimal(1),
-    ),
-    apply: Annotated[
-        Literal["multiply", "log"], Param("Give a weight that multiplies the logits, or its logarithm, which is added.")
-    ] = "multiply",
-    mask: Annotated[Mask, Param("Minus infinity for keys after the query; only with apply=log.")] = "none",
+    sigma: Annotated[tuple[Decimal, ...], Param(ge=1e-30, le=1e30)] = (Decimal(1),),
+    apply: Literal["multiply", "log"] = "multiply",
+    mask: Mask = "none",
 ) -> Bias:
-    """Weight that falls with the square of the distance."""
+    """Weight that falls with the square of the distance.
+
+    Formula
+    -------
+    apply multiply: w(h, i, j) = exp(-(j - i)^2 / (2 sigma_h^2)), a weight on the logits
+    apply log: bias(h, i, j) = -(j - i)^2 / (2 sigma_h^2), its logarithm, added
+
+    Parameters
+    ----------
+    sigma
+        Width, one for each head or one for all.
+    apply
+        Give a weight that multiplies the logits, or its logarithm, which is added.
+    mask
+        Minus infinity for keys after the query; only with apply=log.
+
+    Source
+    ------
+    Chi et al. 2022, arXiv:2205.09921, the power kernel with exponent 2; a radial basis function
+
+    Used by
+    -------
+    teaching
+
+    Use it
+    ------
+    for attention within a window with soft edges
+
+    Not
+    ---
+    for distant tokens: nothing beyond a few sigma is reached
+    """
     if apply == "multiply" and mask == "causal":
         rule = "needs a bias, and apply=multiply gives a weight that minus infinity would turn round: use apply=log"
         raise BadParameter("mask", mask, rule)

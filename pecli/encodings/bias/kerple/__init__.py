@@ -11,7 +11,7 @@ from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw, generation
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Step, short
 from pecli.spec.plans import Bias, Fixed
 
@@ -21,18 +21,9 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
 @encoding(
     family=Family.BIAS,
     title="KERPLE",
-    formula="""
-        kind log: bias(h, i, j) = -r1_h ln(1 + r2_h abs(j - i))
-        kind power: bias(h, i, j) = -r1_h abs(j - i)^r2_h, r2_h at most 2
-        before training r1 and r2 are uniform, at least 0.01: log r1 < 2, r2 < 1; power r1 < 1, r2 < 2
-    """,
-    source=Source("Chi et al. 2022", "arXiv:2205.09921", "sections 4.2 and 4.3, and the authors' code"),
     facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
     work=Work(kernel="2 * heads"),
-    users="the authors' GPT-NeoX models",
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
-    use_when="as ALiBi, with slopes that are trained",
-    not_when="if positions should have no trained parameters",
     unrecognised="its two numbers for each head are trained",
     place=2,
     hooks={"lesson": ":lesson"},
@@ -40,22 +31,49 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
 def kerple(
     *,
     heads: Heads,
-    kind: Annotated[Literal["log", "power"], Param("Logarithmic or power kernel.")] = "log",
-    r1: Annotated[
-        tuple[Decimal, ...] | None,
-        Param("Strength of the penalty, one for each head or one for all (default: random).", gt=0, le=1e30),
-    ] = None,
-    r2: Annotated[
-        tuple[Decimal, ...] | None,
-        Param("Scale of the distance (log) or its exponent (power), as many as r1.", gt=0, le=1e30),
-    ] = None,
+    kind: Literal["log", "power"] = "log",
+    r1: Annotated[tuple[Decimal, ...] | None, Param(gt=0, le=1e30)] = None,
+    r2: Annotated[tuple[Decimal, ...] | None, Param(gt=0, le=1e30)] = None,
     mask: Mask = "none",
-    seed: Annotated[DrawnSeed, Param("Seed of the random parameters.", ge=0, lt=1 << 64, when=("r1", (None,)))] = 0,
+    seed: Annotated[DrawnSeed, Param(when=("r1", (None,)))] = 0,
     generator: Annotated[Philox, generation(("r1", (None,)))] = GENERATOR,
 ) -> Bias:
     """Kernel of the distance with two trained parameters per head.
 
     The paper masks later keys (mask causal).
+
+    Formula
+    -------
+    kind log: bias(h, i, j) = -r1_h ln(1 + r2_h abs(j - i))
+    kind power: bias(h, i, j) = -r1_h abs(j - i)^r2_h, r2_h at most 2
+    before training r1 and r2 are uniform, at least 0.01: log r1 < 2, r2 < 1; power r1 < 1, r2 < 2
+
+    Parameters
+    ----------
+    kind
+        Logarithmic or power kernel.
+    r1
+        Strength of the penalty, one for each head or one for all (default: random).
+    r2
+        Scale of the distance (log) or its exponent (power), as many as r1.
+    seed
+        Seed of the random parameters.
+
+    Source
+    ------
+    Chi et al. 2022, arXiv:2205.09921, sections 4.2 and 4.3, and the authors' code
+
+    Used by
+    -------
+    the authors' GPT-NeoX models
+
+    Use it
+    ------
+    as ALiBi, with slopes that are trained
+
+    Not
+    ---
+    if positions should have no trained parameters
     """
     if (r1 is None) != (r2 is None):
         given, other = ("r1", "r2") if r2 is None else ("r2", "r1")

@@ -11,7 +11,7 @@ from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Real, dd, engine, np
 from pecli.encodings.shared.parameters import Base, Heads
 from pecli.numbers.decimals import geometric
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Bias
 
 CHUNK = 1 << 14  # values worked on at once
@@ -20,32 +20,48 @@ CHUNK = 1 << 14  # values worked on at once
 @encoding(
     family=Family.BIAS,
     title="Sandwich",
-    formula="""
-        bias(h, i, j) = (sum over k = 1 .. width/2 of cos((j - i) base^(-2k/width)) - width/2) / (8h/H)
-        h = head + 1 = 1 .. H
-    """,
-    source=Source("Chi et al. 2023", "arXiv:2212.10356", "equation 5, as NeMo computes it"),
     facts=Facts(relative="distance", cost="heads * n * n"),
     work=Work(kernel="heads * n"),
-    users="NeMo Megatron",
     example="sandwich:heads=2,width=8",
-    use_when="as ALiBi, with a bias that grows slowly with the distance",
-    not_when="if distant tokens must be found",
     place=4,
     hooks={"identify": ".identify:identify"},
 )
 def sandwich(
     *,
     heads: Heads,
-    width: Annotated[
-        int, Param("Width m of the sinusoid (NeMo: the width of a head).", ge=2, le=1 << 16, even=True)
-    ] = 128,
+    width: Annotated[int, Param(ge=2, le=1 << 16, even=True)] = 128,
     base: Base = Decimal(10000),
     mask: Mask = "none",
 ) -> Bias:
     """Dot product of two sinusoidal rows, minus its value at distance 0.
 
     It is a sum of cosines of the distance.
+
+    Formula
+    -------
+    bias(h, i, j) = (sum over k = 1 .. width/2 of cos((j - i) base^(-2k/width)) - width/2) / (8h/H)
+    h = head + 1 = 1 .. H
+
+    Parameters
+    ----------
+    width
+        Width m of the sinusoid (NeMo: the width of a head).
+
+    Source
+    ------
+    Chi et al. 2023, arXiv:2212.10356, equation 5, as NeMo computes it
+
+    Used by
+    -------
+    NeMo Megatron
+
+    Use it
+    ------
+    as ALiBi, with a bias that grows slowly with the distance
+
+    Not
+    ---
+    if distant tokens must be found
     """
     frequencies = geometric(base, Fraction(2, width), width // 2 + 1)[1:]
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]

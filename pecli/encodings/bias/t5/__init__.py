@@ -13,9 +13,9 @@ from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lesso
 from pecli.encodings.shared.parameters import WeightHeads
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text
-from pecli.spec.plans import Bias, Fixed
+from pecli.spec.plans import Bias
 
 MAX_BUCKETS = 1 << 16
 
@@ -23,21 +23,11 @@ MAX_BUCKETS = 1 << 16
 @encoding(
     family=Family.BIAS,
     title="T5 relative bias",
-    formula="""
-        bias(h, i, j) = weight(bucket(j - i), h)
-        bidirectional: half the buckets for each side, the upper half where j > i; otherwise j > i has bucket 0
-        of a side's n buckets, with e = floor(n / 2) and a = abs(j - i): a < e has its own,
-        the others bucket min(n - 1, e + floor((n - e) ln(a/e) / ln(max-distance/e)))
-    """,
-    source=Source("Raffel et al. 2020", "arXiv:1910.10683", "section 2.1, and relative_position_bucket of its code"),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False, parameters="buckets * heads", cost="(heads + 1) * n * n"
     ),
     work=Work(kernel="buckets * heads"),
-    users="T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3",
     example="t5:heads=2,buckets=8,max-distance=16",
-    use_when="for encoders and decoders with one trained number per range of distances",
-    not_when="if distances beyond max-distance must be distinguished",
     place=5,
     hooks={
         "identify": ".identify:identify",
@@ -49,34 +39,58 @@ MAX_BUCKETS = 1 << 16
 def t5(
     *,
     heads: WeightHeads = None,
-    buckets: Annotated[
-        int,
-        Param(
-            "Number of buckets, for both directions together.",
-            ge=1,
-            le=MAX_BUCKETS,
-            names=("num-buckets", "relative-attention-num-buckets"),
-        ),
-    ] = 32,
-    max_distance: Annotated[int, Param("Distance from which all keys share the last bucket.", ge=1, lt=1 << 53)] = 128,
-    bidirectional: Annotated[bool, Param("Add buckets for keys after the query, as in encoders.", off="causal")] = True,
+    buckets: Annotated[int, Param(ge=1, le=MAX_BUCKETS, names=("num-buckets", "relative-attention-num-buckets"))] = 32,
+    max_distance: Annotated[int, Param(ge=1, lt=1 << 53)] = 128,
+    bidirectional: Annotated[bool, Param(off="causal")] = True,
     mask: Mask = "none",
-    scale: Annotated[
-        Decimal, Param("Multiplies the bias (x-transformers: the root of the head's width).", ge=1e-30, le=1e30)
-    ] = Decimal(1),
+    scale: Annotated[Decimal, Param(ge=1e-30, le=1e30)] = Decimal(1),
     arithmetic: Arithmetic = "exact",
-    weights: Annotated[
-        Weights, Param("File of the bias of each bucket and head (default: random, from the seed).", file=True)
-    ] = None,
-    std: Annotated[
-        Decimal, deviation("Standard deviation of random values (T5: 1/sqrt(d_model); MPNet 0.02).")
-    ] = Decimal("0.02"),
+    weights: Weights = None,
+    std: Annotated[Decimal, deviation()] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:
     """Trained number for each head and bucket of distances.
 
     Without heads or weights the table holds the buckets alone, as the array index.
+
+    Formula
+    -------
+    bias(h, i, j) = weight(bucket(j - i), h)
+    bidirectional: half the buckets for each side, the upper half where j > i; otherwise j > i has bucket 0
+    of a side's n buckets, with e = floor(n / 2) and a = abs(j - i): a < e has its own,
+    the others bucket min(n - 1, e + floor((n - e) ln(a/e) / ln(max-distance/e)))
+
+    Parameters
+    ----------
+    buckets
+        Number of buckets, for both directions together.
+    max_distance
+        Distance from which all keys share the last bucket.
+    bidirectional
+        Add buckets for keys after the query, as in encoders.
+    scale
+        Multiplies the bias (x-transformers: the root of the head's width).
+    weights
+        File of the bias of each bucket and head (default: random, from the seed).
+    std
+        Standard deviation of random values (T5: 1/sqrt(d_model); MPNet 0.02).
+
+    Source
+    ------
+    Raffel et al. 2020, arXiv:1910.10683, section 2.1, and relative_position_bucket of its code
+
+    Used by
+    -------
+    T5, mT5, UMT5, LongT5, Switch, Pop2Piano, UDOP, MPNet, LayoutLMv3
+
+    Use it
+    ------
+    for encoders and decoders with one trained number per range of distances
+
+    Not
+    ---
+    if distances beyond max-distance must be distinguished
     """
     if bidirectional and mask == "causal":
         rule = "hides the keys for which bidirectional=true keeps half of the buckets: use bidirectional=false"
@@ -84,17 +98,12 @@ def t5(
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
     phrase = f"a bias with buckets={buckets}"
-    count, rows, prepare = by_head(weights, names, buckets, heads, phrase, seed, "normal", float(std))
+    count, rows, fixed, prepare = by_head(weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std))
 
     def value(distances: dd.Points, chosen: range) -> Floats:
         table = rows()[:, chosen.start : chosen.stop] * float(scale)
         return np.asarray(table.T[:, index(distances)])
 
-    fixed = (
-        (Fixed("weight", (buckets, count), ("bucket", "head"), lambda start, stop: rows()[start:stop]),)
-        if count
-        else ()
-    )
     return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, prepare=prepare, domain=WHOLE)
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
 from pecli.encodings.shared.grids import sides
-from pecli.encodings.shared.parameters import WeightHeads
+from pecli.encodings.shared.parameters import WeightHeads, conventions
 from pecli.encodings.shared.weights import (
     GENERATOR,
     DrawnSeed,
@@ -26,18 +26,12 @@ from pecli.encodings.shared.weights import (
     draw,
 )
 from pecli.errors import BadParameter
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Effect
 from pecli.spec.plans import Bias, Domain, Fixed, ImageWindow, nothing
 from pecli.spec.recipe import Recipe
 
 Grid = Annotated[tuple[int, ...], sides("Height and width in patches.", le=1 << 12)]
-
-CONVENTIONS: dict[str, dict[str, object]] = {
-    "swin": {"version": "1"},
-    "swin-v2": {"version": "2"},
-    "beit": {"version": "1", "cls": True},
-}
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -50,59 +44,73 @@ def effect(recipe: Recipe) -> Effect:
 @encoding(
     family=Family.BIAS,
     title="Window bias",
-    formula="""
-        entry = (dy + h - 1)(2w - 1) + dx + w - 1, dy and dx query minus key; bias(head) = table(entry, head)
-        with cls, of T entries: T - 3 class token to patch, T - 2 patch to class token, T - 1 class token to itself
-        version 2: coordinates sign(x) log2(1 + 8 abs(x)/(h - 1)) / log2 8, y and x alike,
-        bias = 16 sigmoid(W2 max(0, W1 coordinates + b1))
-    """,
-    source=(
-        Source("Liu et al. 2021", "arXiv:2103.14030", "equation 4 and the authors' code"),
-        Source("Liu et al. 2022", "arXiv:2111.09883", "section 3.3, log-spaced continuous bias"),
-        Source("Bao et al. 2022", "arXiv:2106.08254", "the class token's entries, in the code of BEiT"),
-    ),
     facts=Facts(
         learned=True, beyond="ends", relative="distance", multi_scale=False, longest="prod(grid)",
         parameters="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads",
         cost="heads * n * n + n * n",
     ),
     work=Work(kernel="(prod(grid) * 4 - sum(grid) * 2 + 1) * heads"),
-    users="Swin, Swin v2, BEiT, Data2Vec vision",
     example="window:grid=3x4,heads=2",
-    use_when="for attention within the windows of an image, as in Swin",
-    not_when="for sequences, or windows of another size without resizing",
     place=7,
     hooks={"identify": ".identify:identify", "mistakes": ":mistakes", "apply": effect},
-    presets=(Preset("Use this model's window: Swin, Swin v2, or BEiT with a class token.", CONVENTIONS),),
+    presets=(conventions("bias", "window"),),
 )  # fmt: skip
 def window(
     *,
     grid: Grid,
-    version: Annotated[
-        Literal["1", "2"], Param("Trained table (1), or a network of log-spaced coordinates (2).")
-    ] = "1",
-    cls: Annotated[bool, Param("A class token comes before the patches.", when=("version", ("1",)))] = False,
-    pretrained: Annotated[
-        tuple[int, ...] | None,
-        sides(
-            "Window in pretraining, which scales the coordinates (default: grid).",
-            ge=2,
-            le=1 << 12,
-            when=("version", ("2",)),
-        ),
-    ] = None,
+    version: Literal["1", "2"] = "1",
+    cls: Annotated[bool, Param(when=("version", ("1",)))] = False,
+    pretrained: Annotated[tuple[int, ...] | None, sides(ge=2, le=1 << 12, when=("version", ("2",)))] = None,
     heads: WeightHeads = None,
-    hidden: Annotated[int, Param("Width of the network.", ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
-    weights: Annotated[
-        Weights, Param("File of the table, or of the network (default: random, from the seed).", file=True)
-    ] = None,
-    std: Annotated[Decimal, deviation("Standard deviation of random values, cut at two deviations.")] = Decimal("0.02"),
+    hidden: Annotated[int, Param(ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
+    weights: Weights = None,
+    std: Annotated[Decimal, deviation()] = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:
     """Trained number for each head and each offset of two patches of a window.
 
     Without heads or weights the table holds the entries alone, as the array index.
+
+    Formula
+    -------
+    entry = (dy + h - 1)(2w - 1) + dx + w - 1, dy and dx query minus key; bias(head) = table(entry, head)
+    with cls, of T entries: T - 3 class token to patch, T - 2 patch to class token, T - 1 class token to itself
+    version 2: coordinates sign(x) log2(1 + 8 abs(x)/(h - 1)) / log2 8, y and x alike,
+    bias = 16 sigmoid(W2 max(0, W1 coordinates + b1))
+
+    Parameters
+    ----------
+    version
+        Trained table (1), or a network of log-spaced coordinates (2).
+    cls
+        A class token comes before the patches.
+    pretrained
+        Window in pretraining, which scales the coordinates (default: grid).
+    hidden
+        Width of the network.
+    weights
+        File of the table, or of the network (default: random, from the seed).
+    std
+        Standard deviation of random values, cut at two deviations.
+
+    Source
+    ------
+    Liu et al. 2021, arXiv:2103.14030, equation 4 and the authors' code
+    Liu et al. 2022, arXiv:2111.09883, section 3.3, log-spaced continuous bias
+    Bao et al. 2022, arXiv:2106.08254, the class token's entries, in the code of BEiT
+
+    Used by
+    -------
+    Swin, Swin v2, BEiT, Data2Vec vision
+
+    Use it
+    ------
+    for attention within the windows of an image, as in Swin
+
+    Not
+    ---
+    for sequences, or windows of another size without resizing
     """
     shape = ImageWindow(grid[0], grid[1], cls)
     remedy = f"a window of {grid[0]}x{grid[1]} has {shape.tokens} tokens: use a larger grid"
@@ -111,12 +119,11 @@ def window(
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
     names, phrase = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
     rule: Rule = "truncated-normal"
-    count, rows, prepare = by_head(weights, names, shape.entries, heads, phrase, seed, rule, float(std))
+    count, rows, fixed, prepare = by_head(weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std))
 
     def value(entries: dd.Points, chosen: range) -> Floats:
         return np.asarray(rows()[entries.multiples][:, chosen.start : chosen.stop].T)
 
-    fixed = (Fixed("weight", (shape.entries, count), ("entry", "head"), lambda a, b: rows()[a:b]),) if count else ()
     return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)
 
 

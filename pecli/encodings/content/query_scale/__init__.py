@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import dd, lessons, np
 from pecli.numbers.printing import figure
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Domain, Values
 
@@ -18,44 +18,53 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are
 @encoding(
     family=Family.CONDITIONAL,
     title="Query scale",
-    formula="""
-        kind llama4: 1 + beta ln(1 + floor((p + 1) / length))
-        kind ministral: 1 + beta ln(1 + floor(p / length))
-        kind log-n: max(1, ln(p + 1) / ln length), length that of the training
-    """,
-    source=(
-        Source("Nakanishi 2025", "arXiv:2501.19399", "scalable softmax, as Llama 4's code computes it"),
-        Source("Chiang and Cholak 2022", "arXiv:2202.12172", "log-n scaling, as Qwen's code computes it"),
-    ),
     facts=Facts(bounded=False, unique=False, multi_scale=False, cost="n"),
     work=Work(additions="0", products="n * width", every_layer=True),
-    users="Llama 4, Ministral 3, Mistral 4, Qwen (log-n)",
     example="query-scale:length=16,beta=1",
-    use_when="with a rotary encoding, if attention spreads too thin over long contexts",
-    not_when="as the only encoding: it gives no order",
     place=3,
-    hooks={
-        "identify": ".identify:identify",
-        "lesson": ":lesson",
-        "apply": lambda recipe: EFFECT,
-    },
+    hooks={"identify": ".identify:identify", "lesson": ":lesson", "apply": lambda recipe: EFFECT},
 )
 def query_scale(
     *,
-    kind: Annotated[Literal["llama4", "ministral", "log-n"], Param("Rule of this model.")] = "llama4",
-    length: Annotated[
-        int,
-        Param(
-            "Positions per step (Llama 4: 8192, Ministral 3: 16384), or the training length (log-n).", ge=2, lt=1 << 53
-        ),
-    ] = 8192,
-    beta: Annotated[
-        Decimal, Param("Coefficient of the logarithm.", ge=0, le=1e6, when=("kind", ("llama4", "ministral")))
-    ] = Decimal("0.1"),
+    kind: Literal["llama4", "ministral", "log-n"] = "llama4",
+    length: Annotated[int, Param(ge=2, lt=1 << 53)] = 8192,
+    beta: Annotated[Decimal, Param(ge=0, le=1e6, when=("kind", ("llama4", "ministral")))] = Decimal("0.1"),
 ) -> Values:
     """Factor on the queries that grows with the logarithm of the position.
 
     It keeps attention sharp over many keys.
+
+    Formula
+    -------
+    kind llama4: 1 + beta ln(1 + floor((p + 1) / length))
+    kind ministral: 1 + beta ln(1 + floor(p / length))
+    kind log-n: max(1, ln(p + 1) / ln length), length that of the training
+
+    Parameters
+    ----------
+    kind
+        Rule of this model.
+    length
+        Positions per step (Llama 4: 8192, Ministral 3: 16384), or the training length (log-n).
+    beta
+        Coefficient of the logarithm.
+
+    Source
+    ------
+    Nakanishi 2025, arXiv:2501.19399, scalable softmax, as Llama 4's code computes it
+    Chiang and Cholak 2022, arXiv:2202.12172, log-n scaling, as Qwen's code computes it
+
+    Used by
+    -------
+    Llama 4, Ministral 3, Mistral 4, Qwen (log-n)
+
+    Use it
+    ------
+    with a rotary encoding, if attention spreads too thin over long contexts
+
+    Not
+    ---
+    as the only encoding: it gives no order
     """
 
     def at(points: dd.Points) -> dd.DoubleDouble:

@@ -20,7 +20,7 @@ from pecli.encodings.shared.weights import (
     vectors,
 )
 from pecli.errors import BadParameter
-from pecli.spec.declaration import GIVEN, Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import GIVEN, Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Reach, Term
 from pecli.spec.plans import Frame, Relative
 from pecli.spec.recipe import Recipe
@@ -73,17 +73,6 @@ def _terms(phrase: object) -> tuple[str, ...]:
 @encoding(
     family=Family.RELATIVE,
     title="DeBERTa",
-    formula="""
-        D = i - j, mid = floor(buckets / 2)
-        index = D where abs(D) <= mid, otherwise
-        sign(D) (mid + ceil((mid - 1) ln(abs(D)/mid) / ln((max-distance - 1)/mid)))
-        shifted: buckets added, cut to 0 .. 2 buckets - 1
-        with buckets 0 (first version): D + max-distance, cut to 0 .. 2 max-distance - 1
-    """,
-    source=(
-        Source("He et al. 2020", "arXiv:2006.03654", "equation 3"),
-        Source("He et al. 2021", "arXiv:2111.09543", "log buckets of the code of version 2 and 3"),
-    ),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
         parameters="2 * buckets * dim + (pos_key_proj and dim * dim + dim or 0) "
@@ -93,66 +82,23 @@ def _terms(phrase: object) -> tuple[str, ...]:
         kernel="2 * buckets * dim", additions="terms * n * n * width", products="terms * n * n * width",
         every_layer=True,
     ),
-    users="DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D",
     example="deberta:buckets=8,max-distance=16,dim=4",
-    use_when="for masked language models that weigh content and position separately",
-    not_when="if memory is scarce: scores need three products",
     place=3,
     hooks={"identify": ".identify:identify", "extend": reach, "apply": effect, "mistakes": ":mistakes"},
 )  # fmt: skip
 def deberta(
     *,
-    buckets: Annotated[
-        int,
-        Param(
-            "Buckets of each sign; 0 for the first version, without them.",
-            ge=0,
-            le=1 << 16,
-            names=("position-buckets",),
-        ),
-    ] = 256,
-    max_distance: Annotated[
-        int,
-        Param(
-            "Distance at which the last bucket begins; in the first version, where distances are clipped.",
-            ge=1,
-            lt=1 << 53,
-            count=True,
-            names=("max-relative-positions",),
-        ),
-    ] = 512,
-    shifted: Annotated[
-        bool | None, Param("Shift indices so that they are rows of the vectors (default: only with buckets=0).")
-    ] = None,
-    clamp: Annotated[bool, Param("Clip the distance below max-distance first, as the authors do.")] = False,
-    dim: Annotated[
-        int | None, Param("Width of the vectors (default: only the index).", ge=1, le=WIDEST, names=MODEL_WIDTH)
-    ] = None,
+    buckets: Annotated[int, Param(ge=0, le=1 << 16, names=("position-buckets",))] = 256,
+    max_distance: Annotated[int, Param(ge=1, lt=1 << 53, count=True, names=("max-relative-positions",))] = 512,
+    shifted: bool | None = None,
+    clamp: bool = False,
+    dim: Annotated[int | None, Param(ge=1, le=WIDEST, names=MODEL_WIDTH)] = None,
     arithmetic: Arithmetic = "exact",
-    weights: Annotated[
-        VectorWeights, Param("File of the vectors (default: random, from the seed).", file=True, when=("dim", GIVEN))
-    ] = None,
-    pos_key_proj: Annotated[
-        str | None,
-        Param(
-            "File of the projection of the vectors in query terms: weight (dim, dim), and bias (default: none).",
-            file=True,
-            when=("dim", GIVEN),
-            names=("pos-proj",),
-        ),
-    ] = None,
-    pos_query_proj: Annotated[
-        str | None,
-        Param("The same for the vectors in key terms.", file=True, when=("dim", GIVEN), names=("pos-q-proj",)),
-    ] = None,
-    pos_att_type: Annotated[
-        Literal["c2p+p2c", "c2p", "p2c", "none"] | None,
-        Param("Terms of a score: query by position (c2p), position by key (p2c) (default: both)."),
-    ] = None,
-    p2c_row: Annotated[
-        Literal["code", "paper"] | None,
-        Param("Row that a key meets: of query minus key (code), or as equation 4, of key minus query (default: code)."),
-    ] = None,
+    weights: Annotated[VectorWeights, Param(when=("dim", GIVEN))] = None,
+    pos_key_proj: Annotated[str | None, Param(file=True, when=("dim", GIVEN), names=("pos-proj",))] = None,
+    pos_query_proj: Annotated[str | None, Param(file=True, when=("dim", GIVEN), names=("pos-q-proj",))] = None,
+    pos_att_type: Literal["c2p+p2c", "c2p", "p2c", "none"] | None = None,
+    p2c_row: Literal["code", "paper"] | None = None,
     std: Std = Decimal("0.02"),
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
@@ -160,6 +106,54 @@ def deberta(
     """Trained vector for each bucket of distances.
 
     Queries meet it as position and keys as content, and the other way round.
+
+    Formula
+    -------
+    D = i - j, mid = floor(buckets / 2)
+    index = D where abs(D) <= mid, otherwise
+    sign(D) (mid + ceil((mid - 1) ln(abs(D)/mid) / ln((max-distance - 1)/mid)))
+    shifted: buckets added, cut to 0 .. 2 buckets - 1
+    with buckets 0 (first version): D + max-distance, cut to 0 .. 2 max-distance - 1
+
+    Parameters
+    ----------
+    buckets
+        Buckets of each sign; 0 for the first version, without them.
+    max_distance
+        Distance at which the last bucket begins; in the first version, where distances are clipped.
+    shifted
+        Shift indices so that they are rows of the vectors (default: only with buckets=0).
+    clamp
+        Clip the distance below max-distance first, as the authors do.
+    dim
+        Width of the vectors (default: only the index).
+    weights
+        File of the vectors (default: random, from the seed).
+    pos_key_proj
+        File of the projection of the vectors in query terms: weight (dim, dim), and bias (default: none).
+    pos_query_proj
+        The same for the vectors in key terms.
+    pos_att_type
+        Terms of a score: query by position (c2p), position by key (p2c) (default: both).
+    p2c_row
+        Row that a key meets: of query minus key (code), or as equation 4, of key minus query (default: code).
+
+    Source
+    ------
+    He et al. 2020, arXiv:2006.03654, equation 3
+    He et al. 2021, arXiv:2111.09543, log buckets of the code of version 2 and 3
+
+    Used by
+    -------
+    DeBERTa, DeBERTa-v2, DeBERTa-v3, SEW-D
+
+    Use it
+    ------
+    for masked language models that weigh content and position separately
+
+    Not
+    ---
+    if memory is scarce: scores need three products
     """
     middle = buckets // 2
     if buckets == 1:

@@ -21,7 +21,7 @@ from pecli.encodings.shared.weights import (
     glorot,
     vectors,
 )
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Term
 from pecli.spec.plans import Domain, Fixed, Frame, Relative
 from pecli.spec.recipe import Recipe
@@ -42,13 +42,6 @@ def effect(recipe: Recipe) -> Effect:
 @encoding(
     family=Family.RELATIVE,
     title="Shaw relative vectors",
-    formula="""
-        index(i, j) = min(max(j - i, -clip), right) + clip; backward: of i - j
-        far zero: past the clip it is clip + right + 1, a row of zeros
-        vector: clip + right + 1 trained rows; a key takes row index(i, j) beside its own
-        value_vector: as many, which values take beside their own
-    """,
-    source=Source("Shaw et al. 2018", "arXiv:1803.02155", "section 3.2; tensor2tensor's code"),
     facts=Facts(
         learned=True, relative="distance", multi_scale=False,
         parameters="(clip + (right or clip) + 1) * dim * (value_weights and 2 or 1)",
@@ -59,52 +52,71 @@ def effect(recipe: Recipe) -> Effect:
         products="terms * h * n * n * dim",
         every_layer=True,
     ),
-    users="tensor2tensor, Music Transformer (Huang et al. 2018), Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2",
     example="shaw:dim=4,clip=3",
-    use_when="for tasks with short-range structure such as translation and music",
-    not_when="if distances beyond the clip must be distinguished",
     place=1,
     hooks={"identify": ".identify:identify", "apply": effect, "mistakes": ":mistakes"},
 )  # fmt: skip
 def shaw(
     *,
     dim: VectorDim,
-    clip: Annotated[
-        int,
-        Param(
-            "Largest distance K with a vector of its own.",
-            ge=1,
-            le=1 << 30,
-            names=("max-relative-position", "max-relative-positions"),
-        ),
-    ],
-    right: Annotated[
-        int | None, Param("Largest distance of keys after the query, if it differs (default: clip).", ge=0, le=1 << 30)
-    ] = None,
+    clip: Annotated[int, Param(ge=1, le=1 << 30, names=("max-relative-position", "max-relative-positions"))],
+    right: Annotated[int | None, Param(ge=0, le=1 << 30)] = None,
     init: Annotated[
-        Literal["xavier-uniform", "normal", "truncated-normal", "zeros"],
-        Param("Distribution of the initial vectors.", when=("weights", (None,))),
+        Literal["xavier-uniform", "normal", "truncated-normal", "zeros"], Param(when=("weights", (None,)))
     ] = "xavier-uniform",
-    std: Annotated[
-        Decimal, deviation("Standard deviation of normal values.", ("init", ("normal", "truncated-normal")))
-    ] = Decimal("0.02"),
+    std: Annotated[Decimal, deviation(("init", ("normal", "truncated-normal")))] = Decimal("0.02"),
     weights: VectorWeights = None,
-    value_weights: Annotated[
-        str | None, Param("File of the vectors that are added to values, one row each (default: none).", file=True)
-    ] = None,
-    backward: Annotated[bool, Param("Count distances from key to query, as BERT's relative_key does.")] = False,
-    kind: Annotated[
-        Literal["key", "key-query"] | None,
-        Param("Position terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key)."),
-    ] = None,
-    far: Annotated[
-        Literal["clip", "zero"],
-        Param("Vector past the clip: that of the clip, or zeros (VITS, Music Transformer)."),
-    ] = "clip",
+    value_weights: Annotated[str | None, Param(file=True)] = None,
+    backward: bool = False,
+    kind: Literal["key", "key-query"] | None = None,
+    far: Literal["clip", "zero"] = "clip",
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
-    """Trained vector for each clipped distance."""
+    """Trained vector for each clipped distance.
+
+    Formula
+    -------
+    index(i, j) = min(max(j - i, -clip), right) + clip; backward: of i - j
+    far zero: past the clip it is clip + right + 1, a row of zeros
+    vector: clip + right + 1 trained rows; a key takes row index(i, j) beside its own
+    value_vector: as many, which values take beside their own
+
+    Parameters
+    ----------
+    clip
+        Largest distance K with a vector of its own.
+    right
+        Largest distance of keys after the query, if it differs (default: clip).
+    init
+        Distribution of the initial vectors.
+    std
+        Standard deviation of normal values.
+    value_weights
+        File of the vectors that are added to values, one row each (default: none).
+    backward
+        Count distances from key to query, as BERT's relative_key does.
+    kind
+        Position terms of a score: q.r (key), or q.r + k.r as BERT's relative_key_query (default: key).
+    far
+        Vector past the clip: that of the clip, or zeros (VITS, Music Transformer).
+
+    Source
+    ------
+    Shaw et al. 2018, arXiv:1803.02155, section 3.2; tensor2tensor's code
+
+    Used by
+    -------
+    tensor2tensor, Music Transformer (Huang et al. 2018), Wav2Vec2-BERT (clip 64, right 8), SeamlessM4T v2
+
+    Use it
+    ------
+    for tasks with short-range structure such as translation and music
+
+    Not
+    ---
+    if distances beyond the clip must be distinguished
+    """
     after = clip if right is None else right
     rows = clip + after + 1
     rule, spread = _distribution(init, float(std), rows, dim)

@@ -18,8 +18,9 @@ from pecli.encodings.shared.deferred import Integers, lessons, np
 from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Item, SmallTable, Step, short
+from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
@@ -31,42 +32,56 @@ T, H, W = 0, 1, 2
 
 def mrope(
     *,
-    sections: Annotated[
-        tuple[int, ...], Param("Pairs rotated by each stream: t, h, w (hw-alternating: h, w, t).", ge=0, le=1 << 19)
-    ],
-    section_order: Annotated[
-        Order,
-        Param(
-            "One section after the other (Qwen2-VL, GLM-4V); t everywhere, h and w at every third pair (Qwen3-VL); "
-            "h and w in turn, then t (ERNIE 4.5 VL); or over the doubled vector (Hunyuan-VL)."
-        ),
-    ] = "chunked",
-    sequence: Annotated[
-        str | None,
-        Param(
-            "Text tokens and grids of vision tokens in order, such as 4+1x2x3+7 (default: text alone).",
-            when=("streams", (None,)),
-            metavar="N+TxHxW..",
-        ),
-    ] = None,
-    time_step: Annotated[
-        Decimal,
-        Param("Positions between frames of a grid, truncated to integers.", ge=0, le=1e6, when=("streams", (None,))),
-    ] = Decimal(1),
-    streams: Annotated[
-        tuple[Decimal, ...] | None,
-        Param(
-            "Positions in all streams, a row for each token: a list, or a file of any format.",
-            file=True,
-            matrix=True,
-        ),
-    ] = None,
+    sections: Annotated[tuple[int, ...], Param(ge=0, le=1 << 19)],
+    section_order: Order = "chunked",
+    sequence: Annotated[str | None, Param(when=("streams", (None,)), metavar="N+TxHxW..")] = None,
+    time_step: Annotated[Decimal, Param(ge=0, le=1e6, when=("streams", (None,)))] = Decimal(1),
+    streams: Annotated[tuple[Decimal, ...] | None, Param(file=True, matrix=True)] = None,
     **turning: Any,
 ) -> Waves:
     """Rotation by several positions of a token, such as time, row and column.
 
     Text has the same position in all streams and is rotated as by rope.
     Every parameter of rope works here too.
+
+    Formula
+    -------
+    w_i as rope has them, for each of its scalings
+    pair i rotates by p_s w_i, where s is the stream (t, h or w) that its section belongs to
+    text: all streams have the token's position; a grid after position q: t, h, w from q + 1 each
+    text goes on after the largest position of the grid
+
+    Parameters
+    ----------
+    sections
+        Pairs rotated by each stream: t, h, w (hw-alternating: h, w, t).
+    section_order
+        One section after the other (Qwen2-VL, GLM-4V); t everywhere, h and w at every third pair (Qwen3-VL); h and w in
+        turn, then t (ERNIE 4.5 VL); or over the doubled vector (Hunyuan-VL).
+    sequence
+        Text tokens and grids of vision tokens in order, such as 4+1x2x3+7 (default: text alone).
+    time_step
+        Positions between frames of a grid, truncated to integers.
+    streams
+        Positions in all streams, a row for each token: a list, or a file of any format.
+
+    Source
+    ------
+    Wang et al. 2024, arXiv:2409.12191, section 2.1
+    Qwen team 2025, Qwen3-VL's code, interleaved
+    Baidu 2025, ERNIE 4.5 VL's code, hw-alternating
+
+    Used by
+    -------
+    Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL
+
+    Use it
+    ------
+    for models that mix text with images or video
+
+    Not
+    ---
+    for plain text, where it equals rope
     """
     plan: Waves = rope(**turning)
     (band,) = plan.bands
@@ -198,30 +213,15 @@ def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integ
 def _signature() -> inspect.Signature:
     """Return rope's parameters with mrope's own inserted after the width."""
     taken = list(inspect.signature(rope, eval_str=True).parameters.values())
-    own = [p for p in inspect.signature(mrope, eval_str=True).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    return inspect.Signature([taken[0], *own, *taken[1:]], return_annotation=Waves)
+    return inspect.Signature([taken[0], *declared(mrope).values(), *taken[1:]], return_annotation=Waves)
 
 
 mrope.__dict__["__signature__"] = _signature()
 mrope = encoding(
     family=Family.ROTARY,
     title="Multimodal rotary",
-    formula="""
-        w_i as rope has them, for each of its scalings
-        pair i rotates by p_s w_i, where s is the stream (t, h or w) that its section belongs to
-        text: all streams have the token's position; a grid after position q: t, h, w from q + 1 each
-        text goes on after the largest position of the grid
-    """,
-    source=(
-        Source("Wang et al. 2024", "arXiv:2409.12191", "section 2.1"),
-        Source("Qwen team 2025", "Qwen3-VL's code", "interleaved"),
-        Source("Baidu 2025", "ERNIE 4.5 VL's code", "hw-alternating"),
-    ),
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
-    users="Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5, GLM-4V, ERNIE 4.5 VL, Hunyuan-VL, PaddleOCR-VL",
     example="mrope:dim=8,sections=2+1+1",
-    use_when="for models that mix text with images or video",
-    not_when="for plain text, where it equals rope",
     place=6,
     hooks={
         "identify_axes": ".identify:identify",

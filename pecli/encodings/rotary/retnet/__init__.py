@@ -15,9 +15,9 @@ from pecli.encodings.shared.deferred import Float32, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.declaration import Facts, Family, Param, Source, Work, encoding
+from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect
-from pecli.spec.plans import Band, Fixed, Waves
+from pecli.spec.plans import Fixed, Waves, rotation
 from pecli.spec.recipe import Recipe
 
 MAX_LENGTH = 1 << 31
@@ -37,58 +37,66 @@ def effect(recipe: Recipe) -> Effect:
 @encoding(
     family=Family.ROTARY,
     title="RetNet",
-    formula="""
-        w_i = base^(-i / (dim/2 - 1)), i = 0 .. dim/2 - 1; cos(p w_i), sin(p w_i)
-        gamma_h = 1 - 2^(-5 - h), h = 0 .. heads - 1
-        decay(h, i, j) = gamma_h^(i - j) for a key j up to the query i, 0 after it; apply log: (i - j) ln gamma_h
-        normalize: a query's row over the square root of its sum
-    """,
-    source=Source("Sun et al. 2023", "arXiv:2307.08621", "section 2 and the authors' torchscale"),
     facts=Facts(relative="rotation", cost="n * dim + heads * n"),
     work=Work(products="8 * n * h * pairs + heads * n * n"),
-    users="RetNet, torchscale",
     example="retnet:dim=4,heads=2,max-len=8",
-    use_when="for retention, whose decay needs no softmax",
-    not_when="for plain attention",
     place=5,
     hooks={"identify": ".identify:identify", "emulate": ":emulate", "apply": effect},
 )
 def retnet(
     *,
     dim: HeadDim,
-    heads: Annotated[int, Param("Number of attention heads.", ge=1, le=MAX_HEADS, names=HEAD_COUNT)],
+    heads: Annotated[int, Param(ge=1, le=MAX_HEADS, names=HEAD_COUNT)],
     base: Base = Decimal(10000),
-    decay: Annotated[
-        Literal["distance", "dense", "none"],
-        Param("Decay by distance, for each query and key (dense), or none."),
-    ] = "distance",
+    decay: Literal["distance", "dense", "none"] = "distance",
     max_len: Annotated[
-        int | None,
-        Param(
-            "Number of distances of the decay (default: the table's length).",
-            ge=1,
-            lt=MAX_LENGTH,
-            of_table="length",
-            when=("decay", ("distance", "dense")),
-        ),
+        int | None, Param(ge=1, lt=MAX_LENGTH, of_table="length", when=("decay", ("distance", "dense")))
     ] = None,
-    apply: Annotated[
-        Literal["multiply", "log"],
-        Param(
-            "Store the decay, which multiplies scores, or its logarithm, which is added.",
-            when=("decay", ("distance", "dense")),
-        ),
-    ] = "multiply",
-    normalize: Annotated[
-        bool, Param("Divide each query's row by the square root of its sum.", when=("apply", ("multiply",)))
-    ] = False,
+    apply: Annotated[Literal["multiply", "log"], Param(when=("decay", ("distance", "dense")))] = "multiply",
+    normalize: Annotated[bool, Param(when=("apply", ("multiply",)))] = False,
 ) -> Waves:
-    """Rotation with frequencies down to 1/base, and a decay for each head."""
+    """Rotation with frequencies down to 1/base, and a decay for each head.
+
+    Formula
+    -------
+    w_i = base^(-i / (dim/2 - 1)), i = 0 .. dim/2 - 1; cos(p w_i), sin(p w_i)
+    gamma_h = 1 - 2^(-5 - h), h = 0 .. heads - 1
+    decay(h, i, j) = gamma_h^(i - j) for a key j up to the query i, 0 after it; apply log: (i - j) ln gamma_h
+    normalize: a query's row over the square root of its sum
+
+    Parameters
+    ----------
+    heads
+        Number of attention heads.
+    decay
+        Decay by distance, for each query and key (dense), or none.
+    max_len
+        Number of distances of the decay (default: the table's length).
+    apply
+        Store the decay, which multiplies scores, or its logarithm, which is added.
+    normalize
+        Divide each query's row by the square root of its sum.
+
+    Source
+    ------
+    Sun et al. 2023, arXiv:2307.08621, section 2 and the authors' torchscale
+
+    Used by
+    -------
+    RetNet, torchscale
+
+    Use it
+    ------
+    for retention, whose decay needs no softmax
+
+    Not
+    ---
+    for plain attention
+    """
     half = dim // 2
-    every = slice(0, half)
-    band = Band(geometric(base, Fraction(1, max(1, half - 1)), half), every, every)
+    frequencies = geometric(base, Fraction(1, max(1, half - 1)), half)
     if decay == "none":
-        return Waves(half, (band,))
+        return rotation(frequencies)
     if normalize and decay != "dense":
         raise BadParameter("normalize", "true", f"needs the rows of decay=dense, and decay={decay} has none")
     fading = Fading(max_len or 1, apply == "log", normalize)
@@ -97,7 +105,7 @@ def retnet(
     else:
         shape = (heads, fading.length, fading.length)
         array = Fixed("decay", shape, ("head", "query", "key"), fading.by_pair, lead=2)
-    return Waves(half, (band,), fixed=(array,))
+    return rotation(frequencies, fixed=(array,))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from pecli.encodings.rotary.rope.scalings import (
     UNRECOGNISED,
     PlainSeries,
     Scaling,
-    declared,
     nearest,
     scaling_of,
     taking,
@@ -28,8 +27,9 @@ from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, round
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
-from pecli.spec.declaration import Facts, Family, Param, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change, Rescaling, SmallTable, Step, instead, other_exponent, other_values
+from pecli.spec.parameter import param_of
 from pecli.spec.plans import Waves, rotation
 
 _COMPUTED = ("frequencies", (None,))
@@ -38,24 +38,8 @@ _COMPUTED = ("frequencies", (None,))
 @encoding(
     family=Family.ROTARY,
     title="Rotary",
-    formula="""
-        w_i = base^(-2i/d), i = 0 .. d/2 - 1
-        cos(p, i) = cos(p w_i), sin(p, i) = sin(p w_i)
-        pair i of query and key rotates by p w_i: the product depends on the distance alone
-        a scaling replaces w_i, and multiplies cos and sin by one magnitude
-    """,
-    source=(
-        Source("Su et al. 2021", "arXiv:2104.09864", "section 3.2"),
-        Source("Chen et al. 2023", "arXiv:2306.15595", "linear"),
-        Source("Peng et al. 2023", "arXiv:2309.00071", "ntk, dynamic, ntk-by-parts, yarn"),
-        Source("Ding et al. 2024", "arXiv:2402.13753", "longrope"),
-        Source("Llama team 2024", "arXiv:2407.21783 and its code", "llama3"),
-    ),
     facts=Facts(relative="rotation", cost="n * 2 * ((dim + 1) // 2)"),
-    users="Llama, Mistral, PaLM, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022",
     example="rope:dim=4",
-    use_when="for decoders: most of them have used it since 2022",
-    not_when="past the training length without a scaling",
     place=1,
     hooks={
         "identify_waves": ".identify:identify",
@@ -71,52 +55,65 @@ _COMPUTED = ("frequencies", (None,))
 @taking(SCALINGS)
 def rope(
     *,
-    dim: Annotated[
-        int, Param("Width of one attention head.", ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128")
-    ],
-    rotary_dim: Annotated[
-        int | None,
-        Param(
-            "Columns that rotate, rounded up to whole pairs.",
-            ge=1,
-            le=WIDEST,
-            when=_COMPUTED,
-            names=("rotary-ndims",),
-        ),
-    ] = None,
+    dim: Annotated[int, Param(ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128")],
+    rotary_dim: Annotated[int | None, Param(ge=1, le=WIDEST, when=_COMPUTED, names=("rotary-ndims",))] = None,
     partial: Annotated[
         Decimal | None,
         Param(
-            "Share of columns that rotate: int(dim * share).",
-            gt=0,
-            le=1,
-            when=("rotary_dim", (None,)),
-            names=("partial-rotary-factor", "rotary-pct", "rotary-percent"),
+            gt=0, le=1, when=("rotary_dim", (None,)), names=("partial-rotary-factor", "rotary-pct", "rotary-percent")
         ),
     ] = None,
-    base: Annotated[
-        Decimal,
-        Param("Base of the frequencies, theta.", ge=1e-6, le=1e30, when=_COMPUTED, names=THETA),
-    ] = Decimal(10000),
-    scaling: Annotated[
-        str,
-        Param(
-            "Scaling for longer contexts.",
-            when=_COMPUTED,
-            names=("rope-type", "rope-scaling"),
-            synonyms=OTHER_NAMES,
-        ),
-    ] = "none",
-    frequencies: Annotated[
-        tuple[Decimal, ...] | None,
-        Param("Frequencies in radians per position: a list or a file.", file=True),
-    ] = None,
+    base: Annotated[Decimal, Param(ge=1e-6, le=1e30, when=_COMPUTED, names=THETA)] = Decimal(10000),
+    scaling: Annotated[str, Param(when=_COMPUTED, names=("rope-type", "rope-scaling"), synonyms=OTHER_NAMES)] = "none",
+    frequencies: Annotated[tuple[Decimal, ...] | None, Param(file=True)] = None,
     **of_scaling: Any,
 ) -> Waves:
     """Rotation of each pair of a head by an angle proportional to the position.
 
     After rotation, the product of a query at m and a key at n depends on
     n - m alone.  One frequency per pair, geometrically spaced.
+
+    Formula
+    -------
+    w_i = base^(-2i/d), i = 0 .. d/2 - 1
+    cos(p, i) = cos(p w_i), sin(p, i) = sin(p w_i)
+    pair i of query and key rotates by p w_i: the product depends on the distance alone
+    a scaling replaces w_i, and multiplies cos and sin by one magnitude
+
+    Parameters
+    ----------
+    dim
+        Width of one attention head.
+    rotary_dim
+        Columns that rotate, rounded up to whole pairs.
+    partial
+        Share of columns that rotate: int(dim * share).
+    base
+        Base of the frequencies, theta.
+    scaling
+        Scaling for longer contexts.
+    frequencies
+        Frequencies in radians per position: a list or a file.
+
+    Source
+    ------
+    Su et al. 2021, arXiv:2104.09864, section 3.2
+    Chen et al. 2023, arXiv:2306.15595, linear
+    Peng et al. 2023, arXiv:2309.00071, ntk, dynamic, ntk-by-parts, yarn
+    Ding et al. 2024, arXiv:2402.13753, longrope
+    Llama team 2024, arXiv:2407.21783 and its code, llama3
+
+    Used by
+    -------
+    Llama, Mistral, PaLM, Qwen, Gemma, DeepSeek, Phi, GPT-NeoX, GPT-J, Cohere and most decoders since 2022
+
+    Use it
+    ------
+    for decoders: most of them have used it since 2022
+
+    Not
+    ---
+    past the training length without a scaling
     """
     if frequencies is not None:
         return _given(dim, frequencies)
@@ -186,7 +183,7 @@ def _rescaled(
     if "factor" in scaling.options and (own is None or factor is not None):
         given = {key: value for key, value in given.items() if key not in scaling.factor_names} | {"factor": times}
     for option, parameter in scaling.options.items():
-        if declared(parameter)[1].of_table:
+        if param_of(parameter).of_table:
             given[option] = test
     lengths = {"max-position": train, "original-max": train}
     given |= {option: lengths[option] for option in scaling.required if option in lengths and option not in given}
@@ -410,7 +407,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out rotations; for a scaled series also the derivation of its frequencies."""
     values, found = exercise.values, exercise.of_family()
     scaling = scaling_of(values["scaling"])
-    if values["frequencies"] is not None or scaling.board is None:
+    if values["frequencies"] is not None or not scaling.formula:
         return found
     rows = 1 + max(0, *(int(p) for p in exercise.at(DEFAULT)))
     given = exercise.resolved(max(exercise.length or 0, rows)).values
@@ -423,4 +420,4 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     table = SmallTable(["pair", "unscaled", "w", "ratio"], ratios, None)
     first, *rest = found
     title = f"{first.title}, scaled by {scaling.name}"
-    return [Step(title, [first.items[0], table, *scaling.board(series, given, pairs)]), *rest]
+    return [Step(title, [first.items[0], table, *scaling.formula]), *rest]

@@ -7,99 +7,36 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base, conventions
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
-from pecli.spec.declaration import Facts, Family, Param, Preset, Source, encoding
+from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Coordinate, Frequency, Waves
 
 Coordinates = Literal["index", "separate", "max", "min", "corners"]
-_QWEN: dict[str, object] = {"merge": "2"}
-CONVENTIONS: dict[str, dict[str, object]] = {
-    "qwen2-vl": _QWEN,
-    "qwen3-vl": _QWEN,
-    "glm4v": _QWEN,
-    "pixtral": {"series": "even-odd"},
-    "llama4-vision": {"axis_order": "xy", "first": "1", "suffix": "1"},
-    "dinov3": {"base": "100", "coordinates": "separate"},
-    "eva": {},
-    "sam2": {"axis_order": "xy"},
-    "inkling2": {"axis_order": "xy", "first": "1", "prefix": "1"},
-    "kimi-k2.5": {"axis_order": "xy", "pairs": "alternate"},
-    "step3": {"axis_order": "xy"},
-    "gemma4": {"base": "100", "halves": "axis"},
-    "efficientloftr": {"pairs": "alternate", "first": "1"},
-    "timm-pixel": {"coordinates": "corners", "series": "pixel"},
-}
 
 
 @encoding(
     family=Family.ROTARY,
     title="2-D rotary",
-    formula="""
-        w_k = base^(-2k / (dim/2)), k = 0 .. dim/4 - 1
-        series even-odd: base^(-2i/dim), the even i for rows, the odd i for columns
-        pair k rotates by y w_k, pair dim/4 + k by x w_k; axis-order xy: x before y
-        pairs alternate: pair 2k rotates by y w_k, pair 2k + 1 by x w_k
-        coordinates separate: x = 2 (i + 1/2) / side - 1, and angles are 2 pi x w_k
-    """,
-    source=(
-        Source("Wang et al. 2024", "arXiv:2409.12191", "Qwen2-VL"),
-        Source("Agrawal et al. 2024", "arXiv:2410.07073", "Pixtral"),
-        Source("Simeoni et al. 2025", "arXiv:2508.10104", "DINOv3"),
-        Source("Fang et al. 2023", "arXiv:2303.11331", "EVA-02"),
-        Source("Ravi et al. 2024", "arXiv:2408.00714", "SAM 2"),
-    ),
     facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix"),
-    users="vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; "
-    "DINOv3, EVA-02, SAM 2, timm",
     example="rope2d:dim=8,grid=6x8",
-    use_when="for vision transformers whose images vary in size",
-    not_when="for plain text",
     place=2,
     hooks={"identify_axes": ".identify:identify"},
-    presets=(Preset("Use this model's frequencies, order and coordinates (not its layout).", CONVENTIONS),),
+    presets=(conventions("rotary", "rope2d"),),
 )
 def rope2d(
     *,
-    dim: Annotated[int, Param("Width of one attention head.", ge=4, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)],
-    grid: Annotated[
-        tuple[int, ...],
-        sides("Rows and columns of the grid; frames before them repeat it.", items=(2, 3), metavar="HxW"),
-    ],
+    dim: Annotated[int, Param(ge=4, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL)],
+    grid: Annotated[tuple[int, ...], sides(items=(2, 3), metavar="HxW")],
     base: Base = Decimal(10000),
-    axis_order: Annotated[Literal["yx", "xy"], Param("Axis of the first pairs: y (row) or x (column).")] = "yx",
-    pairs: Annotated[
-        Literal["blocks", "alternate"], Param("All pairs of one axis first (blocks), or axes alternating.")
-    ] = "blocks",
-    series: Annotated[
-        Literal["half", "even-odd", "pixel"],
-        Param(
-            "Frequencies of a side: the series of half the width; every second of the whole one (Pixtral); "
-            "or evenly from 1 to max-resolution / 2, times pi (timm's pixel)."
-        ),
-    ] = "half",
-    max_resolution: Annotated[
-        Decimal, Param("Sampling rate of the pixel series.", gt=0, le=1e9, when=("series", ("pixel",)))
-    ] = Decimal(224),
-    coordinates: Annotated[
-        Coordinates,
-        Param(
-            "The index; centres from -1 to 1 by each side, by the larger or by the smaller, in turns of 2 pi "
-            "(DINOv3); or from -1 to 1, corners at the ends."
-        ),
-    ] = "index",
-    first: Annotated[
-        Decimal, Param("Coordinate of the first row and column.", gt=-1e9, lt=1e9, when=("coordinates", ("index",)))
-    ] = Decimal(0),
-    reference: Annotated[
-        tuple[int, ...] | None,
-        sides(
-            "Rescale coordinates to this grid, as in pretraining (EVA).",
-            metavar="HxW",
-            when=("coordinates", ("index",)),
-        ),
-    ] = None,
+    axis_order: Literal["yx", "xy"] = "yx",
+    pairs: Literal["blocks", "alternate"] = "blocks",
+    series: Literal["half", "even-odd", "pixel"] = "half",
+    max_resolution: Annotated[Decimal, Param(gt=0, le=1e9, when=("series", ("pixel",)))] = Decimal(224),
+    coordinates: Coordinates = "index",
+    first: Annotated[Decimal, Param(gt=-1e9, lt=1e9, when=("coordinates", ("index",)))] = Decimal(0),
+    reference: Annotated[tuple[int, ...] | None, sides(metavar="HxW", when=("coordinates", ("index",)))] = None,
     merge: Merge = 1,
     prefix: Prefix = 0,
     suffix: Suffix = 0,
@@ -109,6 +46,57 @@ def rope2d(
 
     After rotation, the product of a query and a key depends only on the
     difference of their rows and of their columns.
+
+    Formula
+    -------
+    w_k = base^(-2k / (dim/2)), k = 0 .. dim/4 - 1
+    series even-odd: base^(-2i/dim), the even i for rows, the odd i for columns
+    pair k rotates by y w_k, pair dim/4 + k by x w_k; axis-order xy: x before y
+    pairs alternate: pair 2k rotates by y w_k, pair 2k + 1 by x w_k
+    coordinates separate: x = 2 (i + 1/2) / side - 1, and angles are 2 pi x w_k
+
+    Parameters
+    ----------
+    dim
+        Width of one attention head.
+    grid
+        Rows and columns of the grid; frames before them repeat it.
+    axis_order
+        Axis of the first pairs: y (row) or x (column).
+    pairs
+        All pairs of one axis first (blocks), or axes alternating.
+    series
+        Frequencies of a side: the series of half the width; every second of the whole one (Pixtral); or evenly from 1
+        to max-resolution / 2, times pi (timm's pixel).
+    max_resolution
+        Sampling rate of the pixel series.
+    coordinates
+        The index; centres from -1 to 1 by each side, by the larger or by the smaller, in turns of 2 pi (DINOv3); or
+        from -1 to 1, corners at the ends.
+    first
+        Coordinate of the first row and column.
+    reference
+        Rescale coordinates to this grid, as in pretraining (EVA).
+
+    Source
+    ------
+    Wang et al. 2024, arXiv:2409.12191, Qwen2-VL
+    Agrawal et al. 2024, arXiv:2410.07073, Pixtral
+    Simeoni et al. 2025, arXiv:2508.10104, DINOv3
+    Fang et al. 2023, arXiv:2303.11331, EVA-02
+    Ravi et al. 2024, arXiv:2408.00714, SAM 2
+
+    Used by
+    -------
+    vision towers of Qwen2-VL to Qwen3.5, GLM-4V, Pixtral, Llama 4, Kimi K2.5, Gemma 4; DINOv3, EVA-02, SAM 2, timm
+
+    Use it
+    ------
+    for vision transformers whose images vary in size
+
+    Not
+    ---
+    for plain text
     """
     if dim % 4:
         rule = f"must be a multiple of 4 (pairs for two sides): use {max(4, dim // 4 * 4)} or {dim // 4 * 4 + 4}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,8 +19,8 @@ from typing import Annotated, Any, Literal, get_args
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import MissingParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.declaration import Param
 from pecli.spec.hooks import MinFactor, Mistakes
+from pecli.spec.parameter import Param, declared, param_of, sections
 
 Reader = Any
 """Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`."""
@@ -163,9 +163,6 @@ class Scaling:
         Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
         Whether a whole head of odd width may turn.
-    board : callable, optional
-        Of a `PlainSeries`, checked parameters and some pairs, how their frequencies come about, with the numbers put
-        in, a line each; every scaling but none has it.
     unrecognised : str
         Why tables cannot be recognised from their values; empty where `rope.identify` finds the parameters.
     """
@@ -183,7 +180,6 @@ class Scaling:
     factor_names: tuple[str, ...] = ("factor",)
     extends: bool = True
     odd_heads: bool = False
-    board: Callable[[PlainSeries, Mapping[str, Any], Sequence[int]], list[str]] | None = None
     unrecognised: str = ""
 
     @cached_property
@@ -195,6 +191,12 @@ class Scaling:
     def options(self) -> dict[str, inspect.Parameter]:
         """The same by the keys of a recipe."""
         return {name.replace("_", "-"): parameter for name, parameter in self.parameters.items()}
+
+    @property
+    def formula(self) -> list[str]:
+        """How the frequencies come about, and the magnitude, as the docstrings of the functions say it."""
+        functions = filter(None, (self.frequencies, self.magnitude))
+        return [line for function in functions for line in sections(function).get("Formula", "").splitlines()]
 
     @property
     def required(self) -> list[str]:
@@ -248,10 +250,7 @@ def lacks(scaling: str, *options: str) -> MissingParameter:
     )
 
 
-@cache
-def _declared(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(function, eval_str=True).parameters.values()
-    return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
+_declared = cache(declared)
 
 
 def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,17 +267,17 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
     takers: dict[str, list[str]] = {}
     for scaling in scalings.values():
         for name, parameter in scaling.parameters.items():
-            if declared(found.setdefault(name, parameter)) != declared(parameter):
+            if param_of(found.setdefault(name, parameter)) != param_of(parameter):
                 raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
             takers.setdefault(name, []).append(scaling.name)
     of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = _declared(function)
+        own = declared(function)
         at = list(own).index("scaling")
         words: Any = Literal.__getitem__(tuple(scalings))
         parameters = list(own.values())
-        choice = parameters[at].replace(annotation=Annotated[words, declared(parameters[at])[1]])
+        choice = parameters[at].replace(annotation=Annotated[words, param_of(parameters[at])])
         joined = [*parameters[:at], choice, *of_scalings, *parameters[at + 1 :]]
         function.__dict__["__signature__"] = inspect.Signature(joined)
         return function
@@ -286,18 +285,9 @@ def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Ca
     return declare
 
 
-def declared(parameter: inspect.Parameter) -> tuple[Any, Param]:
-    """Return the type and the declaration of a parameter, whose annotation may be a union with None."""
-    for hint in (parameter.annotation, *get_args(parameter.annotation)):
-        for extra in getattr(hint, "__metadata__", ()):
-            if isinstance(extra, Param):
-                return hint.__origin__, extra
-    raise TypeError(f"{parameter.name} has no Param")
-
-
 def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
     """Return a scaling's parameter as an optional one, which affects only the scalings `takers`."""
-    kind, param = declared(parameter)
+    kind, param = get_args(parameter.annotation)
     if param.when is None:
         param = replace(param, when=("scaling", tuple(takers)))
     if parameter.default in (None, parameter.empty):

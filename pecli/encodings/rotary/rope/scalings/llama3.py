@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 from pecli.encodings.rotary.rope.scalings import (
     ONE,
@@ -24,7 +24,7 @@ from pecli.encodings.rotary.rope.scalings.yarn import min_factor_of_blend
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, other_values, short
+from pecli.spec.hooks import Change, other_values
 from pecli.spec.plans import Waves
 
 
@@ -33,14 +33,24 @@ def _frequencies(
     *,
     factor: Factor,
     original_max: OriginalMax,
-    low_freq_factor: Annotated[
-        Decimal, Param("Wavelengths above original-max / this are multiplied by the factor.", gt=0)
-    ] = ONE,
-    high_freq_factor: Annotated[
-        Decimal, Param("Wavelengths below original-max / this stay as they are.", gt=0)
-    ] = Decimal(4),
+    low_freq_factor: Annotated[Decimal, Param(gt=0)] = ONE,
+    high_freq_factor: Annotated[Decimal, Param(gt=0)] = Decimal(4),
 ) -> Frequencies:
-    """Return the frequencies; the order of the tests matters where low exceeds high."""
+    """Return the exact frequencies; the order of the tests matters where low exceeds high.
+
+    Formula
+    -------
+    t_i = original-max w_i / (2 pi), the turns of pair i
+    below low-freq-factor w'_i = w_i / factor, above high-freq-factor w'_i = w_i, and between
+    w'_i = (1 - s) w_i / factor + s w_i, s = (t_i - low-freq-factor) / (high-freq-factor - low-freq-factor)
+
+    Parameters
+    ----------
+    low_freq_factor
+        Wavelengths above original-max / this are multiplied by the factor.
+    high_freq_factor
+        Wavelengths below original-max / this stay as they are.
+    """
 
     def scaled(w: Decimal) -> Decimal:
         rotations = original_max * w / TAU  # original / wavelength
@@ -80,29 +90,6 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     }
 
 
-def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    original = given["original_max"]
-    factor, low, high = (float(given[name]) for name in ("factor", "low_freq_factor", "high_freq_factor"))
-    lines = []
-    for i in pairs:
-        w = float(series.frequencies[i])
-        turns = original * w / (2 * math.pi)
-        phrase = f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}: "
-        if turns < low:
-            phrase += f"below {short(low)}, w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}"
-        elif turns > high:
-            phrase += f"above {short(high)}, w_{i} = {short(w)} as it is"
-        else:
-            s = (turns - low) / (high - low)
-            phrase += (
-                f"between, s = ({short(turns)} - {short(low)}) / ({short(high)} - {short(low)}) = {short(s)}, w_{i} = "
-                f"(1 - {short(s)}) x {short(w)} / {short(factor)} + {short(s)} x {short(w)} = "
-                f"{short((1 - s) * w / factor + s * w)}"
-            )
-        lines.append(phrase)
-    return lines
-
-
 def _otherwise(keys: Mapping[str, str], twice: bool, waves: Waves) -> Waves:
     """Return waves whose frequencies are scaled once more, or scaled by 1 / w in the place of the wavelength."""
     (band,) = waves.bands
@@ -136,5 +123,5 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 SCALING = Scaling(
     "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_outside=True),),
-    mistakes=_mistakes, min_factor=min_factor_of_blend, board=_board,
+    mistakes=_mistakes, min_factor=min_factor_of_blend,
 )  # fmt: skip

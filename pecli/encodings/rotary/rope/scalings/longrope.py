@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, short
+from pecli.spec.hooks import Change
 
 
 def _frequencies(
@@ -33,15 +33,22 @@ def _frequencies(
     *,
     original_max: OriginalMax,
     seq_len: SeqLen,
-    short_factor: Annotated[
-        tuple[Decimal, ...],
-        Param(
-            "Divisor of each frequency for sequences up to original-max: a list, or a file with one.", gt=0, file=True
-        ),
-    ],
-    long_factor: Annotated[tuple[Decimal, ...], Param("The same for longer sequences.", gt=0, file=True)],
+    short_factor: Annotated[tuple[Decimal, ...], Param(gt=0, file=True)],
+    long_factor: Annotated[tuple[Decimal, ...], Param(gt=0, file=True)],
 ) -> Frequencies:
-    """Return w_i / factor_i; both lists must have one number for each pair."""
+    """Return the exact frequencies; both lists must have one number for each pair.
+
+    Formula
+    -------
+    w'_i = w_i / short-factor_i for a seq-len up to original-max, w_i / long-factor_i for a longer one
+
+    Parameters
+    ----------
+    short_factor
+        Divisor of each frequency for sequences up to original-max: a list, or a file with one.
+    long_factor
+        The same for longer sequences.
+    """
     pairs = (series.width + 1) // 2
     for name, items in (("short-factor", short_factor), ("long-factor", long_factor)):
         if len(items) != pairs:
@@ -65,14 +72,23 @@ def _magnitude(
     original_max: OriginalMax,
     seq_len: SeqLen,
     attention_factor: AttentionFactor | None = None,
-    short_mscale: Annotated[
-        Decimal | None, Param("Attention factor for sequences up to original-max (Phi-3.5-MoE).", ge=0, le=1e9)
-    ] = None,
-    long_mscale: Annotated[Decimal | None, Param("Attention factor for longer sequences.", ge=0, le=1e9)] = None,
+    short_mscale: Annotated[Decimal | None, Param(ge=0, le=1e9)] = None,
+    long_mscale: Annotated[Decimal | None, Param(ge=0, le=1e9)] = None,
 ) -> Decimal:
     """Return the given magnitude, else sqrt(1 + ln factor / ln original), the factor being the ratio of the lengths.
 
     It is 1 for a factor of at most 1 (Microsoft's code).
+
+    Formula
+    -------
+    magnitude = sqrt(1 + ln f / ln original-max), f = factor, or max-position / original-max; 1 for f up to 1
+
+    Parameters
+    ----------
+    short_mscale
+        Attention factor for sequences up to original-max (Phi-3.5-MoE).
+    long_mscale
+        Attention factor for longer sequences.
     """
     mscale = long_mscale if seq_len > original_max else short_mscale
     if mscale is not None and attention_factor is not None:
@@ -121,20 +137,9 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("scaling", text, {f"{other}-factor": keys[f"{used}-factor"]})
 
 
-def _board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    long = given["seq_len"] > given["original_max"]
-    factors = given["long_factor" if long else "short_factor"]
-    side, which = ("above", "long") if long else ("of at most", "short")
-    lines = [f"length {given['seq_len']} {side} {given['original_max']}: the {which} list"]
-    for i in pairs:
-        w, s = float(series.frequencies[i]), float(factors[i])
-        lines.append(f"w_{i} = {short(w)} / {short(s)} = {short(w / s)}")
-    return lines
-
-
 SCALING = Scaling(
     "longrope", 7, _frequencies, _float32, _magnitude,
     types=(RopeType("longrope", _read, needs_head_dim=True, original_outside=True),),
-    mistakes=_mistakes, board=_board,
+    mistakes=_mistakes,
     unrecognised="its list fits any frequencies",
 )  # fmt: skip

@@ -6,10 +6,10 @@ Dynamic NTK and Qwen's doublings follow the length; of Gemma 4's series a share 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 from pecli.encodings.rotary.rope.scalings import (
     ONE,
@@ -29,7 +29,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed, other_values, short
+from pecli.spec.hooks import Change, Slowed, other_values
 
 NONE = Scaling(
     "none", 1, lambda series: series.frequencies, lambda series: inverse_powers(series.base, series.width),
@@ -38,18 +38,18 @@ NONE = Scaling(
 
 
 def _linear_frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    w'_i = w_i / factor
+    """
     with localcontext(CONTEXT):
         return tuple(w / factor for w in series.frequencies)
 
 
 def _linear_float32(series: PlainSeries, *, factor: Decimal) -> Float32:
     return np.asarray(inverse_powers(series.base, series.width) / np.float32(factor))
-
-
-def _linear_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    factor = float(given["factor"])
-    plain = {i: float(series.frequencies[i]) for i in pairs}
-    return [f"w_{i} = {short(w)} / {short(factor)} = {short(w / factor)}" for i, w in plain.items()]
 
 
 def _linear_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
@@ -63,11 +63,16 @@ LINEAR = Scaling(
     types=(RopeType("linear", lambda reader, width: {"scaling": "linear", "factor": reader.text("factor")}),),
     min_factor=lambda slowed: slowed.growth,
     series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
-    board=_linear_board,
 )  # fmt: skip
 
 
 def _proportional_frequencies(series: PlainSeries, *, factor: Factor | None = None) -> Frequencies:
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    w'_i = base^(-2i/dim) / factor for the share of the pairs that turns, 0 for the others
+    """
     rotating, times = series.width // 2, ONE if factor is None else factor
     with localcontext(CONTEXT):
         moving = tuple(w / times for w in geometric(series.base, Fraction(2, series.dim), rotating))
@@ -86,21 +91,10 @@ def _proportional_read(reader: Reader, width: int) -> dict[str, str]:
     return {"scaling": "proportional"} | ({} if factor is None else {"factor": number_text(factor)})
 
 
-def _proportional_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    turning, base, factor = series.width // 2, float(series.base), float(given["factor"] or 1)
-    lines = [f"{turning} of {series.dim // 2} pairs rotate, with exponents over the whole width {series.dim}"]
-    over = f" / {short(factor)}" if factor != 1 else ""
-    for i in pairs:
-        value = base ** (-2 * i / series.dim) / factor if i < turning else 0.0
-        phrase = f"{short(base)}^(-{2 * i}/{series.dim}){over}" if i < turning else "does not rotate"
-        lines.append(f"w_{i} = {phrase} = {short(value)}" if i < turning else f"pair {i} {phrase}")
-    return lines
-
-
 PROPORTIONAL = Scaling(
     "proportional", 9, _proportional_frequencies, _proportional_float32,
     types=(RopeType("proportional", _proportional_read, whole_pairs=True),),
-    extends=False, odd_heads=True, board=_proportional_board,
+    extends=False, odd_heads=True,
 )  # fmt: skip
 
 
@@ -141,8 +135,19 @@ def _ntk_frequencies(
     series: PlainSeries,
     *,
     factor: Factor | None = None,
-    alpha: Annotated[Decimal | None, Param("Hunyuan's name for the factor of ntk.", gt=0, le=1e9)] = None,
+    alpha: Annotated[Decimal | None, Param(gt=0, le=1e9)] = None,
 ) -> Frequencies:
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    base' = base factor^(d/(d-2)), w'_i = base'^(-2i/d)
+
+    Parameters
+    ----------
+    alpha
+        Hunyuan's name for the factor of ntk.
+    """
     if factor is not None and alpha is not None:
         raise BadParameter("alpha", alpha, f"is another name for factor={factor}: give one of them")
     times = alpha if factor is None else factor
@@ -162,27 +167,22 @@ def _grown_float32(series: PlainSeries, times: float) -> Float32:
     return inverse_powers(float(series.base) * times ** (d / (d - 2)), d)
 
 
-def base_lines(series: PlainSeries, factor: float, pairs: Sequence[int]) -> list[str]:
-    """Return the enlarged base for a factor and some of its frequencies, worked out with numbers."""
-    d, base = series.width, short(float(series.base))
-    larger = float(series.base) * factor ** (d / (d - 2))
-    found = [f"base' = {base} x {short(factor)}^({d}/{d - 2}) = {short(larger)}"]
-    return [*found, *(f"w_{i} = {short(larger)}^(-{2 * i}/{d}) = {short(larger ** (-2 * i / d))}" for i in pairs)]
-
-
-def _ntk_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    return base_lines(series, float(given["alpha"] if given["factor"] is None else given["factor"]), pairs)
-
-
 NTK = Scaling(
     "ntk", 3, _ntk_frequencies, _ntk_float32, min_factor=min_factor, by_base=True, factor_names=("factor", "alpha"),
-    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)), board=_ntk_board,
+    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)),
 )  # fmt: skip
 
 
 def _dynamic_frequencies(
     series: PlainSeries, *, factor: Factor, max_position: MaxPosition, seq_len: SeqLen
 ) -> Frequencies:
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    f' = factor seq-len / max-position - (factor - 1), 1 for a seq-len up to max-position
+    base' = base f'^(d/(d-2)), w'_i = base'^(-2i/d)
+    """
     return grown(series, _of_length(factor, Fraction(max(seq_len, max_position), max_position)))
 
 
@@ -218,17 +218,6 @@ def _dynamic_read(reader: Reader, width: int) -> dict[str, str]:
     return found
 
 
-def _dynamic_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    factor, model, length = (float(given[name]) for name in ("factor", "max_position", "seq_len"))
-    phrase = f"length {short(length)} of at most {short(model)}: as it is, f' = 1"
-    grown = 1.0
-    if length > model:
-        grown = factor * length / model - (factor - 1)
-        f = short(factor)
-        phrase = f"f' = {f} x {short(length)} / {short(model)} - ({f} - 1) = {short(grown)}"
-    return [phrase, *base_lines(series, grown, pairs)]
-
-
 def _dynamic_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     length = int(keys["seq-len"])
     return other_values(keys, "seq-len", *(str(n) for n in (2 * length, 4 * length, length // 2, length // 4)))
@@ -238,7 +227,7 @@ DYNAMIC = Scaling(
     "dynamic", 4, _dynamic_frequencies, _dynamic_float32, min_factor=_dynamic_min_factor,
     types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, _of_length(factor, growth))),
-    by_base=True, board=_dynamic_board, mistakes=_dynamic_mistakes,
+    by_base=True, mistakes=_dynamic_mistakes,
 )  # fmt: skip
 
 
@@ -249,17 +238,17 @@ def alpha(max_position: int, seq_len: int) -> int:
 
 
 def _doubling_frequencies(series: PlainSeries, *, max_position: MaxPosition, seq_len: SeqLen) -> Frequencies:
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    alpha = 2^(ceil(log2(seq-len / max-position)) + 1) - 1, 1 for a seq-len up to max-position
+    base' = base alpha^(d/(d-2)), w'_i = base'^(-2i/d)
+    """
     return grown(series, Decimal(alpha(max_position, seq_len)))
-
-
-def _doubling_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    model, length = given["max_position"], given["seq_len"]
-    doublings = (-(-length // model) - 1).bit_length()
-    phrase = f"alpha = 2^(ceil(log2({length} / {model})) + 1) - 1 = 2^({doublings} + 1) - 1 = {alpha(model, length)}"
-    return [phrase, *base_lines(series, float(alpha(model, length)), pairs)]
 
 
 DOUBLING = Scaling(
     "ntk-doubling", 10, _doubling_frequencies, lambda series, **of: _grown_float32(series, float(alpha(**of))),
-    extends=False, by_base=True, board=_doubling_board,
+    extends=False, by_base=True,
 )  # fmt: skip

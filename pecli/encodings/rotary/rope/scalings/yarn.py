@@ -9,7 +9,7 @@ equations 17 to 20 print it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import partial
@@ -33,7 +33,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed, other_values, short
+from pecli.spec.hooks import Change, Slowed, other_values
 from pecli.spec.plans import Waves
 
 Ramp = Literal["index", "rotations"]
@@ -46,21 +46,32 @@ def _parts_frequencies(
     *,
     factor: Factor,
     original_max: OriginalMax,
-    beta_fast: Annotated[
-        Decimal, Param("Pairs that complete more turns than this within original-max keep their frequency.", gt=0)
-    ] = Decimal(32),
-    beta_slow: Annotated[
-        Decimal, Param("Pairs that complete fewer turns than this are slowed by the whole factor.", gt=0)
-    ] = ONE,
-    ramp: Annotated[
-        Ramp,
-        Param("Ramp between the two: linear in the pair's index (code) or in its number of turns (paper)."),
-    ] = "index",
-    truncate: Annotated[
-        bool, Param("Round the ends of the ramp outwards to whole indices.", when=("ramp", ("index",)))
-    ] = True,
+    beta_fast: Annotated[Decimal, Param(gt=0)] = Decimal(32),
+    beta_slow: Annotated[Decimal, Param(gt=0)] = ONE,
+    ramp: Ramp = "index",
+    truncate: Annotated[bool, Param(when=("ramp", ("index",)))] = True,
 ) -> Frequencies:
-    """Return w_i (1 - r_i) + w_i / factor r_i, where r_i is the share of interpolation."""
+    """Return the exact frequencies.
+
+    Formula
+    -------
+    w'_i = w_i (1 - r_i) + w_i / factor r_i
+    r_i = (i - low) / (high - low), cut to 0 .. 1
+    low, high = d ln(original-max / (2 pi beta)) / (2 ln base), of beta-fast and beta-slow, cut to 0 .. d - 1
+    with truncate, low is rounded down and high up
+    with ramp rotations: r_i = 1 - (original-max w_i / (2 pi) - beta-slow) / (beta-fast - beta-slow)
+
+    Parameters
+    ----------
+    beta_fast
+        Pairs that complete more turns than this within original-max keep their frequency.
+    beta_slow
+        Pairs that complete fewer turns than this are slowed by the whole factor.
+    ramp
+        Ramp between the two: linear in the pair's index (code) or in its number of turns (paper).
+    truncate
+        Round the ends of the ramp outwards to whole indices.
+    """
     if beta_fast < beta_slow:
         rule = f"must be at least beta-slow={number_text(beta_slow)}: fast pairs turn more often than slow ones"
         raise BadParameter("beta-fast", number_text(beta_fast), rule)
@@ -138,45 +149,6 @@ def min_factor_of_blend(slowed: Slowed) -> float | None:
     return smallest if smallest < math.inf else None
 
 
-def _parts_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    """Return the ramp and the blends of some pairs, with the numbers put in."""
-    d, base, original = series.width, float(series.base), given["original_max"]
-    fast, slow, factor = (float(given[name]) for name in ("beta_fast", "beta_slow", "factor"))
-    lines = []
-    if given["ramp"] == "index":
-        ends = []
-        for beta, word in ((fast, "floor"), (slow, "ceil")):
-            end = d * math.log(original / (beta * 2 * math.pi)) / (2 * math.log(base))
-            whole = (math.floor if word == "floor" else math.ceil)(end) if given["truncate"] else end
-            cut = max(whole, 0) if word == "floor" else min(whole, d - 1)
-            ends.append(cut)
-            phrase = f", {word} {short(whole)}" if given["truncate"] else ""
-            phrase += f", cut to {short(cut)}" if cut != whole else ""
-            times = "once" if beta == 1 else f"{short(beta)} times"
-            lines.append(
-                f"the pair that turns {times} in {original}: {d} x ln({original} / ({short(beta)} x 2 pi))"
-                f" / (2 x ln({short(base)})) = {short(end)}{phrase}"
-            )
-        low, high = ends[0], ends[1] if ends[1] != ends[0] else ends[1] + SINGULARITY
-    for i in pairs:
-        w = float(series.frequencies[i])
-        if given["ramp"] == "index":
-            share, text = (i - low) / (high - low), f"({i} - {short(low)}) / ({short(high)} - {short(low)})"
-        else:
-            turns = original * w / (2 * math.pi)
-            share = 1 - (turns - slow) / (fast - slow)
-            text = f"1 - ({short(turns)} - {short(slow)}) / ({short(fast)} - {short(slow)})"
-            lines.append(f"pair {i} turns {original} x {short(w)} / (2 pi) = {short(turns)} times in {original}")
-        r = min(max(share, 0.0), 1.0)
-        limited = f", cut to {short(r)}" if r != share else ""
-        new = w * (1 - r) + w / factor * r
-        lines.append(
-            f"pair {i}: r = {text} = {short(share)}{limited}; w_{i} = {short(w)} x (1 - {short(r)}) + {short(w)} / "
-            f"{short(factor)} x {short(r)} = {short(new)}"
-        )
-    return lines
-
-
 def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield mistaken ramps (ends exchanged, reversed, applied twice, inverted) and other betas."""
     fast, slow = "beta-fast", "beta-slow"
@@ -236,26 +208,35 @@ NTK_BY_PARTS = Scaling(
     _parts_float32,
     mistakes=_parts_mistakes,
     min_factor=min_factor_of_blend,
-    board=_parts_board,
 )
 
 
 def _yarn_magnitude(
     *,
     factor: Factor,
-    mscale: Annotated[Decimal | None, Param("Weight of ln(factor) in the attention factor.", ge=0)] = None,
-    mscale_all_dim: Annotated[
-        Decimal | None, Param("Weight of ln(factor) in the denominator of the attention factor.", ge=0)
-    ] = None,
-    coefficient: Annotated[
-        Decimal, Param("Coefficient of ln(factor) in the attention factor.", ge=0, le=1e9)
-    ] = Decimal("0.1"),
+    mscale: Annotated[Decimal | None, Param(ge=0)] = None,
+    mscale_all_dim: Annotated[Decimal | None, Param(ge=0)] = None,
+    coefficient: Annotated[Decimal, Param(ge=0, le=1e9)] = Decimal("0.1"),
     attention_factor: AttentionFactor | None = None,
 ) -> Decimal:
     """Return mscale(weight) over mscale(all_dim); absent weights are 1 and 0.
 
     This is DeepSeek's rule; transformers takes it where both are given and
     neither is 0, and the plain 0.1 ln(factor) + 1 otherwise.
+
+    Formula
+    -------
+    magnitude = coefficient ln factor + 1, 1 for a factor up to 1
+    with mscale or mscale-all-dim: (coefficient mscale ln factor + 1) / (coefficient mscale-all-dim ln factor + 1)
+
+    Parameters
+    ----------
+    mscale
+        Weight of ln(factor) in the attention factor.
+    mscale_all_dim
+        Weight of ln(factor) in the denominator of the attention factor.
+    coefficient
+        Coefficient of ln(factor) in the attention factor.
     """
     if attention_factor is not None:
         if mscale is not None or mscale_all_dim is not None:
@@ -327,21 +308,8 @@ def _yarn_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield from NTK_BY_PARTS.mistakes(keys)
 
 
-def _yarn_board(series: PlainSeries, given: Mapping[str, Any], pairs: Sequence[int]) -> list[str]:
-    assert NTK_BY_PARTS.board is not None
-    lines = NTK_BY_PARTS.board(series, given, pairs)
-    if given["attention_factor"] is None and given["factor"] > 1:
-        c, f = short(float(given["coefficient"])), short(float(given["factor"]))
-        weights = [given[name] for name in ("mscale", "mscale_all_dim")]
-        sides = [f"({c} x {short(float(w))} x ln({f}) + 1)" for w in weights if w is not None]
-        formula = " / ".join(sides) if len(sides) == 2 else f"{c} x ln({f}) + 1"
-        if len(sides) != 1:
-            lines.append(f"magnitude = {formula} = {short(float(YARN.rotation(series, given)[1]))}")
-    return lines
-
-
 YARN = Scaling(
     "yarn", 6, NTK_BY_PARTS.frequencies, NTK_BY_PARTS.float32, _yarn_magnitude,
     types=(RopeType("yarn", _yarn_read, needs_head_dim=True, original_outside=True),),
-    mistakes=_yarn_mistakes, min_factor=NTK_BY_PARTS.min_factor, board=_yarn_board,
+    mistakes=_yarn_mistakes, min_factor=NTK_BY_PARTS.min_factor,
 )  # fmt: skip
