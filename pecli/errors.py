@@ -8,6 +8,7 @@ styles of ``except`` work.  This module imports nothing of pecli.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 
 
@@ -73,7 +74,7 @@ class UnknownName(PecliError, LookupError):
     Parameters
     ----------
     kind : str
-        What is named.
+        What is named: "format", "array in pe.npz".
     name : str
         The name got.
     known : iterable of str
@@ -85,8 +86,9 @@ class UnknownName(PecliError, LookupError):
     def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
         names = list(known)
         near = meant or nearest(name, names)
-        remedy = f"known: {', '.join(names)}." if near is None else f"did you mean {_quoted(near)}?"
-        super().__init__(f"unknown {kind} '{name}': {remedy}")
+        remedy = f"known: {', '.join(names)}" if near is None else f"did you mean {_quoted(near)}?"
+        noun, *where = re.split("(?= of | in )", kind, maxsplit=1)
+        super().__init__(f"unknown {noun} '{name}'{''.join(where)}: {remedy}")
         self.kind, self.name, self.known = kind, name, names
 
 

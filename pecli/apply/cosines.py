@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.apply.exact import ExactRows, Floats, Interval, WavePoints, bands_of, exactly
 from pecli.engine.runs import fill_points, plane_error
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.rounding import widen
 from pecli.spec.plans import Waves
@@ -60,7 +60,7 @@ class HeadPairs:
         from_pairs, colon, to_pairs = text.partition(":")
         to_pairs = to_pairs if colon else from_pairs
         if from_pairs not in PAIRINGS or to_pairs not in PAIRINGS:
-            raise BadParameter("pairs", text, "must be half or interleaved, or two of them: taken:given")
+            raise BadParameter("pairs", text, "must be half, interleaved or interleaved:half")
         return cls(from_pairs, to_pairs)
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ class StoredRotations(Rotations):
         """Return c + i s of rows; see `Rotations`."""
         if stop > self.count:
             rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
-            raise BadParameter("position", stop - 1, rule)
+            raise BadRecipe(f"position {stop - 1} {rule}")
         if "cos" not in self.table:
             (points,) = self.table.read_rows(self.table.keys(), start, stop).values()
             return points.astype(np.complex128)

@@ -34,7 +34,7 @@ from pecli.engine.angles import round_ratio
 from pecli.engine.narrowing import Flags
 from pecli.engine.runs import has_points
 from pecli.engine.threads import Scratch
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.double_double import (
     DoubleDouble,
     Exponentials,
@@ -389,7 +389,7 @@ class StoredRows(ExactRows):
         """Return rows; see `ExactRows`."""
         if stop > self.count:
             rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
-            raise BadParameter("position", stop - 1, rule)
+            raise BadRecipe(f"position {stop - 1} {rule}")
         return widen(self.table.read_rows([self.name], start, stop)[self.name], self.dtype)
 
     def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers import random as draws
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.dtypes import DTYPES
@@ -515,12 +515,10 @@ def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOpt
             return {}, None
         return {"length": length, **({} if options.start is None else {"start": options.start})}, None
     if options.start is not None:
-        raise BadParameter("start", options.start, "cannot stand with positions")
+        raise BadParameter("start", options.start, "cannot go with positions=: give one of them")
     if isinstance(options.positions, Positions):
         if options.positions.count != length:
-            raise BadParameter(
-                "positions", f"({options.positions.count} positions)", f"must be {length}, one for each row"
-            )
+            raise BadParameter("positions", None, f"has {options.positions.count}: give {length}, one for each row")
         return {"positions": options.positions}, None
     batches, count = options.positions.shape
     if count != length or any(tensor.side("b") != batches for tensor in tensors):
@@ -563,7 +561,7 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions
         outside = wanted[(wanted < 0) | (wanted >= count)]
         if outside.size:
             rule = f"lies past the table, which has rows 0 to {count - 1}: give a longer one, or other positions"
-            raise BadParameter("position", int(outside[-1]), rule)
+            raise BadRecipe(f"position {int(outside[-1])} {rule}")
         return None if options.positions is None and options.start is None else np.asarray(wanted, np.int64)
     order = np.argsort(known, kind="stable")
     place = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]

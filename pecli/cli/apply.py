@@ -103,8 +103,8 @@ def command(options: ApplyArguments) -> int:
     if not tensors:
         raise BadRecipe("apply needs inputs: files of tensors, a --vector, or --random BxHxSxD")
     names = [tensor.name for tensor in tensors]
-    if len(set(names)) < len(names):
-        raise BadParameter("input", ", ".join(names), "must differ: they are the names of the outputs")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise BadRecipe(f"two inputs are named {twice}: rename one, since each output has its input's name")
     made = apply(source, tensors, asked)
     outputs: Tabular = made.outputs if drawn is None else with_inputs(drawn, made)
     if not options.silent:

@@ -13,7 +13,7 @@ from pecli.cli.options import TableChoice, flag, option, refuse, required
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
 from pecli.cli.terminal.output import clean, prose_width, say
 from pecli.cli.terminal.screen import answer
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _is_question(text: str) -> bool:
 def _example(options: ExplainOptions) -> int:
     """Work through an example of a recipe; of an encoding without parameters, of its declared example."""
     from pecli.formats.paths import Kind, kind_of
-    from pecli.spec.catalogue import find, unknown_encoding
+    from pecli.spec.catalogue import find
     from pecli.tables.sources import read_source
     from pecli.teach.examples import work_through
 
@@ -80,7 +80,7 @@ def _example(options: ExplainOptions) -> int:
     if kind is Kind.RECIPE and ":" not in text:
         text = find(text).example
     elif kind is Kind.FILE and not os.path.exists(text):
-        raise unknown_encoding(text.partition(":")[0])
+        raise shared.absent(text)
     source = read_source(text, **options.choice)
     if source.recipe is None:
         raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
@@ -174,7 +174,7 @@ def _why(options: ExplainOptions) -> int:
         found, title = every_question(), f"Questions and answers for: {clean(' '.join(words))}"
         name, rule = " ".join(words), "is no encoding, and no question or answer has it: pecli list names the encodings"
     if words and not (found := ranked(found, words)):
-        raise BadParameter("WORD", " ".join(words), rule)
+        raise BadRecipe(f"{clean(' '.join(words))} {rule}")
 
     def view() -> Iterator[str]:
         yield title

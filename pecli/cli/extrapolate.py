@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
 from pecli.cli.completion import source_words
-from pecli.cli.options import LONGEST, OUTPUT, SCREEN, flag, option, positions, refuse, share, whole
+from pecli.cli.options import LONGEST, OUTPUT, SCREEN, flag, option, positions, refuse, required, share, whole
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
@@ -53,8 +53,8 @@ def scaling_factor(name: str, given: str) -> Decimal:
 class ExtrapolateOptions(Writing):
     """The options of ``extrapolate``."""
 
-    sources: tuple[str, ...] = option(
-        "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words, default=()
+    sources: tuple[str, ...] = required(
+        "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
     )
     train_len: int | None = option(
         "Positions seen in training (default: as the source states).", "N", LENGTHS, check=positions(1)
@@ -107,9 +107,6 @@ def check_together(options: ExtrapolateOptions) -> None:
     if options.output is not None or options.extend is not None:
         refuse("draws reports, and -o and --extend make a table instead: leave one out", options, "plot")
         refuse("is for reports, and -o and --extend make a table instead: leave one out", options, *measuring)
-    if not options.sources:
-        rule = "must be given: a recipe such as rope:dim=128, or a file"
-        raise BadParameter("SOURCE", None, rule)
     if options.output is None:
         refuse("has no effect without -o", options, *writing, *(() if options.plot else ("no_clobber",)))
     elif len(options.sources) > 1:

@@ -384,12 +384,12 @@ def dependents(encoding: Encoding, key: str, word: str) -> list[str]:
 
 def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
-    from pecli.spec.catalogue import CATALOGUE, unknown_encoding
+    from pecli.spec.catalogue import CATALOGUE
 
     if word in CATALOGUE:
         return word, {}, {}
-    from pecli.formats import FORMATS
     from pecli.formats.paths import Kind, kind_of
+    from pecli.models.config import load_config
     from pecli.spec.recipe import split_recipe
     from pecli.tables.request import take_table_keys
 
@@ -399,18 +399,16 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
         table = take_table_keys(name, own)
         return name, own, table | {key: own.pop(key) for key in OF_CONFIG if key in own}
     if kind is Kind.CONFIG:
-        from pecli.models.config import load_config
         from pecli.models.reader import read_data
 
         return next(iter(read_data(load_config(word), word).layers.values())).encoding, {}, {"config": word}
     if os.path.exists(word):
         rule = "is a table already: pecli convert or pecli inspect reads it"
         if word.endswith(".json"):
-            rule = "has no model_type, so it is no model's config.json: pecli convert or pecli inspect reads tables"
+            load_config(word)  # which says what is no JSON
+            rule = "has no model_type, so it is no model's config.json; pecli inspect reads tables"
         raise BadFile(clean(word), rule)
-    if any(word.endswith(suffix) for form in FORMATS.values() for suffix in form.suffixes):
-        raise BadFile(clean(word), "does not exist: check the name")
-    raise unknown_encoding(clean(word.partition(":")[0]))
+    raise shared.absent(word)
 
 
 def formula_of(encoding: Encoding) -> str:

@@ -75,7 +75,7 @@ def command(options: ListOptions) -> int:
     if options.choose:
         return _choose(options)
     if options.encoding is not None:
-        refuse("is about all of them: leave ENCODING out", options, "where")
+        refuse("is for the list of all encodings: leave ENCODING out", options, "where")
         try:
             one = find(options.encoding)
         except UnknownName:
@@ -84,7 +84,7 @@ def command(options: ListOptions) -> int:
             raise
         answer(options, one.as_dict, lambda: full_view(one, everything=options.all), prose=True)
         return 0
-    refuse("is about one of them: name it, as in pecli list rope", options, "all")
+    refuse("needs an encoding: pecli list rope --all", options, "all")
     shown = where(CATALOGUE.values(), options.where) if options.where is not None else list(CATALOGUE.values())
     answer(options, lambda: {"encodings": [e.as_dict() for e in shown]}, lambda: overview(shown))
     return 0

@@ -18,13 +18,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import typer
 
 from pecli.cli.help import HELP_NAMES, show_everything
 from pecli.cli.terminal.layout import TABLE_FORMATS, known_format
-from pecli.errors import BadParameter, PecliError
+from pecli.cli.terminal.output import clean
+from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
@@ -265,7 +267,7 @@ def whole(low: int, high: int = LONGEST) -> Callable[[str, str], int]:
     def check(name: str, given: str) -> int:
         value = parse_integer(name, given)
         if not low <= value <= high:
-            raise BadParameter(name, given, f"must be from {low} to {high}")
+            raise BadParameter(name, given, f"must be from {low} to {'2^53' if high == LONGEST else high}")
         return value
 
     return check
@@ -383,6 +385,15 @@ class TableChoice(SourceOptions):
     def choice(self) -> dict[str, str]:
         """What is read of a config."""
         return choice_of(self)
+
+
+def absent(word: str) -> PecliError:
+    """Return the error of a word that names neither an encoding nor a file that is there."""
+    from pecli.spec.catalogue import unknown_encoding
+
+    if Path(word).suffix[1:2].isalpha():
+        return BadFile(clean(word), "does not exist: check the name")
+    return unknown_encoding(clean(word.partition(":")[0]))
 
 
 def choice_of(options: object) -> dict[str, str]:

@@ -124,7 +124,7 @@ def _place(word: str, context: Any, words: Sequence[str]) -> str:
 
 
 def _help(context: Any) -> str:
-    return f"{' '.join(['pecli help', *context.command_path.split()[1:]])} lists its options"
+    return f"{context.command_path} --help-all lists its options"
 
 
 def _visible(context: Any) -> list[str]:
@@ -155,7 +155,9 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     if elsewhere:
         return elsewhere
     own = () if encoding is None else (parameter.option for parameter in encoding.options)
-    found = nearest(word, [*names, *own, *named])
+    found = nearest(word, [*names, *own, *named, *COMMANDS])
+    if found in COMMANDS and found not in (*names, *own, *named):
+        return f"pecli {found} does that"
     return _help(context) if found is None else f"did you mean --{named.get(found, found)}?"
 
 

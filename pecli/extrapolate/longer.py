@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from math import isqrt
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, MissingParameter
 from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of, reach_of
 from pecli.extrapolate.resize import Extension, Resized, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
@@ -93,7 +93,7 @@ def extended_rows(
             raise BadParameter("test-len", test, f"must be {new}, as --to-grid and --prefix give, or be left out")
         test = new
     if test is None:
-        raise BadParameter("test-len", None, "must be given: how many rows are wanted; or --grid and --to-grid")
+        raise MissingParameter("the number of rows is missing: give test-len=N, or to-grid=HxW")
     return Resized(rows, array, extension, test, shown(subject.text))
 
 
@@ -114,5 +114,5 @@ def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
         raise BadParameter("extend", way, rule)
     length = train if train is not None else recipe.values.get("max_len")
     if length is None:
-        raise BadParameter("train-len", None, "must be given: how many rows were trained")
+        raise MissingParameter("the number of trained rows is missing: give train-len=N")
     return subject.source.open(length=length)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
-from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.errors import BadFile, BadParameter, MissingParameter, PecliError
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
 from pecli.extrapolate.resize import trained_rows
@@ -116,7 +116,7 @@ def check_lengths(train: int, test: int) -> None:
     if train < 1:
         raise BadParameter("train-len", train, "must be at least 1")
     if test <= train:
-        rule = f"must be above the training length {train}: nothing lies beyond it otherwise"
+        rule = f"must be above the training length {train}"
         raise BadParameter("test-len", test, rule)
 
 
@@ -383,12 +383,10 @@ def lengths_of(subject: Subject, train: int | None, test: int | None, tuned: boo
     elif train is None:
         train = _trained_length(subject, subject.recipe, tuned)[0]
     if train is None:
-        both = "" if test is not None else ", and test-len= too"
-        rule = f"must be given{both}: {subject.text} does not say how long it was trained; such as train-len=4096"
-        raise BadParameter("train-len", None, rule + (" test-len=32768" if both else ""))
+        both = "" if test is not None else " and test-len=32768"
+        raise MissingParameter(f"{subject.text} does not say how long it was trained: give train-len=4096{both}")
     if test is None:
-        rule = f"must be given: how many positions are wanted; such as test-len={4 * train}"
-        raise BadParameter("test-len", None, rule)
+        raise MissingParameter(f"the length to test is missing: give test-len={4 * train}")
     check_lengths(train, test)
     return train, test
 

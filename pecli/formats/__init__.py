@@ -297,7 +297,7 @@ def _checked(
     for option, given, known in (("compress", options.compress, "compresses"), ("wide", options.wide, "widens")):
         if given and not getattr(form, known):
             able = ", ".join(f.name for f in FORMATS.values() if getattr(f, known))
-            raise BadParameter(option, "true", f"means nothing for {form.name}: leave it out, or write {able}")
+            raise BadParameter(option, "true", f"has no effect on {form.name}: leave it out, or write {able}")
     form.need()
     draft = form.draft(table, options)
     need = _needed(draft) if space else Need()

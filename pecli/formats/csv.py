@@ -200,7 +200,9 @@ class CsvTable(BatchTable):
         for number, line in enumerate(lines, self._line):
             count = line.count(self._separator) + 1
             if count != width and '"' not in line:
-                return self.source.bad(f"has {count} values in line {number} and {width} columns: it is damaged")
+                return self.source.bad(
+                    f"line {number} has {count} values, and there are {width} columns: it is damaged"
+                )
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
     def _column_types(self) -> dict[str, str]:

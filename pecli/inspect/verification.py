@@ -112,6 +112,8 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
     try:
         expected = table_of(text, table, given=recipe is not None, **choice)
     except PecliError as error:
+        if recipe is not None:
+            raise
         return Verified(path, text, None, f"its recipe cannot be computed: {error}")
     return Verified(path, expected.recipe, compare(table, expected, progress=progress))
 

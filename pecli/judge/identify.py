@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pecli.errors import PecliError
+from pecli.errors import BadParameter
 from pecli.judge.arithmetic import LOW_TYPES, WaveName, recipe_of, verified
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
@@ -80,7 +80,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         if positions is not None:
             is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
             if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
-                raise PecliError("positions of a table to be identified are whole numbers that rise, one for each row")
+                raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
             return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
         if few_values(table):
             found = identify_bias(table)

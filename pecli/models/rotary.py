@@ -254,7 +254,7 @@ def _known(rope: Rope) -> RopeType:
         given = shown(rope.params["rope_type"])
         raise rope.keys.bad(f"has {rope.named('rope_type')} {given}: it must be one of {', '.join(ROPE_TYPES)}")
     if kind not in ROPE_TYPES:
-        raise UnknownName(f"rope type in {rope.keys.path} ({rope.where})", kind, ROPE_TYPES)
+        raise UnknownName(f"rope type in {rope.where} of {rope.keys.path}", kind, ROPE_TYPES)
     allowed = rope.family.option("types")
     if rope.family.option("mscale-by") and kind not in ("default", "longrope"):
         raise rope.keys.bad(f"has rope type {kind}: {rope.family.name} has a magnitude by length, as longrope alone")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadParameter
 from pecli.numbers.bounds import LARGEST_POSITIONS
-from pecli.numbers.decimals import number_text, parse_integer, parse_position, split_list
+from pecli.numbers.decimals import number_text, parse_integer, parse_position, shorten, split_list
 
 if TYPE_CHECKING:
     import numpy as np
@@ -281,7 +281,7 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
         rows = np.array([i for i, u in enumerate(units) if u == unit], np.int64)
         multiples = [int(exact[i] / unit) for i in rows]
         if max(map(abs, multiples)) >= LARGEST_MULTIPLE:
-            worst = fraction_text(max((exact[i] for i in rows), key=abs))
+            worst = shorten(fraction_text(max((exact[i] for i in rows), key=abs)))
             raise BadParameter("positions", worst, "has too many digits: a position has at most 18")
         out.append(Segment(rows, unit, np.array(multiples, np.int64)))
     return tuple(out)

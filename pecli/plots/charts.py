@@ -228,7 +228,7 @@ def chosen(makers: Mapping[str, Callable[[], list[Chart]]], words: Sequence[str]
     for word in words:
         if not made.get(word):
             others = [other for other, make in makers.items() if other != word and make()]
-            rule = f"cannot be drawn of {name}, which has no such thing: {' and '.join(others) or 'nothing'} can"
+            rule = f"cannot be drawn of {name}: choose {', '.join(others)}" if others else f"cannot be drawn of {name}"
             raise BadParameter("kind", word, rule)
     return [chart for word in words or makers for chart in made.get(word, [])]
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, BadRecipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class Domain:
             (self.high is not None and high > self.high, high),
         ):
             if outside:
-                raise BadParameter("position", fraction_text(position), f"has no value in {name}: {self.remedy}")
+                raise BadRecipe(f"position {fraction_text(position)} has no value in {name}: {self.remedy}")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
+from pecli.numbers.printing import percent
 from pecli.spec.tabular import Tabular, html_table
 from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table
@@ -157,11 +158,12 @@ class Comparison:
             return f"different: what both have is the same {both}"
         if not beyond:
             return f"different: what both have is the same in {compared:,} values"
-        share = f"{beyond:,} of {compared:,} values ({_share(beyond, compared)})"
-        if self.tolerance.exact:
-            return f"different: {share} differ"
-        by = "by more than" if self.tolerance.decimals is None else "at"
-        return f"different: {share} differ {by} {self.tolerance}"
+        count, share = f"{beyond:,} of {compared:,} values", f" ({percent(beyond / compared, 1)})"
+        if beyond == compared:
+            count, share = f"all {compared:,} values", ""
+        by = "" if self.tolerance.exact else f" by more than {self.tolerance}"
+        by = by if self.tolerance.decimals is None else f" at {self.tolerance}"
+        return f"different: {count} differ{by}{share}"
 
     @property
     def _bits(self) -> str:
@@ -194,12 +196,6 @@ class Comparison:
         """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""
         self.remarks.append(Finding(kind, text))
         self.complete = self.complete and complete
-
-
-def _share(some: int, every: int) -> str:
-    """Return a share; 1 only of all."""
-    phrase = f"{some / every:.3g}"
-    return f"all but {every - some:,}" if phrase == "1" and some != every else phrase
 
 
 READ_BYTES = 1 << 20  # of each side at a time: fits the caches, and large enough that Python's share is small

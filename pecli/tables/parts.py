@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
 from pecli.spec.recipe import join_recipe, split_recipe
@@ -207,11 +207,11 @@ def _sliced(table: Tabular, name: str, low: str, high: str) -> Tabular:
     sizes = {array.shape[array.lead - 1] for array in table.arrays if array.name in joined}
     text = f"[{low}:{high}]"
     if len(sizes) != 1:
-        raise BadParameter("rows", text, "needs arrays with one number of rows: write PATH::NAME[100:110]")
+        raise BadRecipe(f"rows {text} need arrays with one number of rows: write PATH::NAME[100:110]")
     size = sizes.pop()
     first, last, _ = slice(int(low) if low else None, int(high) if high else None).indices(size)
     if first >= last:
-        raise BadParameter("rows", text, f"holds no row: there are {size:,}, counted from 0")
+        raise BadRecipe(f"no row lies in {text}: there are {size:,}, counted from 0")
     return Pieces([(table, first, last)], joined)
 
 

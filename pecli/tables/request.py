@@ -257,7 +257,9 @@ def positions_of(
     if positions is not None:
         given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
         if given:
-            raise BadParameter(given[0], length if given[0] == "len" else start or step, "cannot stand with positions")
+            raise BadParameter(
+                given[0], length if given[0] == "len" else start or step, "cannot go with positions=: give one of them"
+            )
         if isinstance(positions, str):
             return Positions.parse(positions)
         return positions if isinstance(positions, Positions) else Positions.listed(positions)

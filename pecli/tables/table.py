@@ -131,7 +131,7 @@ class Table(Tabular):
         """
         if keys is not None:
             if length is not None:
-                raise BadParameter("keys", keys, f"cannot stand with len={length}: the length is that of the keys")
+                raise BadParameter("keys", keys, f"cannot go with len={length}: the length is that of the keys")
             length = parse_count("keys", keys)
         if form == "slopes" and length is None and positions is None and recipe.rows is None:
             length = 1  # slopes are those of heads, and depend on no position

@@ -50,7 +50,7 @@ def assert_table(
     Traceback (most recent call last):
     ...
     AssertionError: these values are not rope:dim=64,base=100
-    different: 434 of 512 values (0.848) differ
+    different: 434 of 512 values differ (84.8 %)
       base 10000 where 100 was expected
     """
     __tracebackhide__ = True

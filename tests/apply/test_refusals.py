@@ -42,7 +42,7 @@ def files(tmp_path):
         ),
         ("rope:dim=8 q.npy k.npy --scores --pairs half --mask full", "--mask full must be causal"),
         ("rope:dim=8 q.npy --pairs half --inverse --gradient", "write --way gradient"),
-        ("rope:dim=8 q.npy q.npy --pairs half", "must differ: they are the names of the outputs"),
+        ("rope:dim=8 q.npy q.npy --pairs half", "two inputs are named q"),
         ("rope:dim=8 q.npy --pairs half --vector 1,2", "--vector 1,2 replaces the inputs"),
         ("alibi:heads=4 --vector 1,2", "--vector is rotated or added to, and alibi does neither"),
         ("rope:dim=8 q.npy --pairs half --steps", "give --vector 1,2,-1,1"),

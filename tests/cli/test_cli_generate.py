@@ -59,8 +59,8 @@ def test_positions_come_from_standard_input(pecli):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-o", "a.csv", "--compress"], "--compress means nothing for csv"),
-        (["-o", "a.npy", "--wide"], "--wide means nothing for npy"),
+        (["-o", "a.csv", "--compress"], "--compress has no effect on csv"),
+        (["-o", "a.npy", "--wide"], "--wide has no effect on npy"),
         (["-o", "there.npy", "--no-clobber"], "there.npy exists and --no-clobber is set"),
         (["-o", "a.npy", "--dtype", "bfloat16"], "-o a.npy is npy, which has no bfloat16, the type of 'pe': use hdf5"),
         (["-o", "a", "--format", "npy", "--dtype", "bfloat16"], "--format npy has no bfloat16"),
@@ -136,7 +136,10 @@ def test_npy_streams_to_a_pipe(pecli):
         (["sinusoidal", "--dim", "4", "--len", "2", "--dtype", "bfloat16", "-o", "a.npy"], "bfloat16"),
         (["sinusoidal", "--dim", "512", "--len", "999999999999", "-o", "a.npy"], "free"),
         (["sinusoidal", "--dim", "4", "--len", "2", "--shard", "2/2"], "--shard 2/2"),
-        (["sinusoidal", "--dim", "4", "--len", "2", "--positions", "1"], "cannot stand with positions"),
+        (
+            ["sinusoidal", "--dim", "4", "--len", "2", "--positions", "1"],
+            "--len 2 cannot go with --positions: give one of them",
+        ),
         (["sinusoidal", "--dim", "4", "--positions", "1,x"], "--positions x must be a finite number"),
         (["sinusoidal", "--dim", "4", "--positions", "@nofile"], "nofile"),
         (["integer", "--dim", "1", "--len", "4", "--start", "2"], "needs --max-len"),

@@ -202,8 +202,8 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
         ("inspect a.npy --steps", "a.npy is a file, and explain works through a recipe"),
         ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: verify is for files"),
         ("apply rope a.npy --pairs half -o b.npy", "rope needs dim=N"),
-        ("extrapolate rope:dim=8", "--train-len must be given, and --test-len too"),
-        ("extrapolate rope:dim=8 --train-len 1k", "--test-len must be given"),
+        ("extrapolate rope:dim=8", "how long it was trained: give --train-len 4096 and --test-len 32768"),
+        ("extrapolate rope:dim=8 --train-len 1k", "give --test-len 4096"),
     ],
 )
 def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, words, said):
@@ -241,7 +241,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate rope:dim=8 --len 4 -o a.npy --scheduler tcp://h:1", "--workers tcp://h:1 is for a store of many"),
         ("generate sinusoidal --fp16", "did you mean --dtype fp16?"),
         ("generate position-interpolation", "did you mean 'rope:scaling=linear'?"),
-        ("inspect sinusoidal:dim=4,foo=3", "odd, pad-row, len, start, step, positions, dtype."),
+        ("inspect sinusoidal:dim=4,foo=3", "odd, pad-row, len, start, step, positions, dtype"),
         ("explain foo", "unknown encoding 'foo'"),
         ("diff a b", "did you mean pecli compare?"),
         ("rope --dim 4", "did you mean pecli generate rope, or pecli list rope?"),

@@ -262,7 +262,7 @@ def test_a_recipe_holds_what_was_asked_for():
     [
         ({"queries": 6, "keys": 5}, "queries=6 must be at most keys=5"),
         ({"queries": 0, "keys": 5}, "queries=0 must be at least 1"),
-        ({"keys": 5, "length": 6}, "keys=5 cannot stand with len=6"),
+        ({"keys": 5, "length": 6}, "keys=5 cannot go with len=6"),
         ({"length": 5, "form": "index"}, "form=index needs buckets"),
         ({"length": 5, "form": "x"}, "form=x is fire's"),
         ({"length": 5, "form": "vector"}, "form=vector is for relative vectors"),
@@ -309,7 +309,7 @@ def test_parameters_that_do_not_fit_are_refused(recipe, says):
 
 
 def test_fire_has_no_value_before_the_beginning():
-    with pytest.raises(BadParameter, match="position=-1 has no value in fire"):
+    with pytest.raises(BadRecipe, match="position -1 has no value in fire"):
         Table.parse("fire", length=3, start=-1)
 
 

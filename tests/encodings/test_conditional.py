@@ -216,7 +216,7 @@ def test_the_factors_are_their_formulas_rounded_once():
 
 
 def test_a_factor_has_no_fractions_and_no_past():
-    with pytest.raises(BadParameter, match="position=-1 has no value in query-scale"):
+    with pytest.raises(BadRecipe, match="position -1 has no value in query-scale"):
         Table.parse("query-scale", start=-1, length=2)
     with pytest.raises(BadParameter, match="must be whole numbers"):
         Table.parse("query-scale", length=2, step="0.5")

@@ -66,7 +66,7 @@ def test_what_stands_beside_a_preset_wins():
     ("text", "error", "says"),
     [
         ("sinusoidl:dim=4", UnknownName, "unknown encoding 'sinusoidl': did you mean 'sinusoidal'?"),
-        ("sinusoidal:dmi=4", UnknownName, "unknown parameter of sinusoidal 'dmi': did you mean 'dim'?"),
+        ("sinusoidal:dmi=4", UnknownName, "unknown parameter 'dmi' of sinusoidal: did you mean 'dim'?"),
         ("sinusoidal:dim=7", BadParameter, "dim=7 must be even: use 6 or 8"),
         ("sinusoidal:dim=0", BadParameter, "dim=0 must be from 1 to"),
         ("sinusoidal:dim=4.5", BadParameter, "dim=4.5 must be a whole number"),

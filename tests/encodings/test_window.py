@@ -137,7 +137,7 @@ def test_what_does_not_fit_is_said(recipe, says):
 def test_a_window_has_its_own_number_of_tokens():
     with pytest.raises(BadParameter, match="len=5 must be 9"):
         Table.parse("window:grid=3x3", length=5)
-    with pytest.raises(BadParameter, match="position=9 has no value in window: a window of 3x3 has 9 tokens"):
+    with pytest.raises(BadRecipe, match="position 9 has no value in window: a window of 3x3 has 9 tokens"):
         Table.parse("window:grid=3x3", start=5, length=5)
     with pytest.raises(BadParameter, match="depends on the distance alone"):
         Table.parse("window:grid=3x3,heads=1", form="distance")

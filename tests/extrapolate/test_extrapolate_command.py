@@ -207,9 +207,9 @@ def test_a_picture_is_drawn_in_the_terminal(pecli):
 
 REFUSED = [
     (("rope:dim=8", "--train-len", 100, "--test-len", 100), "--test-len 100 must be above the training length 100"),
-    (("rope:dim=8", "--test-len", 100), "--train-len must be given: rope:dim=8 does not say"),
-    (("rope:dim=8", "--train-len", 100), "--test-len must be given"),
-    ((), "SOURCE must be given"),
+    (("rope:dim=8", "--test-len", 100), "rope:dim=8 does not say how long it was trained: give --train-len 4096"),
+    (("rope:dim=8", "--train-len", 100), "give --test-len 400"),
+    ((), "extrapolate needs SOURCE..., as in pecli extrapolate rope:dim=128"),
     (("rope:dim=8", "--train-len", "ten", "--test-len", 20), "--train-len ten must be a whole number"),
     (("sinusoidal:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "yarn"), "none that sinusoidal has: use"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "longrope"), "lists that were searched"),
@@ -231,9 +231,9 @@ REFUSED = [
     (("two.npz", "--to-grid", "9x9"), "holds 2 arrays: name the one to extend, as FILE::my_pos"),
     (("pe.npy", "--extend", "cubic", "--grid", "4x4"), "--grid 4x4 needs --to-grid too"),
     (("pe.npy", "--extend", "cubic", "--grid", "4by4", "--to-grid", "9x9"), "--grid 4by4 must be two whole numbers"),
-    (("pe.npy", "--extend", "cubic"), "--test-len must be given: how many rows are wanted"),
+    (("pe.npy", "--extend", "cubic"), "the number of rows is missing: give --test-len N"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--extend", "linear"), "rope is computed at every position"),
-    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.jpg"), "unknown suffix of a picture '.jpg'"),
+    (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.jpg"), "unknown suffix '.jpg' of a picture"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "-", "--json"), "cannot go with --json"),
     (("none:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.svg"), "has nothing to draw"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--format", "npy"), "--format npy has no effect without -o"),
@@ -264,7 +264,7 @@ def test_a_square_grid_and_the_rows_before_it_are_found(pecli, tmp_path):
 def test_rows_of_other_positions_do_not_say_how_long_training_was(words, pecli, refuses):
     length = [] if words[0] == "--positions" else ["--len", "6"]
     pecli("generate", "rope:dim=8", *length, *words, "-o", "t.h5")
-    refuses("extrapolate", "t.h5", "--test-len", "64", says=["--train-len must be given"])
+    refuses("extrapolate", "t.h5", "--test-len", "64", says=["give --train-len N"])
 
 
 def test_a_longer_table_begins_at_position_0(pecli, tmp_path):

@@ -107,7 +107,7 @@ def test_only_svg_png_and_pdf_are_written():
     pytest.importorskip("matplotlib")
     for path in ("-", "x.svg", "x.PNG", "x.pdf"):
         check_picture(path)
-    with pytest.raises(PecliError, match=r"unknown suffix of a picture '.gif'"):
+    with pytest.raises(PecliError, match=r"unknown suffix '.gif' of a picture"):
         check_picture("x.gif")
 
 

@@ -420,9 +420,9 @@ def test_arrays_of_unequal_shape_are_refused_where_they_do_not_fit(name, tmp_pat
 
 
 def test_an_option_that_a_format_has_no_use_for_is_refused(tmp_path):
-    with pytest.raises(BadParameter, match=r"compress=true means nothing for npy"):
+    with pytest.raises(BadParameter, match=r"compress=true has no effect on npy"):
         write(absolute(), tmp_path, "npy", compress=True)
-    with pytest.raises(BadParameter, match=r"wide=true means nothing for hdf5: .* parquet"):
+    with pytest.raises(BadParameter, match=r"wide=true has no effect on hdf5: .* parquet"):
         write(absolute(), tmp_path, "hdf5", wide=True)
 
 

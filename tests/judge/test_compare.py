@@ -350,7 +350,7 @@ def test_complex_numbers_are_counted_whole(tmp_path):
     """They were counted by their parts: 54 of 27 values differed, in columns 0 to 5 of three."""
     a = np.arange(27).reshape(9, 3) * (1 + 1j)
     found = compared(tmp_path, a, a + np.array([0.5j, 1 + 1j, 0]))
-    assert found.verdict == "different: 18 of 27 values (0.667) differ"
+    assert found.verdict == "different: 18 of 27 values differ (66.7 %)"
 
 
 def test_an_encoding_that_takes_its_length_from_the_table_stands_beside_others(pecli):

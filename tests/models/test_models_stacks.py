@@ -134,7 +134,7 @@ def test_a_stack_is_chosen_when_a_config_is_read(tmp_path):
     assert "attention-factor" not in found.select().params
     assert any("vllm 0.29 computes the magnitude" in note for note in found.select().notes)
     assert found.warnings[0] == "this is the table of vLLM 0.29"
-    with pytest.raises(UnknownName, match=r"unknown version of vllm '0\.34': did you mean '0\.33\.0'"):
+    with pytest.raises(UnknownName, match=r"unknown version '0\.34' of vllm: did you mean '0\.33\.0'"):
         read_config(file, stack="vllm@0.34")
     with pytest.raises(UnknownName, match="did you mean 'vllm'"):
         read_config(file, stack="vlm")

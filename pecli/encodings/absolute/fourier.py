@@ -92,7 +92,7 @@ def fourier(
     """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:
-        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot stand with points=")
+        raise BadParameter("log", "true", "takes the logarithm of positions: it cannot go with points=")
     half = dim // 2
     factors, unit = _drawn(seed, half, where.count, sigma) if matrix is None else _given(matrix, half, where.count)
     first, second = slice(0, half), slice(half, dim)

@@ -102,7 +102,7 @@ def rope2d(
         rule = f"must be a multiple of 4 (pairs for two sides): use {max(4, dim // 4 * 4)} or {dim // 4 * 4 + 4}"
         raise BadParameter("dim", dim, rule)
     if halves == "axis" and pairs == "alternate":
-        raise BadParameter("halves", halves, "needs the pairs of a side together: it cannot stand with pairs=alternate")
+        raise BadParameter("halves", halves, "needs the pairs of a side together: it cannot go with pairs=alternate")
     quarter = dim // 4
     lattice = Lattice(grid, merge, prefix, suffix)
     turning = coordinates in ("separate", "max", "min") or series == "pixel"
