@@ -60,7 +60,8 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
     try:
         loaded = json.loads(data, parse_float=Decimal, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise BadFile(path, "is no JSON, so it is no model's config.json" if data else "is empty") from error
+        where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise BadFile(path, f"is no JSON{where}, so it is no model's config.json" if data else "is empty") from error
     if not isinstance(loaded, dict):
         raise BadFile(path, "is JSON but no object: a config.json has keys and values")
     return loaded

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Recipe, Table
-from pecli.errors import BadParameter, PecliError, UnknownName
+from pecli.errors import BadParameter, BadRecipe, PecliError, UnknownName
 from pecli.spec.declaration import Family
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pecli import Recipe, Table
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, BadRecipe
 from tests.support.golden_cases import cases, values
 
 GOLDEN = values("relations")
