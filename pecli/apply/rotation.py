@@ -404,7 +404,7 @@ def rotate(
     table_options = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
     keys = keys_of(tensors) if effect.factor else []
     notes_of = (effect.note, roles_note(tensors)) if effect.factor else ()
-    notes = (note, *notes_of, *axes_notes(tensors))
+    notes = (*filter(None, (note, *notes_of)), *axes_notes(tensors))
     companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
 
     def exact(dtype: str | None) -> Tabular:
@@ -529,7 +529,7 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:
     """Return the pairing and its origin; a guess could hide the fault that is looked for."""
     if pairs is not None:
-        return HeadPairs.parse(pairs), f"pairs {pairs}, as given"
+        return HeadPairs.parse(pairs), ""
     if source.model_pairing:
         found = HeadPairs.parse(OF_MODEL[source.model_pairing])
         return found, f"pairs {found}, as the model has them"

@@ -572,8 +572,11 @@ def stored_rows(table: Tabular, tensors: Sequence[Tensor], options: ApplyOptions
 
 
 def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
-    """Return a sentence on the axes of each tensor."""
-    return [f"{tensor.name} has the axes {tensor.axes}" for tensor in tensors]
+    """Return a sentence on the axes of tensors."""
+    by_axes: dict[str, list[str]] = {}
+    for tensor in tensors:
+        by_axes.setdefault(str(tensor.axes), []).append(tensor.name)
+    return [f"axes of {' and '.join(names)}: {axes}" for axes, names in by_axes.items()]
 
 
 def keys_of(tensors: Sequence[Tensor]) -> list[Tensor]:

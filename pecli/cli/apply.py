@@ -129,7 +129,8 @@ def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, m
     from pecli.inspect.statistics import preview
     from pecli.numbers.positions import fraction_text
 
-    parts = [replace(part, row_axis="row") if part.row_axis == "position" else part for part in preview(table)]
+    shown = preview(table, rows=12 if at is not None else 4 // len(table.arrays) or 1)
+    parts = [replace(part, row_axis="row") if part.row_axis == "position" else part for part in shown]
     if at is not None:
         labels = [[None if label is None else fraction_text(at[int(label)]) for label in p.row_labels] for p in parts]
         parts = [replace(p, row_axis="position", row_labels=names) for p, names in zip(parts, labels, strict=True)]

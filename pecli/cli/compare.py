@@ -249,7 +249,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 
 MAX_COLUMNS = 4  # encodings that are shown in columns
-MINOR = {"values held", "trained values", "rows measured", "trained values now", "nearest two rows"}
+MINOR = {"values held", "trained values", "rows measured", "trained values now", "nearest two rows", "used by"}
 """Facts that a short report leaves out."""
 
 
@@ -313,7 +313,7 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         f"A model of width {setting.width}, {setting.heads} heads, {setting.layers} layers; {setting.dtype}",
         _costs(("positions", "trained", "table", "held by a fused kernel"), held),
         _costs(("additions/token", "products/token", "additions", "products"), work),
-        "Work is that of a sequence of all positions in all layers; projections by trained weights are not counted.",
+        "Additions and products are those of all positions and layers, without trained projections.",
     ]
     answer(options, lambda: {"setting": asdict(setting), "costs": found}, lambda: view)
     return 0

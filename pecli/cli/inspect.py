@@ -279,16 +279,11 @@ def _checkpoint(options: InspectOptions) -> int:
 
 def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False) -> list[Item]:
     """Return what a config states: in few lines, as a `whole`, or with `every` frequency too."""
-    items: list[Item] = [_title(found)]
     layers = found.layers if whole else found.layers[:MAX_LAYERS]
-    for layer in layers:
-        items += _layer(layer)
-        if layer.frequencies and whole:
-            items.append(frequencies_grid(layer.frequencies, None if every else SHOWN))
-        elif layer.frequencies:
-            waves = [frequency.wavelength for frequency in layer.frequencies]
-            turn = f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions"
-            items.append(Fact("frequencies", turn))
+    items = [_title(found), *_facts(layers)]
+    if whole:
+        shown = None if every else SHOWN
+        items += [frequencies_grid(one.frequencies, shown, _named(one)) for one in layers if one.frequencies]
     if (more := len(found.layers) - len(layers)) > 0:
         items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
@@ -302,7 +297,7 @@ def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False
     if not whole and (more := len(findings) - MAX_LAYERS) > 0:
         items.append(f"and {more} more {'warning' if more == 1 else 'warnings'}, with --all")
     for inner in found.parts:
-        short = [_title(inner), *(item for layer in inner.layers[:1] for item in _layer(layer))]
+        short = [_title(inner), *_facts(inner.layers[:1])]
         items += ["", *(config_view(inner, whole=True, every=every) if whole else short)]
     return items
 
@@ -324,16 +319,33 @@ def checkpoint_view(found: Checkpoint, *, short: bool = False) -> list[Item]:
     return [*items, *unread, "", *found.otherwise]
 
 
-def _layer(layer: LayerReport) -> list[Item]:
-    items: list[Item] = [f"\nLayers: {layer.name}", Fact("recipe", layer.recipe)]
-    if layer.layout:
-        items.append(Fact("layout", f"{layer.layout} (pairs: {layer.pairing})"))
-    if layer.length is not None:
-        later = f", the first token at {layer.first}" if layer.first else ""
-        items.append(Fact("positions", f"{layer.length}{later}"))
-    if layer.magnitude != 1:
-        items.append(Fact("magnitude", f"{layer.magnitude!r}, on cos and sin"))
-    return [*items, *(Fact("note", note) for note in layer.notes)]
+def _facts(layers: Sequence[LayerReport]) -> list[Item]:
+    """Return what is stated of layers: once where all have it, else by the kind of layer."""
+    facts = {layer.name: _facts_of(layer) for layer in layers}
+    found: list[Item] = [Fact("layers", layers[0].name)] if len(layers) == 1 and _named(layers[0]) else []
+    for title in dict.fromkeys(title for known in facts.values() for title in known):
+        texts = {name: known[title] for name, known in facts.items() if known.get(title)}
+        alike = len(texts) == len(facts) and len({*texts.values()}) == 1
+        named = [*texts.values()][:1] if alike else [f"{name}: {text}" for name, text in texts.items()]
+        found += [Fact(title, "\n".join(named))] if texts else []
+    return found
+
+
+def _named(layer: LayerReport) -> str | None:
+    return None if layer.name == "all" else f"layers {layer.name}"
+
+
+def _facts_of(layer: LayerReport) -> dict[str, str]:
+    waves = [frequency.wavelength for frequency in layer.frequencies]
+    later = f", the first token at {layer.first}" if layer.first else ""
+    return {
+        "recipe": layer.recipe,
+        "layout": f"{layer.layout} (pairs: {layer.pairing})" if layer.layout else "",
+        "positions": "" if layer.length is None else f"{layer.length}{later}",
+        "frequencies": f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions" if waves else "",
+        "magnitude": "" if layer.magnitude == 1 else f"{layer.magnitude!r}, on cos and sin",
+        "note": "\n".join(layer.notes),
+    }
 
 
 def _frequencies(source: NamedSource, options: InspectOptions) -> int:
@@ -369,12 +381,13 @@ def _frequencies(source: NamedSource, options: InspectOptions) -> int:
     return 0
 
 
-def frequencies_grid(found: Sequence[Frequency], most: int | None = None) -> ScreenTable:
+def frequencies_grid(found: Sequence[Frequency], most: int | None = None, title: str | None = None) -> ScreenTable:
     """Return a row for each frequency; with `most`, the first and the last of more."""
     cells = [(f.index, f.radians, f.wavelength, f.ratio, f.turns) for f in found]
     heads = [("pair", RIGHT), ("radians/position", 9), ("wavelength", 6), ("ratio", 6), ("turns seen", 4)]
     used = [i for i, _ in enumerate(heads) if any(row[i] is not None for row in cells)]
-    made = grid([heads[i] for i in used], [["" if row[i] is None else row[i] for i in used] for row in cells])
+    rows = [["" if row[i] is None else row[i] for i in used] for row in cells]
+    made = grid([heads[i] for i in used], rows, title=title)
     if most is not None and len(cells) > most:
         made.rows[most // 2 : -most // 2] = [["…"] * len(used)]
     return made

@@ -152,7 +152,7 @@ class Comparison:
                 return f"same: {compared:,} values are equal{self._bits}"
             return f"same within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
         if not compared:
-            return "different: the shapes differ, so no values are counted"
+            return "different: no values can be compared"
         if not beyond and unequal:
             both = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
             return f"different: what both have is the same {both}"
@@ -225,7 +225,7 @@ def compare_tables(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, p
         found.remark("arrays", f"compared: {name} alone", complete=True)
         left_only, right_only = [], []
     for names, side in ((left_only, "first"), (right_only, "second")):
-        if names:
+        if names and pairs:
             found.remark("arrays", f"only the {side} has {', '.join(map(repr, names))}")
     if not pairs:
         both = f"{_listing(a)} against {_listing(b)}"
