@@ -282,8 +282,8 @@ def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False
     layers = found.layers if whole else found.layers[:MAX_LAYERS]
     items = [_title(found), *_facts(layers)]
     if whole:
-        shown = None if every else SHOWN
-        items += [frequencies_grid(one.frequencies, shown, _named(one)) for one in layers if one.frequencies]
+        most = None if every else SHOWN
+        items += [frequencies_grid(one.frequencies, most, _named(one)) for one in layers if one.frequencies]
     if (more := len(found.layers) - len(layers)) > 0:
         items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):

@@ -145,7 +145,7 @@ def test_npy_streams_to_a_pipe(pecli):
         (["integer", "--dim", "1", "--len", "4", "--start", "2"], "needs --max-len"),
         (["learned", "--dim", "4", "--len", "4", "--shard", "0/2"], "needs --max-len"),
         (["learned", "--dim", "4", "--max-len", "4", "--len", "5"], "has positions 0 to 3"),
-        (["binary", "--dim", "3", "--len", "9"], "position=8"),
+        (["binary", "--dim", "3", "--len", "9"], "position 8"),
         (["binary", "--dim", "3", "--positions", "0.5"], "whole"),
         (["alibi", "--heads", "0", "--len", "4"], "--heads 0"),
         (["alibi", "--heads", "2", "--len", "4", "--form", "flat"], "flat"),

@@ -224,7 +224,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("generate a.npy", "is a table already"),
         ("generate missing.npy", "missing.npy: does not exist"),
         ("generate rope --dim 4 --len 2 --scaling ntk-aware", "did you mean 'ntk'?"),
-        ("list --encoding rope", "pecli help list lists its options"),
+        ("list --encoding rope", "pecli list --help-all lists its options"),
         ("generate yarn", "did you mean 'rope:scaling=yarn'?"),
         ("generate gpt2", "did you mean learned, as BERT"),
         ("generate bias", "one of its family, alibi, "),
@@ -245,7 +245,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("explain foo", "unknown encoding 'foo'"),
         ("diff a b", "did you mean pecli compare?"),
         ("rope --dim 4", "did you mean pecli generate rope, or pecli list rope?"),
-        ("list --zzz", "list has no option --zzz: pecli help list lists its options"),
+        ("list --zzz", "list has no option --zzz: pecli list --help-all lists its options"),
     ],
 )
 def test_suggestions_go_by_meaning_and_never_name_what_help_hides(pecli, saved, words, said):

@@ -264,7 +264,7 @@ def test_a_square_grid_and_the_rows_before_it_are_found(pecli, tmp_path):
 def test_rows_of_other_positions_do_not_say_how_long_training_was(words, pecli, refuses):
     length = [] if words[0] == "--positions" else ["--len", "6"]
     pecli("generate", "rope:dim=8", *length, *words, "-o", "t.h5")
-    refuses("extrapolate", "t.h5", "--test-len", "64", says=["give --train-len N"])
+    refuses("extrapolate", "t.h5", "--test-len", "64", says=["give --train-len 4096"])
 
 
 def test_a_longer_table_begins_at_position_0(pecli, tmp_path):
