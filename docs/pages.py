@@ -29,7 +29,7 @@ from pecli.teach.examples import work_through
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")
 ORDER = "Why attention needs positions at all, and convolutions do not: [without positions](none.md#why).\n"
-FILTER = """<p><input type="search" placeholder="Show only questions with …" aria-label="Words" style="width: 100%"></p>
+FILTER = """<p><input type="search" placeholder="Show only questions with …" aria-label="Words" style="width: 100%; padding: 0.4em 0.6em"></p>
 <script>
 document.querySelector("input[type=search]:not(.sidebar-search)").oninput = event => {
   const words = event.target.value.toLowerCase().split(/\\s+/);

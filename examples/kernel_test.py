@@ -1,4 +1,4 @@
-"""A test suite of somebody's rotary kernel: run it with pytest. The kernel stands here in NumPy, so that it runs as is.
+"""Tests of a rotary kernel: run them with pytest. The kernel is in NumPy here, so that the file runs as it is.
 
 The fixtures come with pecli; `from pecli.testing import assert_applied, assert_table` gives the same.
 """
@@ -17,7 +17,7 @@ def cache(length, dim=64, base=500000.0):
 
 
 def rotate(x, cos, sin):
-    """The kernel: x_i turns with x_(i + d/2), as in Llama."""
+    """The kernel: x_i and x_(i + d/2) are a pair, as in Llama."""
     a, b = np.split(x, 2, axis=-1)
     return np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1)
 
@@ -27,7 +27,7 @@ def test_the_table_is_that_of_the_recipe(assert_table):
 
 
 @pytest.mark.parametrize("start", [0, 100])
-def test_queries_turn_as_they_should(assert_applied, start):
+def test_queries_are_rotated(assert_applied, start):
     q = np.random.default_rng(0).standard_normal((2, 4, 32, 64)).astype(np.float32)
     cos, sin = (part[start : start + 32] for part in cache(256))
     assert_applied(q, rotate(q, cos, sin), RECIPE, pairs="half", start=start)
