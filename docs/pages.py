@@ -29,9 +29,9 @@ from pecli.teach.examples import work_through
 ROWS, WIDE = 64, 32  # of a picture's table, where it can have them
 PLAYED = ("sinusoidal", "rope", "alibi")
 ORDER = "Why attention needs positions at all, and convolutions do not: [without positions](none.md#why).\n"
-FILTER = """<p><input type="search" placeholder="Show only questions with …" aria-label="Words" style="width: 100%; padding: 0.4em 0.6em"></p>
+FILTER = """<p><input type="search" class="words" placeholder="Show only questions with …" aria-label="Words"></p>
 <script>
-document.querySelector("input[type=search]:not(.sidebar-search)").oninput = event => {
+document.querySelector("input.words").oninput = event => {
   const words = event.target.value.toLowerCase().split(/\\s+/);
   for (const one of document.querySelectorAll("section#questions section section"))
     one.hidden = !words.every(word => one.textContent.toLowerCase().includes(word));
