@@ -292,8 +292,10 @@ def _complete(keys: Keys, key: str) -> None:
     """Refuse a scaling without its keys: transformers validates it though the class does not read it."""
     given = keys.data[key]
     kind = given.get("rope_type", given.get("type")) if isinstance(given, dict) else None
-    for name in REQUIRED.get(str(kind), ()):
-        if name not in given and name not in keys:
+    is_filled = key == "rope_scaling" and keys.get("rope_theta")  # transformers' convert_rope_params_to_dict
+    filled = ("rope_theta", "original_max_position_embeddings") if is_filled else ()
+    for name in (*REQUIRED.get(str(kind), ()), *(("rope_theta",) if kind == "llama3" else ())):
+        if name not in given and name not in filled:
             raise keys.bad(f"has no {key}.{name}, which rope type {kind} requires")
 
 

@@ -315,19 +315,22 @@ def _multimodal(one: LayerReading, name: str, keys: Keys, family: ModelFamily) -
     if one.encoding != "rope":
         return one
     order, _, default = family.option("mrope").partition(":")
+    order, strict = order.removesuffix("!"), order.endswith("!")
     holder = keys.data.get("rope_scaling") or keys.data.get("rope_parameters") or {}
     holder = holder.get(name, holder) if isinstance(holder, dict) else {}
     given = holder.get("mrope_section", holder.get("xdrope_section"))
     if given is not None and not (isinstance(given, list) and all(isinstance(s, int) and s >= 0 for s in given)):
         raise keys.bad(f"has mrope_section {shown(given)}: it must be a list of whole numbers")
+    if strict and holder and given is None:
+        raise keys.bad(f"has no mrope_section beside its rope parameters, which {family.name} requires")
     sections = [int(s) for s in (given or (default.split("+") if default else []))]
     if not sections:
         return one
     pairs = (int(one.params.get("rotary-dim", one.params["dim"])) + 1) // 2
     chunked = order in ("chunked", "hw-alternating", "streams")
-    if given and chunked and sum(sections) != pairs:
+    if (strict or (given and chunked)) and sum(sections) != pairs:
         rule = f"they must add up to {pairs}, the pairs that rotate"
-        raise keys.bad(f"has mrope_section {shown(given)}, which adds up to {sum(sections)}: {rule}")
+        raise keys.bad(f"has mrope_section {shown(given or sections)}, which adds up to {sum(sections)}: {rule}")
     text = "+".join(map(str, sections))
     note = f"multimodal: position streams share these frequencies in sections {text} ({order})"
     note += "; text alone is this table"

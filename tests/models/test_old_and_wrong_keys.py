@@ -5,6 +5,7 @@ import pytest
 from pecli.errors import PecliError
 from pecli.models.reader import read_data
 
+LLAMA3 = {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}
 FULL, SLIDING = "full_attention", "sliding_attention"
 PLAIN = {"rope_type": "default", "rope_theta": 10000}
 
@@ -47,6 +48,11 @@ def test_keys_that_a_class_does_not_read_are_warned_of():
     assert found.warnings == ("rope_theta has no effect: gptj does not read it",)
 
 
+def test_what_transformers_fills_in_beside_rope_scaling_is_not_missed():
+    found = read_data({"model_type": "codegen", "rope_scaling": LLAMA3, "rope_theta": 10000}, "config.json")
+    assert dict(found.layers["all"].params) == {"dim": "256", "rotary-dim": "64", "base": "10000"}
+
+
 def test_terms_of_deberta_are_read_in_either_order_and_not_where_they_are_switched_off():
     for switched, terms in ((True, "c2p+p2c"), (False, "none")):
         found = layers({"model_type": "deberta-v2", "relative_attention": switched, "pos_att_type": "p2c|c2p"})
@@ -56,6 +62,13 @@ def test_terms_of_deberta_are_read_in_either_order_and_not_where_they_are_switch
 @pytest.mark.parametrize(
     ("config", "says"),
     [
+        ({"model_type": "cosmos3_edge_text", "rope_parameters": {"type": "default"}}, "has no mrope_section"),
+        ({"model_type": "cosmos3_edge_text", "head_dim": 48}, "adds up to 64: they must add up to 24"),
+        (
+            {"model_type": "gptj", "rope_parameters": {**LLAMA3, "original_max_position_embeddings": 256}},
+            "rope_parameters.rope_theta",
+        ),
+        ({"model_type": "codegen", "rope_parameters": LLAMA3, "rope_theta": 10000}, "original_max_position_embeddings"),
         ({"model_type": "llama", "hidden_size": 16, "num_attention_heads": 32}, "a head would have no width"),
         ({"model_type": "step3p5", "rope_theta": [5000000], "layer_types": [FULL, SLIDING]}, "rope_theta of 1 layers"),
         (

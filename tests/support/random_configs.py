@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import pkgutil
+import re
 import sys
 import warnings
 from collections import Counter
@@ -34,6 +35,9 @@ ROUNDINGS = 8
 MAX_FACTOR_GAP = 1e-12
 ABOUT_POSITIONS = ("rope_", "theta", "factor", "original_max", "rotary", "beta_")
 """Words of a refusal that is about positions; of others pecli need not know."""
+
+WIDER = re.compile("wider than a head|rotates .* columns of a head")
+"""A refusal of a head that is narrower than what rotates, which a class of transformers takes to its first forward."""
 
 Class = tuple[str, Any, Any]
 
@@ -159,7 +163,7 @@ def compared(name: str, kind: Any, rotary: Any, keys: dict[str, Any]) -> str:
                     params["seq-len"] = "1"
                 plans[layer] = Recipe.bind("rope", **params).plan
     except PecliError as error:
-        return "" if refusal or "wider than a head" in str(error) else f"pecli refuses: {error}"
+        return "" if refusal or WIDER.search(str(error)) else f"pecli refuses: {error}"
     if refusal and not any(word in refusal for word in ABOUT_POSITIONS):
         return ""
     if refusal:
