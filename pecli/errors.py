@@ -100,6 +100,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     >>> nearest("halves", ["half", "angles"]), nearest("zzz", ["half"])
     ('half', None)
     """
+    name = name[:MAX_LETTERS]
     found = max(known, key=lambda other: _likeness(name, other), default="")  # the first of equally near ones
     return found if _likeness(name, found)[0] >= LIKE else None
 
@@ -108,6 +109,7 @@ def _quoted(word: str) -> str:
     return word if " " in word else f"'{word}'"
 
 
+MAX_LETTERS = 100  # of a name; 20,000 would be compared for seconds
 LIKE = 0.64  # of nine pairs that were tried the least that means the same, "halves" and "half", has 0.72
 
 

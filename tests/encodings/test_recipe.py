@@ -116,14 +116,14 @@ def test_what_is_wrong_is_said_in_one_sentence(text, error, says):
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True), st.text(max_size=20), max_size=5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_keys_and_values_survive_the_text(keys):
     keys = {key: value.strip() for key, value in keys.items()}
     assert split_recipe(join_recipe("name", keys)) == ("name", keys)
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_any_text_parses_or_is_refused_in_a_sentence(text):
     try:
         Recipe.parse("sinusoidal:" + text)

@@ -148,6 +148,7 @@ def test_tensors_are_fetched_and_bfloat16_is_read_by_its_bits(monkeypatch):
     assert np.asarray(narrow, np.float32)[1, 1] == 0.5390625
 
 
+@pytest.mark.exhaustive
 def test_a_users_program_passes_a_strict_type_check(tmp_path):
     pytest.importorskip("mypy")  # an environment with frameworks has none
     program = tmp_path / "user.py"

@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+from functools import cache
 
 import pytest
 
@@ -37,41 +38,44 @@ def strings(node):
     return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
 
 
-def decisions(tree):
-    """Texts that a module compares with, matches on, or keeps a table by."""
-    for node in ast.walk(tree):
+@cache
+def nodes(*kinds):
+    """Every node of these kinds, with the name of its module; walking through all of them takes a second."""
+    return [(name, node) for name, tree in trees().items() for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+def decisions():
+    """Texts that modules compare with, match on, or keep a table by, with the name of the module."""
+    for name, node in nodes(ast.Compare, ast.MatchValue, ast.Dict):
         if isinstance(node, ast.Compare):
-            yield from strings(node)
-        elif isinstance(node, ast.MatchValue):
-            yield from strings(node.value)
-        elif isinstance(node, ast.Dict):
-            for key in node.keys:
-                if key is not None:
-                    yield from strings(key)
+            parts = [node]
+        else:
+            parts = [node.value] if isinstance(node, ast.MatchValue) else [key for key in node.keys if key is not None]
+        yield from ((name, word) for part in parts for word in strings(part))
 
 
 def found():
     return {
         (name, word)
-        for name, tree in trees().items()
-        if not any(within(name, room) for room in OWNERS)
-        for word in set(decisions(tree)) & NAMES
-        if not any(word == other and within(name, room) for room, other in ELSEWHERE)
+        for name, word in decisions()
+        if word in NAMES
+        and not any(within(name, room) for room in OWNERS)
+        and not any(word == other and within(name, room) for room, other in ELSEWHERE)
     }
 
 
 def test_nobody_else_decides_by_the_name_of_an_encoding_or_a_scaling():
-    assert found() - KNOWN == set()
-    assert KNOWN - found() == set(), "mended: take it off the list"
+    decided = found()
+    assert decided - KNOWN == set()
+    assert KNOWN - decided == set(), "mended: take it off the list"
     assert {word for _, word in ELSEWHERE} == set(OTHERWISE)
 
 
 def test_no_class_name_stands_in_two_rooms():
     where = {}
-    for name, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                where.setdefault(node.name, set()).add(name.split(".")[0])
+    for name, node in nodes(ast.ClassDef):
+        if not node.name.startswith("_"):
+            where.setdefault(node.name, set()).add(name.split(".")[0])
     several = {word for word, rooms in where.items() if len(rooms) > 1}
     assert several - TWICE == set(), where
     assert TWICE - several == set(), "mended: take it off the list"
@@ -88,11 +92,9 @@ MAX_MODULE_LINES = 950  # the design calls 600 a place to look; three modules of
 
 def test_modules_and_functions_are_read_at_a_glance():
     """No module so long that nobody reads it whole, and at most 80 lines a body."""
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     assert [name for name, tree in trees().items() if tree.body and tree.body[-1].end_lineno > MAX_MODULE_LINES] == []
-    long = [(name, node.name) for name, tree in trees().items() for node in ast.walk(tree)
-            if isinstance(node, functions) and body(node) > 80]  # fmt: skip
-    assert long == []
+    functions = nodes(ast.FunctionDef, ast.AsyncFunctionDef)
+    assert [(name, node.name) for name, node in functions if body(node) > 80] == []
 
 
 FRAMEWORKS = ("torch", "keras", "jax")  # rooms named as the framework that they need

@@ -111,7 +111,7 @@ def bits(rows, width, start=0):
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 8, 12, 16, 32, 56, 64, 71])
 @pytest.mark.parametrize("kind", DTYPES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 def test_alibi_of_any_number_of_heads_and_type_is_sure(heads, kind):
     found = told(alibi(heads, 17, kind))
     assert (found.recipe, found.confidence) == (f"alibi:heads={heads},len=17{DTYPES[kind]}", "sure")

@@ -99,7 +99,7 @@ UNITS = {
     [(512, "split", 10000), (512, "half", 500000), (2048, "interleaved", 10000), (4096, "split", 500000)],
 )
 @pytest.mark.parametrize("case", UNITS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(3)
 def test_a_unit_of_angles_explains_values_that_were_computed_in_float32(ask, case, rows, layout, base):
     change, word = UNITS[case]
     np.savez("cache.npz", **cache(change(float32_angles(rows, 64, base)), layout))

@@ -26,6 +26,7 @@ def test_bloom_s_slopes_are_named(ask, heads):
 
 @pytest.mark.parametrize("heads", BLOOM)
 @pytest.mark.parametrize("form", ["bloom", "dense"])
+@pytest.mark.sample(3)
 def test_bloom_s_own_bias_is_named(form, heads):
     steps = np.arange(20)[None] if form == "bloom" else -distances(20)
     assert_identified(
@@ -61,6 +62,7 @@ MULTI_HEAD = {
 
 @pytest.mark.parametrize("suffix", ["csv", "arrow", "parquet", "json", "h5", "npz", "safetensors"])
 @pytest.mark.parametrize("recipe", MULTI_HEAD)
+@pytest.mark.sample(3)
 def test_a_bias_of_several_heads_is_named_in_every_format(ask, recipe, suffix):
     make, encoding, keys = MULTI_HEAD[recipe]
     ask("generate", recipe, "-o", f"bias.{suffix}").ends(0)

@@ -40,7 +40,7 @@ def gives(recipe, unknown):
 
 
 @pytest.mark.parametrize("unknown", A_FIFTH, ids=lambda unknown: unknown.text)
-@pytest.mark.sample(3)
+@pytest.mark.sample(5)
 def test_nothing_is_sure_that_does_not_give_the_values(unknown):
     found = pecli.identify(unknown.arrays)
     if found.confidence == "sure":

@@ -507,7 +507,7 @@ def test_whatever_stands_in_a_config_only_sentences_come_of_it():
     configs = [c["config"] for c in cases("configs").values() if "config" in c]
     configs += [{"model_type": name} for name in known_types()]
     read_so_far = 0
-    for config in configs * 4:
+    for config in configs * 2:
         changed = json.loads(json.dumps(config), parse_float=Decimal)
         *path, last = rng.choice([*places_of(changed), *((name,) for name in ANYWHERE)])
         inner = changed
@@ -519,7 +519,7 @@ def test_whatever_stands_in_a_config_only_sentences_come_of_it():
             read_so_far += 1
         except PecliError:
             pass
-    assert read_so_far > len(configs)
+    assert read_so_far > len(configs) / 2
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ MISSES = {
 }
 """Cases that are not answered right, by "set/name", with what goes wrong."""
 SHARE = {"small": 30}
-"""One case in this many of a set runs by default (one in 8 of the other sets); the rest have the marker exhaustive."""
+"""One case in this many of a set runs by default (one in 12 of the other sets); the rest have the marker exhaustive."""
 SLOW = (
     "131072",
     "ramp of a row 5",
@@ -45,7 +45,7 @@ def parameters():
         marks = []
         if key(case) in MISSES:
             marks.append(pytest.mark.xfail(strict=True, reason=MISSES[key(case)] or "a known miss"))
-        if number % SHARE.get(case.group, 8) or any(part in case.name for part in SLOW):
+        if number % SHARE.get(case.group, 12) or any(part in case.name for part in SLOW):
             marks.append(pytest.mark.exhaustive)
         yield pytest.param(case, id=key(case), marks=marks)
 
