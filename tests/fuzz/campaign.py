@@ -142,9 +142,9 @@ def warm() -> None:
     from pecli import CATALOGUE
 
     for name in commands.COMMANDS:
-        commands.built(name, None)
+        commands.built(name)
     for name in CATALOGUE:
-        commands.built("generate", None).get_command(None, name)
+        commands.built("generate").get_command(None, name)
     for name in ("figure", "backends.backend_svg", "backends.backend_pdf", "backends.backend_agg"):
         with suppress(ImportError):
             import_module(f"matplotlib.{name}")
