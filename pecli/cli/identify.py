@@ -37,14 +37,14 @@ def command(options: IdentifyOptions) -> int:
     from pecli.cli.inspect import inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
     from pecli.judge.identify import identify
-    from pecli.tables.alignment import take_type
+    from pecli.tables.alignment import take_own_type
     from pecli.tables.sources import read_source
 
     source = read_source(options.source, **options.choice)
     if not source.is_recipe:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
-    take_type(table, "float32")
+    take_own_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
         if options.digits is not None:
@@ -96,7 +96,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     elif found.equal is None:
         why = "the pattern fits; the trained numbers are the file's own"
     else:
-        why = found.arithmetic if "arithmetic" in found.arithmetic else f"{found.arithmetic} arithmetic"
+        why = found.arithmetic if " " in found.arithmetic else f"{found.arithmetic} arithmetic"
     items: list[Item] = [Verdict(f"{found.recipe} ({found.confidence}: {why})", True)]
     if found.equal == 1 and found.arithmetic != "exact":
         items.append(Fact("arithmetic", found.arithmetic))

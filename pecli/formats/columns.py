@@ -199,8 +199,8 @@ def _batch(
 
 
 KEYS = ("position", "head", "query", "distance")
-MORE_LABELS = ("key", "row", "bucket")
-ARRAYS = {stem: name for name, stem in STEMS.items()}
+MORE_LABELS = ("key", "row", "bucket", "", "Unnamed: 0", "__index_level_0__")  # pandas calls its index so
+ARRAYS = {stem: name for name, stem in STEMS.items()} | {"": "array"}  # columns with a number alone
 _NUMBERED = re.compile(r"(.*?)(\d+(?:_\d+)*)(_re|_im|)", re.DOTALL)
 
 
@@ -216,7 +216,7 @@ def labels_of(names: Sequence[str]) -> list[str]:
 def stem_of(name: str) -> tuple[str, bool]:
     """Return the array name in front of a column's number, and whether the column is a part of complex values."""
     match = _NUMBERED.fullmatch(name)
-    return (match[1], bool(match[3])) if match and match[1] else (name, False)
+    return (match[1], bool(match[3])) if match else (name, False)
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ def _numbered(free: Mapping[str, Column]) -> dict[str, list[Column]]:
     groups: dict[str, list[Column]] = {}
     for column in free.values():
         match = _NUMBERED.fullmatch(column.name)
-        if match and match[1] and (not match[3] or column.dtype in COMPLEX):
+        if match and (not match[3] or column.dtype in COMPLEX):
             groups.setdefault(match[1], []).append(column)
     return {
         stem: members

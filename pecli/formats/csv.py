@@ -106,7 +106,7 @@ class CsvTable(BatchTable):
         begin, first = self._first_line()
         separator = next((mark for mark in ",;\t" if mark in first), " ")
         names = self._header(first, separator)
-        named = not all(map(is_number, names))
+        named = not all(map(is_number, names)) or self._counts(names, begin + len(first.encode()))
         if named:
             begin += len(first.encode()) + 1
         else:
@@ -166,6 +166,11 @@ class CsvTable(BatchTable):
             return at, line.decode()
         except UnicodeDecodeError:
             raise self.source.bad("is no text in UTF-8") from None
+
+    def _counts(self, names: Sequence[str], begin: int) -> bool:
+        """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers."""
+        counted = len(names) > 2 and list(names) == list(map(str, range(len(names))))
+        return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (b".", b"e", b"E"))
 
     def _header(self, line: str, separator: str) -> list[str]:
         if separator == " ":

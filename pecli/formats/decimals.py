@@ -58,6 +58,34 @@ def spelled(values: NDArray[Any], dtype: str) -> bool:
     return all(float(f"{narrow[k]:.{digits}g}") == values[k] for k in unsure)
 
 
+MIN_PRINTED = 12
+"""Different values that must have few digits; fewer, such as 0, 0.5 and 1, have them by chance."""
+MAX_PRINTED = 8
+
+
+def printed_digits(values: NDArray[Any], error: float = 0.0) -> tuple[int, bool] | None:
+    """Return the digits to which values were printed, and whether significant ones; None for values in full.
+
+    Decimals, as ``%.4f`` prints them, are counted after the point; significant digits are those of ``%.4g``.
+
+    Parameters
+    ----------
+    error : float
+        Relative error that the type of the values leaves.
+    """
+    x = np.unique(np.abs(values[np.isfinite(values) & (values != 0)]))
+    if len(x) < MIN_PRINTED:
+        return None
+    leading = np.floor(np.log10(x)) + 1
+    for digits in range(1, MAX_PRINTED + 1):
+        for significant in (False, True):
+            steps = x * 10.0 ** (digits - leading * significant)
+            slack = 1e-6 + 2 * error * steps
+            if slack.max() < 0.1 and (np.abs(steps - np.rint(steps)) <= slack).all():
+                return digits, significant
+    return None
+
+
 def json_texts(values: NDArray[Any]) -> list[str]:
     """Return values as JSON has them: infinity and NaN, which JSON lacks, as strings."""
     texts = shortest(values)

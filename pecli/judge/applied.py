@@ -282,6 +282,50 @@ def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 
+COMMON_BASES = 4
+"""Published bases that are tried where no recipe says one; each takes a tenth of a second."""
+MAX_VALUES = 1 << 22
+"""Values of a tensor that is looked at without a recipe."""
+FEW_ROWS = 4
+"""Rows and other vectors that a kernel is tried on before it is tried on all, for many bases."""
+
+
+def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
+    """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
+
+    Position 0 tells the axis of positions: it is rotated by none.  The expected tensor is turned back by the bases of
+    published models; a wrong base gives vectors that no slip of a kernel takes to the values at hand.
+    """
+    width = y.shape[-1] if y.ndim > 1 and y.shape == right.shape and y.size <= MAX_VALUES else 0
+    if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
+        return []
+    still = [k for k in range(y.ndim - 1) if y.shape[k] > 1 and (y.take(0, k) == right.take(0, k)).all()]
+    for axis, base, rotary in product(still, PUBLISHED_BASES[:COMMON_BASES], (width, width // 2)):
+        source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
+        made, want = (np.moveaxis(v, axis, -2).reshape(1, -1, v.shape[axis], width) for v in (y, right))
+        rows = np.arange(y.shape[axis])
+        some = rows[1 :: 1 + len(rows) // FEW_ROWS]
+        for pairing in WORDS:
+            few = _turned_back(made[:, :FEW_ROWS, some], want[:, :FEW_ROWS, some], some, pairing, rotary, dtype, source)
+            texts = {text for text, kernel in kernels(few, moved=False) if few.gives(kernel)}
+            if not texts:
+                continue
+            whole = _turned_back(made, want, rows, pairing, rotary, dtype, source)
+            for text, kernel in kernels(whole, moved=False):
+                if text in texts and whole.gives(kernel):
+                    return [Finding("rotation", f"{text}; base {base}")]
+    return []
+
+
+def _turned_back(
+    y: Floats, right: Floats, rows: Integers, pairing: str, rotary: int, dtype: str, source: RotationSource
+) -> AppliedRotation:
+    """Return outputs with the inputs that a rotation by `source` makes the expected outputs of."""
+    turned = np.tile(source.rotations(rows).conj(), (right.shape[1], 1))
+    x = rotate(right.reshape(-1, right.shape[-1]), turned, (pairing, pairing)).reshape(right.shape)
+    return AppliedRotation(x, y, right, rows, (pairing, pairing), rotary, dtype, source, right.shape[1])
+
+
 # Places
 
 
@@ -342,8 +386,14 @@ def _rounded(z: Rotations, dtype: str) -> Rotations:
     return rounded(z.real, dtype) + 1j * rounded(z.imag, dtype)
 
 
-def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
-    """Yield candidate faults: the text of each and the kernel that makes its outputs."""
+def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[str, Kernel]]:
+    """Yield candidate faults: the text of each and the kernel that makes its outputs.
+
+    Parameters
+    ----------
+    moved : bool
+        Whether faults of the positions are among them.
+    """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
     yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
     yield "it was rotated twice", partial(applied.rotated, times=2)
@@ -355,7 +405,7 @@ def kernels(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield text, partial(applied.scaled, factor=factor)
     for text, modify in ROTATION_ERRORS.items():
         yield text, partial(applied.rotated, modify=modify)
-    for text, positions in _positions(applied):
+    for text, positions in _positions(applied) if moved else ():
         yield text, partial(applied.rotated, at=positions)
     for text, formula in _formulas(applied):
         yield text, partial(applied.mixed, **formula)

@@ -92,6 +92,8 @@ class Identification:
         Of an unknown table, what was measured.
     nearly : float
         Of an unknown table, the share of the values that the nearest recipe gives.
+    nearest : str or None
+        That recipe.
     """
 
     recipe: str | None
@@ -105,6 +107,7 @@ class Identification:
     arrays: tuple[str, ...] = ()
     measured: tuple[str, ...] = ()
     nearly: float = 0.0
+    nearest: str | None = None
 
     def __repr__(self) -> str:
         if self.recipe is None:

@@ -15,6 +15,7 @@ from pecli.judge.identify import identify, is_large
 from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Renamed, Tabular
@@ -164,6 +165,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     findings = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
     if any(finding.kind != "place" for finding in findings):
         return findings
+    if rotated := _rotated(pairs):
+        return rotated
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *findings]
@@ -177,6 +180,16 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
         return findings  # the same recipe, except for the values in the findings
     sure = "" if own.confidence == "sure" else "likely "
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
+
+
+def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
+    """Return how queries or keys are rotated otherwise than the expected ones."""
+    from pecli.judge.applied import MAX_VALUES, unlike_rotations
+
+    if len(pairs) != 1 or pairs[0][0].dtype not in GRIDS or pairs[0][0].rows * pairs[0][0].row_size > MAX_VALUES:
+        return []
+    y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pairs[0])
+    return unlike_rotations(y, right, pairs[0][0].dtype)
 
 
 def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayView]]:

@@ -14,6 +14,7 @@ from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
 from pecli.judge.planes import Floats, Integers, Plane, exchanged, planes_of
+from pecli.judge.printed import identify_digits
 from pecli.judge.tally import Tally
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import merit, names_of
@@ -76,41 +77,48 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         If the positions are others, or not as many as rows.
     """
     with np.errstate(all="ignore"):  # a file may hold any number
-        unknown: Identification | None = None
-        if positions is not None:
-            is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
-            if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
-                raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
-            return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
-        if few_values(table):
-            found = identify_bias(table)
-            if found is not None:
-                return found
-        if is_cube(table):
-            found = identify_bias(table)
-            if found is not None and (found.recipe is not None or is_masked(table)):
-                return found
-        rules = [identify_vector] if _holds_vectors_only(table) else []
-        waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds
-        rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
-        of_pairs = False
-        for rule in (*rules, identify_bias):
-            found = rule(table)
-            if found is not None and found.recipe is not None:
-                doubtful = ANGLES in found.notes or rule is identify_vector
-                other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
-                return found if other is None or other.recipe is None else other
-            unknown = found if unknown is None or not unknown.measured else unknown
-            of_pairs |= (
-                found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
-            )
-            if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
-                break  # cosines and sines are no bias
-        if rows := _as_rows(table):
-            found = identify_waves(rows)
-            if found is not None and found.recipe is not None:
-                return replace(found, notes=(*found.notes, "the array is one row of the table"))
-        return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
+        found = _identified(table, positions)
+        if found.recipe is None and positions is None:
+            found = identify_digits(table, _identified) or found
+        return found
+
+
+def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
+    unknown: Identification | None = None
+    if positions is not None:
+        is_ascending = np.array_equal(positions, np.rint(positions)) and (np.diff(positions) > 0).all()
+        if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
+            raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
+        return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
+    if few_values(table):
+        found = identify_bias(table)
+        if found is not None:
+            return found
+    if is_cube(table):
+        found = identify_bias(table)
+        if found is not None and (found.recipe is not None or is_masked(table)):
+            return found
+    rules = [identify_vector] if _holds_vectors_only(table) else []
+    waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds
+    rules += [identify_waves, identify_grid] if waves_first else [identify_grid, identify_waves]
+    of_pairs = False
+    for rule in (*rules, identify_bias):
+        found = rule(table)
+        if found is not None and found.recipe is not None:
+            doubtful = ANGLES in found.notes or rule is identify_vector
+            other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
+            return found if other is None or other.recipe is None else other
+        unknown = found if unknown is None or not unknown.measured else unknown
+        of_pairs |= (
+            found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
+        )
+        if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
+            break  # cosines and sines are no bias
+    if rows := _as_rows(table):
+        found = identify_waves(rows)
+        if found is not None and found.recipe is not None:
+            return replace(found, notes=(*found.notes, "the array is one row of the table"))
+    return unknown if unknown and unknown.measured else replace(NONE, measured=statistics_of(table))
 
 
 def _as_rows(table: Tabular) -> Tabular | None:
@@ -322,14 +330,14 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
-        what = "frequencies" if nearest is None else "positions"
+        what = "frequencies" if nearest is None else "values"
         text += f"; the {what} follow no known rule" * (pairs.count > 1)
     else:
         some = " sampled" if explained == nearest.explained else ""
         text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
-                          nearly=explained)  # fmt: skip
+                          nearly=explained, nearest=recipe_of(nearest) if nearest else None)  # fmt: skip
 
 
 LAYOUT_WORDS = {

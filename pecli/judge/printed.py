@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.formats.decimals import printed_digits
 from pecli.judge.description import Identification
-from pecli.spec.tabular import Tabular
+from pecli.judge.planes import EPSILON
+from pecli.numbers.rounding import floats
+from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.tabular import InMemory, Tabular
+from pecli.tables.alignment import table_like
+from pecli.tables.comparison import compare_tables
+from pecli.tables.figures import Tolerance
+from pecli.tables.sources import read_source
 from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
 
+NONE = Identification(None, "unknown")
 STYLES = (
     ("sinusoidal:dim={width},base={base}", "pe", 2, np.sin),
     ("rope:dim={width},base={base}", "cos", 1, np.cos),
@@ -25,6 +36,51 @@ MAX_WIDTHS = 64
 """Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer."""
 MAX_WIDTH = 8192
 """Widest table whose first columns are recognised; raised, the search takes proportionally longer."""
+
+
+HIDING = {3: "float16", 4: "float16", 5: "float16", 6: "float16", 7: "float32", 8: "float32"}
+"""Type whose own rounding hides that of so many digits; of fewer digits there is none."""
+MAX_VALUES = 1 << 20
+"""Values that are read again with few digits."""
+
+
+def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification]) -> Identification | None:
+    """Return the recipe whose values were printed with few digits; None where values have more, or none fits.
+
+    The values are identified in a type that hides the rounding of the digits; then all of them are compared with
+    those of the recipe, with as many digits.
+    """
+    if not table.arrays or any(a.dtype not in EPSILON for a in table.arrays):
+        return None
+    if sum(a.rows * math.prod(a.row_shape) for a in table.arrays) > MAX_VALUES:
+        return None
+    arrays = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in table.arrays}
+    printed = printed_digits(next(iter(arrays.values())), EPSILON[table.arrays[0].dtype])
+    if printed is None:
+        return None
+    digits, significant = printed
+    words = f"{digits} {'significant digits' if significant else 'decimals'}"
+    found = None
+    if digits in HIDING:
+        seen = identify(InMemory({name: values.astype(HIDING[digits]) for name, values in arrays.items()}))
+        if seen.recipe or seen.nearest:
+            name, keys = split_recipe(seen.recipe or seen.nearest or "")
+            keys.pop("dtype", None)
+            recipe = join_recipe(name, keys)
+            exact = table_like(read_source(join_recipe(name, {**keys, "dtype": "float64"})), table)
+            half = 0.5 * 10.0**-digits  # of the last digit; float32 values may lie on the other side of a middle
+            tolerance = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
+            if compare_tables(table, exact, tolerance).equal:
+                others = [note for note in seen.notes if not note.startswith("every value within")]
+                notes = (f"every value is the exact one to {words}", *others)
+                return replace(
+                    seen, recipe=recipe, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=()
+                )
+        if seen.recipe:
+            notes = (f"printed with {words}", *seen.notes)
+            found = replace(seen, recipe=recipe, confidence="likely", notes=notes)
+    other = NONE if significant else identify_printed(table, digits)
+    return other if other.recipe is not None else found
 
 
 def identify_printed(table: Tabular, decimals: int) -> Identification:
@@ -56,7 +112,7 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
                     notes = [f"every value agrees {how} to {decimals} decimals"]
                     if len(widths) > 1:
                         notes.append(f"widths from {min(widths)} to {max(widths)} give the same decimals")
-                    steps = f"{decimals}-decimal"
+                    steps = f"{decimals} decimals"
                     return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
     return Identification(None, "unknown", measured=(f"no usual base and width give these {decimals} decimals",))
 
@@ -85,5 +141,6 @@ def _agree(printed: Floats, exact: Floats, decimals: int, how: str) -> NDArray[n
     """Return where exact values, rounded or cut to decimals, are the printed ones."""
     scale = 10.0**decimals
     shortened = np.round(exact * scale) if how == "rounded" else np.trunc(exact * scale)
-    agreed: NDArray[np.bool_] = np.abs(printed * scale - shortened) < 0.01
+    error = 0.01 + 2 * EPSILON["float32"] * scale * np.abs(printed)  # decimals may have been read as float32
+    agreed: NDArray[np.bool_] = np.abs(printed * scale - shortened) < error
     return agreed

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, MissingParameter, PecliError
+from pecli.formats.decimals import printed_digits
 from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
@@ -35,6 +36,7 @@ FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
+PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
 
@@ -47,7 +49,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     """
     if not other.arrays:
         raise BadFile(other.title, "holds no array")
-    take_type(other, source.given.get("dtype", "float32"))
+    take_own_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
     misfit, best = _nearest(source, other, kind)
     if misfit[0] == OTHER_SHAPE and _are_copies(copies := copies_of(other)):
@@ -55,7 +57,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
             [(misfit, best), *(_nearest(source, one, kind) for one in copies[:: len(copies) - 1])], key=itemgetter(0)
         )
     if misfit[0] and not source.says_length:
-        return _transposed(source, other.arrays[0].shape, best, kind)
+        return _transposed(source, other, best, kind)
     return best
 
 
@@ -114,15 +116,20 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
     return min(candidates, key=itemgetter(0))
 
 
-def _transposed(source: NamedSource, shape: tuple[int, ...], made: Table, options: dict[str, Any]) -> Table:
-    """Return the table as long as a file of this shape has columns, if the file is transposed; else `made`."""
-    if len(shape) != 2 or shape[0] != made.arrays[0].shape[-1]:
+def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[str, Any]) -> Table:
+    """Return the table as long as a file has columns, if the file is transposed: its first column is the first row."""
+    (array, *_), own = other.arrays, made.arrays[0]
+    if len(array.shape) != 2 or array.shape[0] != own.shape[-1] or array.lead != 1:
         return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
     with contextlib.suppress(PecliError):
-        other = source.open(**options, length=shape[1], **request)
-        if isinstance(other, Table) and other.arrays[0].shape == shape[::-1]:
-            return other
+        turned = source.open(**options, length=array.shape[1], **request)
+        if isinstance(turned, Table) and turned.arrays[0].shape == array.shape[::-1]:
+            column = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype)[:, 0]
+            row = floats(turned.read_rows([own.name], 0, 1)[own.name], own.dtype)[0]
+            with np.errstate(all="ignore"):  # a file may hold any bits
+                gap = np.abs(column - row)
+            return turned if gap.size and (gap <= SAME_COLUMNS).mean() > 0.5 else made
     return made
 
 
@@ -130,6 +137,15 @@ def take_type(table: Tabular, dtype: str) -> bool:
     """Read decimals of a text file without a type as values of `dtype`, if they are; return whether they are."""
     take = getattr(table, "take_type", None)
     return bool(take and dtype in ("float16", "float32") and take(dtype))
+
+
+def take_own_type(table: Tabular, dtype: str = "float32") -> None:
+    """Read decimals of a text file as values of `dtype` if they are, and are not printed with few digits."""
+    if getattr(table, "is_text", False) and table.arrays and table.arrays[0].dtype == "float64":
+        array = table.arrays[0]
+        values = table.read_rows([array.name], 0, min(array.rows, PRINTED_ROWS))[array.name]
+        if printed_digits(values) is None:
+            take_type(table, dtype)
 
 
 def take_types(tables: Sequence[Tabular]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import Array, Tabular, View
+from pecli.tables.layouts import cosines_and_sines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,9 +103,17 @@ def pair_views(a: Tabular, b: Tabular) -> tuple[list[tuple[ArrayView, ArrayView]
     if len(left) == len(right) == 1:
         return [(left[0], right[0])], [], []
     others = {view.name: view for view in right}
-    pairs = [(view, others[view.name]) for view in left if view.name in others] or _of_one_shape(left, right)
+    pairs = [(view, others[view.name]) for view in left if view.name in others]
+    pairs = pairs or _cosines_and_sines(left, right) or _of_one_shape(left, right)
     paired_a, paired_b = ({pair[side].name for pair in pairs} for side in (0, 1))
     return pairs, [x.name for x in left if x.name not in paired_a], [x.name for x in right if x.name not in paired_b]
+
+
+def _cosines_and_sines(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
+    """Pair cosines with cosines and sines with sines, whatever each side calls them."""
+    named = [cosines_and_sines([view.name for view in side]) for side in (left, right)]
+    views = [{view.name: view for view in side} for side in (left, right)]
+    return [(views[0][a], views[1][b]) for a, b in zip(*named, strict=False)]
 
 
 LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape

@@ -381,3 +381,22 @@ MORE = {
     "transformer-xl": ["transformer-xl:dim=8,len=6,clamp=3"],
     "shaw": ["shaw:dim=8,len=5,clip=4"],
 }
+
+
+PLAIN = np.sin(np.arange(40)[:, None] * 0.7 ** np.arange(8)).astype("float32")
+
+
+@pytest.mark.parametrize("header", [",0,1,2,3,4,5,6,7", "Unnamed: 0,0,1,2,3,4,5,6,7", "0,1,2,3,4,5,6,7"])
+def test_columns_that_are_numbered_as_pandas_does_are_one_array(header, tmp_path):
+    index = [] if header.startswith("0") else [np.arange(40)]
+    rows = zip(*index, *(map(str, column) for column in PLAIN.T), strict=True)
+    (tmp_path / "t.csv").write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert [(a.name, a.shape) for a in table.arrays] == [("array", (40, 8))]
+        assert np.array_equal(table.read("array").astype("float32"), PLAIN)
+
+
+def test_whole_numbers_from_0_are_a_row_of_whole_numbers(tmp_path):
+    (tmp_path / "t.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
+    with open_table(tmp_path / "t.csv") as table:
+        assert table.read("array").tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]

@@ -191,3 +191,55 @@ def test_a_file_without_arrays_is_no_crash():
     for pair in (({}, "rope:dim=64"), ("alibi:heads=2", {})):
         with pytest.raises(pecli.PecliError, match="holds no array"):
             pecli.compare(*pair)
+
+
+def test_cosines_and_sines_of_other_names_are_compared(pecli, tmp_path):
+    table = cache(angles(64, 32))
+    np.savez(tmp_path / "a.npz", cos_cached=table["cos"], sin_cached=table["sin"])
+    np.savez(tmp_path / "b.npz", **table)
+    assert pecli("compare", "a.npz", "b.npz").stdout.startswith("same: ")
+    np.savez(tmp_path / "c.npz", cos=table["sin"], sin=table["cos"])
+    assert "exchanged" in pecli("compare", "a.npz", "c.npz").stdout.splitlines()[0]
+
+
+def test_half_as_many_rows_as_columns_are_no_transposed_table(pecli, tmp_path):
+    np.savez(tmp_path / "t.npz", **{name: np.tile(v, 2) for name, v in cache(angles(64, 96)).items()})
+    lines = pecli("compare", "t.npz", "rope:dim=128").stdout.splitlines()
+    assert lines[0] == "different: dim 96 where 128 was expected" and "missing" not in "".join(lines), lines
+
+
+Q = np.random.default_rng(4).normal(size=(2, 3, 40, 32))
+
+
+def rotated(x, base=10000.0, sign=1, pairs="half", dim=32):
+    """Return (.., n, d) rotated in its first `dim` columns, by a loop over pairs."""
+    out = x.copy()
+    for k, w in enumerate(base ** (-np.arange(0, dim, 2) / dim)):
+        i, j = (k, k + dim // 2) if pairs == "half" else (2 * k, 2 * k + 1)
+        c, s = np.cos(np.arange(x.shape[-2]) * w), sign * np.sin(np.arange(x.shape[-2]) * w)
+        out[..., i], out[..., j] = x[..., i] * c - x[..., j] * s, x[..., j] * c + x[..., i] * s
+    return out.astype(np.float32)
+
+
+@pytest.mark.parametrize("base", [10000.0, 1000000.0])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"pairs": "interleaved"}, "interleaved pairs were rotated where half-split ones were expected"),
+        ({"sign": -1}, "the sine has the wrong sign"),
+        ({"dim": 16}, "16 columns were rotated, and 32 were expected"),
+    ],
+)
+def test_two_rotated_tensors_tell_how_one_was_rotated(wrong, words, base, pecli, tmp_path):
+    np.save(tmp_path / "a.npy", rotated(Q, base, **wrong))
+    np.save(tmp_path / "b.npy", rotated(Q, base))
+    first = pecli("compare", "a.npy", "b.npy").stdout.splitlines()[0]
+    assert words in first and first.endswith(f"base {base:.0f}"), first
+
+
+def test_tensors_with_one_equal_row_are_no_rotations(pecli, tmp_path):
+    other = np.random.default_rng(5).normal(size=Q.shape)
+    other[:, :, 0] = Q[:, :, 0]
+    np.save(tmp_path / "a.npy", Q.astype(np.float32))
+    np.save(tmp_path / "b.npy", other.astype(np.float32))
+    assert "rotat" not in pecli("compare", "a.npy", "b.npy").stdout

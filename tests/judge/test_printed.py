@@ -29,3 +29,43 @@ def test_other_widths_are_told(pecli, tmp_path):
     table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(4, 4)
     np.savetxt(tmp_path / "t.csv", table, fmt="%.2f", delimiter=",")
     assert "widths from" in pecli("identify", "t.csv", "--digits", "2").stdout
+
+
+POSITIONS, PAIRS = np.arange(60)[:, None], np.arange(0, 32, 2) / 32
+ANGLES = {base: POSITIONS * float(base) ** -PAIRS for base in (10000, 500000)}
+SINUSOID = np.stack([np.sin(ANGLES[10000]), np.cos(ANGLES[10000])], -1).reshape(60, 32)
+TABLES = {
+    "sinusoidal:dim=32,len=60": SINUSOID,
+    "sinusoidal:dim=32,len=40,start=20": SINUSOID[20:],
+    "rope:dim=32,base=500000,len=60,layout=half": np.tile(np.cos(ANGLES[500000]), 2),
+}
+
+
+@pytest.mark.parametrize("form", ["%.4f", "%.6f", "%.4g", "%.6g", "%.6e"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("recipe", TABLES)
+def test_printed_digits_are_found_without_being_told(recipe, kind, form, pecli, tmp_path):
+    np.savetxt(tmp_path / "t.csv", TABLES[recipe].astype(kind), fmt=form, delimiter=",")
+    said = pecli("identify", "t.csv").stdout
+    assert said.startswith(f"{recipe} (sure: ") and ("decimals" in said or "significant digits" in said), said
+
+
+def test_float32_phases_are_told_behind_printed_digits(pecli, tmp_path):
+    w = np.exp(np.arange(0, 32, 2, dtype=np.float32) * np.float32(-np.log(10000.0) / 32))
+    angles = np.arange(300, dtype=np.float32)[:, None] * w
+    table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(300, 32)
+    np.savetxt(tmp_path / "t.csv", table, fmt="%.8g", delimiter=",")
+    said = pecli("identify", "t.csv").stdout
+    assert said.startswith("sinusoidal:dim=32,len=300 (likely: float32 arithmetic)"), said
+
+
+def test_random_numbers_with_few_digits_are_unknown(pecli, tmp_path):
+    np.savetxt(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(50, 16)), fmt="%.5f", delimiter=",")
+    assert pecli("identify", "t.csv").stdout.startswith("unknown: array: values from")
+
+
+def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path):
+    """0.999995000004 is printed as 1.00000; rounded to float32 first it would be 0.99999."""
+    np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
+    lines = pecli("compare", "t.csv", "sinusoidal:dim=32").stdout.splitlines()
+    assert lines[0] == "different: all values are rounded to 5 decimals" and "values (0." in lines[1]
