@@ -148,13 +148,13 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     """
     from pecli.judge.identify import identify as identified
     from pecli.numbers.positions import Positions
-    from pecli.tables.alignment import take_own_type
+    from pecli.tables.alignment import take_usual_type
 
     if positions is not None:
         given = Positions.parse(positions) if isinstance(positions, str) else Positions.listed(positions)
         positions = given.numbers(0, given.count)
     table = _open(subject)
-    take_own_type(table)  # of a text file that says no type
+    take_usual_type(table)  # of a text file that says no type
     return identified(table, positions)
 
 

@@ -37,14 +37,14 @@ def command(options: IdentifyOptions) -> int:
     from pecli.cli.inspect import inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
     from pecli.judge.identify import identify
-    from pecli.tables.alignment import take_own_type
+    from pecli.tables.alignment import take_usual_type
     from pecli.tables.sources import read_source
 
     source = read_source(options.source, **options.choice)
     if not source.is_recipe:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
-    take_own_type(table)
+    take_usual_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
         if options.digits is not None:

@@ -1,20 +1,16 @@
 """Faults of a kernel that rotates queries and keys: the kind of each fault and the vectors that it affects.
 
-Known slips of a kernel are tried first: each is what a kernel does to some vectors, and is a finding only if it gives
-the values at hand, every one.  Then the rotation is measured: for each position and pair the number z = y / x that all
-vectors share.  If it gives all values, its real and imaginary parts are a table of cosines and sines, and how that
-differs from the expected one is the finding.
+Known slips of a kernel (`judge.kernels`) are tried first.  Then the rotation is measured: for each position and pair
+the number z = y / x that all vectors share.  If it gives all values, its real and imaginary parts are a table of
+cosines and sines, and how that differs from the expected one is the finding.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import product
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,230 +18,38 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
-from pecli.judge.located import ComputedRows, factor_text, indices, located
+from pecli.judge.kernels import (
+    MAX_FACTOR_ERROR,
+    PAIRINGS,
+    AppliedRotation,
+    Kernel,
+    Pairs,
+    Rotations,
+    RotationSource,
+    columns,
+    kernels,
+    pairing_text,
+)
+from pecli.judge.located import ComputedRows, indices, located
 from pecli.judge.planes import effective_dtype, rounded, unit
-from pecli.numbers.decimals import shortest
-from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
 from pecli.numbers.rounding import narrow
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import InMemory
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
-from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Rotations = NDArray[np.complex128]
-"""cos + i sin of vectors or positions, (n, pairs)."""
-Pairs = tuple[str, str]
-"""Pairing taken from the input and given to the output: "half" or "interleaved"."""
-Kernel = Callable[[Integers], Floats]
-"""Outputs of some vectors, by their numbers."""
-Changed = Mapping[str, str | None]
-"""Keys of a recipe with another value, or None for no value."""
-
-ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
-MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
-BLOCK_VALUES = 1 << 20  # values rotated at once
-MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
-MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
-"""Relative error of a measured factor, in each type of the outputs."""
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
 """Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
 UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
 """Kinds of findings about measured cosines that do not describe a kernel."""
 UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
-PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
-WORDS = {"half": "half-split", "interleaved": "interleaved"}
-
-
-def rotate(x: Floats, z: Rotations, pairs: Pairs) -> Floats:
-    """Return vectors (n, d) whose first pairs are multiplied by z (n, pairs)."""
-    (a, b), (first, second) = (columns(2 * z.shape[-1], pairing) for pairing in pairs)
-    rotated, out = (x[:, a] + 1j * x[:, b]) * z, x.copy()
-    out[:, first], out[:, second] = rotated.real, rotated.imag
-    return out
-
-
-def columns(width: int, pairing: str) -> tuple[Integers, Integers]:
-    """Return the columns of the first and second members of the pairs."""
-    k = np.arange(width // 2)
-    return (k, k + width // 2) if pairing == "half" else (2 * k, 2 * k + 1)
-
-
-@dataclass(frozen=True)
-class RotationSource:
-    """Cosines and sines by position: of a recipe, or of stored rows.
-
-    Attributes
-    ----------
-    recipe : (str, mapping), optional
-        Name of the encoding and its keys as text.
-    rows : (positions, cos, sin), optional
-        Where there is no recipe.
-    known : dict
-        What was computed.
-    """
-
-    recipe: tuple[str, Mapping[str, str]] | None
-    rows: tuple[Integers, Floats, Floats] | None = None
-    known: dict[object, Rotations] = field(default_factory=dict, repr=False, compare=False)
-
-    def table(self, positions: Positions, dtype: str = "float64", changed: Changed | None = None) -> Tabular:
-        """Return the table of whole positions, with some keys of the recipe changed.
-
-        Raises
-        ------
-        PecliError
-            If there is none.
-        """
-        if self.recipe is not None:
-            name, given = self.recipe
-            keys = {key: value for key, value in {**given, **(changed or {})}.items() if value is not None}
-            take_table_keys(name, keys)
-            return Table.make(Recipe.bind(name, **keys), positions=positions, dtype=dtype, layout="split")
-        if self.rows is None or changed:
-            raise PecliError("no recipe")
-        known, c, s = self.rows
-        wanted = np.asarray(positions.numbers(0, positions.count), np.int64)
-        at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        if (known[at] != wanted).any():
-            raise PecliError("positions outside the table")
-        return InMemory({"cos": c[at].astype(dtype), "sin": s[at].astype(dtype)})
-
-    def rotations(self, positions: Integers, changed: Changed | None = None) -> Rotations:
-        """Return cos + i sin (n, pairs) of positions (n,)."""
-        distinct, inverse = np.unique(positions, return_inverse=True)
-        key = distinct.tobytes(), *(changed or {}).items()
-        if key not in self.known:
-            table = self.table(Positions.listed(distinct.tolist()), "float64", changed)
-            self.known[key] = np.asarray(table.read("cos")) + 1j * np.asarray(table.read("sin"))
-        return self.known[key][inverse]
-
-
-@dataclass(frozen=True)
-class AppliedRotation:
-    """Vectors before and after a rotation, with the positions and the pairing that were expected.
-
-    Attributes
-    ----------
-    x, y, right : (batches, heads, rows, width) float64 ndarray
-        Inputs, outputs, and the exact outputs.
-    positions : (rows,) or (batches, rows) int64 ndarray
-    pairs : (str, str)
-    rotary : int
-        Columns that are rotated, the first ones.
-    dtype : str
-        Type of the outputs.
-    source : RotationSource
-    heads : int
-        The most heads that one of the tensors has: the queries'.
-    axes : str
-        Those of the tensor itself, letters of "bhsd" (or t for s), so that places are written as in it.
-    """
-
-    x: Floats
-    y: Floats
-    right: Floats
-    positions: Integers
-    pairs: Pairs
-    rotary: int
-    dtype: str
-    source: RotationSource
-    heads: int
-    axes: str = "bhsd"
-
-    @cached_property
-    def index(self) -> tuple[Integers, ...]:
-        """Batch, head and row of every vector."""
-        return np.unravel_index(np.arange(math.prod(self.x.shape[:3])), self.x.shape[:3])
-
-    @cached_property
-    def by_batch(self) -> Integers:
-        """Positions of the rows of each batch, (batches, rows)."""
-        batches, _, rows, _ = self.x.shape
-        return np.resize(self.positions, (batches, rows))
-
-    @cached_property
-    def at(self) -> Integers:
-        """Position of every vector."""
-        b, _, n = self.index
-        return self.by_batch[b, n]
-
-    @cached_property
-    def flat(self) -> tuple[Floats, ...]:
-        """Inputs, outputs and exact outputs, a vector a row."""
-        return tuple(values.reshape(-1, values.shape[-1]) for values in (self.x, self.y, self.right))
-
-    @cached_property
-    def sample(self) -> Integers:
-        """Numbers of some vectors, spread over all."""
-        return np.unique(np.linspace(0, len(self.at) - 1, MAX_TRIED).astype(np.int64))
-
-    @cached_property
-    def wrong(self) -> NDArray[np.bool_]:
-        """Mask of the values that are not as expected."""
-        allowed = self.allowed(np.arange(len(self.at)), self.flat[2])
-        return ~(np.abs(self.flat[1] - self.flat[2]) <= allowed).reshape(self.x.shape)
-
-    def rotated(
-        self, v: Integers, *, at: Integers | None = None, pairs: Pairs | None = None, times: int = 1,
-        modify: Callable[[Rotations], Rotations] = lambda z: z, changed: Changed | None = None,
-        among: Integers | None = None,
-    ) -> Floats:  # fmt: skip
-        """Return vectors rotated at other positions, in other pairs, several times, by other cosines and sines."""
-        x = self.flat[0][v] if among is None else self.flat[0][v][:, among]
-        z = modify(self.source.rotations((self.at if at is None else at)[v], changed))
-        for _ in range(times):
-            x = rotate(x, z, pairs or self.pairs)
-        return x if among is None else x[:, np.argsort(among)]
-
-    def mixed(
-        self, v: Integers, *, cosines: Integers, partner: Integers, sign: Floats, shift: Integers | None = None
-    ) -> Floats:
-        """Return x cos + sign partner sin, by columns; the partners are vectors a shift away."""
-        out, z = self.flat[0][v], self.source.rotations(self.at[v])[:, cosines]
-        other = self.flat[0][v if shift is None else v + shift[v]][:, partner]
-        out[:, : self.rotary] = out[:, : self.rotary] * z.real + (sign if shift is None else sign[v]) * other * z.imag
-        return out
-
-    def scaled(self, v: Integers, *, factor: float) -> Floats:
-        """Return the exact outputs times a factor."""
-        return factor * self.flat[2][v]
-
-    def overwritten(self, v: Integers) -> Floats:
-        """Return vectors whose second members were computed from first members that were rotated already."""
-        out, z = self.rotated(v), self.source.rotations(self.at[v])
-        (_, b), (first, second) = (columns(self.rotary, pairing) for pairing in self.pairs)
-        out[:, second] = self.flat[0][v][:, b] * z.real + out[:, first] * z.imag
-        return out
-
-    def allowed(self, vectors: Integers, made: Floats) -> Floats:
-        """Return how far each value may be from the exact one: by angles in float32 and some roundings of its pair."""
-        x = self.flat[0][vectors]
-        size = np.maximum(np.abs(made), np.abs(x))
-        for width, pairing, end in product({self.rotary, x.shape[1]}, WORDS, (False, True)):
-            first, second = (x.shape[1] - 1 - at if end else at for at in columns(width, pairing))
-            norm = np.maximum(*(np.hypot(values[:, first], values[:, second]) for values in (made, x)))
-            size[:, first], size[:, second] = np.maximum(size[:, first], norm), np.maximum(size[:, second], norm)
-        angle = 2 * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
-        return size * (angle + ROUNDINGS * GRIDS[self.dtype].rounding)
-
-    def gives(self, kernel: Kernel) -> bool:
-        """Whether a kernel gives every output value within rounding."""
-        step = max(1, BLOCK_VALUES // self.x.shape[-1])
-        for vectors in (self.sample, *np.split(np.arange(len(self.at)), range(step, len(self.at), step))):
-            try:
-                values = kernel(vectors)
-            except PecliError:  # positions or widths that the source does not have
-                return False
-            if not (np.abs(self.flat[1][vectors] - values) <= self.allowed(vectors, values)).all():
-                return False
-        return True
+MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
 
 
 def faults(applied: AppliedRotation, name: str) -> list[Finding]:
@@ -280,53 +84,6 @@ def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     cancelled = f" ({units} ulp, where two products cancel)" if units > 4 else ""
     text = f"{name}: {what}, at most {figure(most, 1)}{cancelled}: the rotation is right"
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
-
-
-COMMON_BASES = 4
-"""Published bases that are tried where no recipe says one; each takes a tenth of a second."""
-MAX_VALUES = 1 << 22
-"""Values of a tensor that is looked at without a recipe."""
-FEW_ROWS = 4
-"""Rows and other vectors that a kernel is tried on before it is tried on all, for many bases."""
-
-
-def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
-    """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
-
-    Position 0 tells the axis of positions: it is rotated by none.  The expected tensor is turned back by the bases of
-    published models; a wrong base gives vectors that no slip of a kernel takes to the values at hand.
-    """
-    width = y.shape[-1] if y.ndim > 1 and y.shape == right.shape and y.size <= MAX_VALUES else 0
-    if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
-        return []
-    still = [k for k in range(y.ndim - 1) if y.shape[k] > 1 and (y.take(0, k) == right.take(0, k)).all()]
-    for axis, base, rotary in product(still, PUBLISHED_BASES[:COMMON_BASES], (width, width // 2)):
-        source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
-        made, want = (np.moveaxis(v, axis, -2).reshape(1, -1, v.shape[axis], width) for v in (y, right))
-        rows = np.arange(y.shape[axis])
-        some = rows[1 :: 1 + len(rows) // FEW_ROWS]
-        for pairing in WORDS:
-            few = _turned_back(made[:, :FEW_ROWS, some], want[:, :FEW_ROWS, some], some, pairing, rotary, dtype, source)
-            texts = {text for text, kernel in kernels(few, moved=False) if few.gives(kernel)}
-            if not texts:
-                continue
-            whole = _turned_back(made, want, rows, pairing, rotary, dtype, source)
-            for text, kernel in kernels(whole, moved=False):
-                if text in texts and whole.gives(kernel):
-                    return [Finding("rotation", f"{text}; base {base}")]
-    return []
-
-
-def _turned_back(
-    y: Floats, right: Floats, rows: Integers, pairing: str, rotary: int, dtype: str, source: RotationSource
-) -> AppliedRotation:
-    """Return outputs with the inputs that a rotation by `source` makes the expected outputs of."""
-    turned = np.tile(source.rotations(rows).conj(), (right.shape[1], 1))
-    x = rotate(right.reshape(-1, right.shape[-1]), turned, (pairing, pairing)).reshape(right.shape)
-    return AppliedRotation(x, y, right, rows, (pairing, pairing), rotary, dtype, source, right.shape[1])
-
-
-# Places
 
 
 def as_vectors(values: Floats, axes: str) -> Floats:
@@ -368,114 +125,6 @@ def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:
     return replace(applied, x=x, y=y, right=right, positions=positions), f"{', '.join(words)}: "
 
 
-# Kernels
-
-ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
-    "the rotation has the other sense: the sine has the wrong sign": np.conj,
-    "cos and sin are exchanged": lambda z: 1j * z.conj(),
-    "the cosine has the wrong sign": lambda z: -z.conj(),
-    "the sign of both cosine and sine is changed": np.negative,
-    "the pairs take the frequencies in reverse order": lambda z: z[:, ::-1],
-    "cosines and sines were rounded to bfloat16": lambda z: _rounded(z, "bfloat16"),
-    "cosines and sines were rounded to float16": lambda z: _rounded(z, "float16"),
-}
-"""Wrong uses of cos + i sin: the text of each and the function that makes it."""
-
-
-def _rounded(z: Rotations, dtype: str) -> Rotations:
-    return rounded(z.real, dtype) + 1j * rounded(z.imag, dtype)
-
-
-def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[str, Kernel]]:
-    """Yield candidate faults: the text of each and the kernel that makes its outputs.
-
-    Parameters
-    ----------
-    moved : bool
-        Whether faults of the positions are among them.
-    """
-    pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
-    yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
-    yield "it was rotated twice", partial(applied.rotated, times=2)
-    yield "it was rotated three times", partial(applied.rotated, times=3)
-    for other in PAIRINGS:
-        if other != pairs:
-            yield _paired(other, pairs), partial(applied.rotated, pairs=other)
-    for text, factor in _factor(applied):
-        yield text, partial(applied.scaled, factor=factor)
-    for text, modify in ROTATION_ERRORS.items():
-        yield text, partial(applied.rotated, modify=modify)
-    for text, positions in _positions(applied) if moved else ():
-        yield text, partial(applied.rotated, at=positions)
-    for text, formula in _formulas(applied):
-        yield text, partial(applied.mixed, **formula)
-    yield "the first members were overwritten before the second ones were computed", applied.overwritten
-    if whole > width:
-        text = f"the last {width} columns were rotated, and the first {width} were expected"
-        yield text, partial(applied.rotated, among=np.roll(np.arange(whole), width))
-        far = np.concatenate([np.arange(width // 2), np.arange(width // 2) + whole // 2])
-        text = f"the partner of column i is i + {whole // 2}, of the head, where i + {width // 2} was expected"
-        among = np.concatenate([far, np.setdiff1d(np.arange(whole), far)])
-        yield text, partial(applied.rotated, among=among, pairs=("half", "half"))
-    for rotary in sorted({whole, whole // 2, whole // 4, width // 2} - {width, 0}):
-        for given in (str(rotary), None):
-            part = ", the whole head," if rotary == whole else ""
-            text = f"{rotary} columns{part} were rotated, and {width} were expected"
-            yield text, partial(applied.rotated, changed={"dim": str(rotary), "rotary-dim": given, "partial": None})
-
-
-def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
-    """Yield other positions of every vector: what kernels count instead."""
-    (b, h, n), at, (batches, heads, rows, _) = applied.index, applied.at, applied.x.shape
-    own = applied.by_batch
-    yield "positions begin at 0, as those of a first step", at - own[b, 0]
-    yield "every batch has the positions of the first one", own[0, n]
-    yield "every row has position 0, as at each step of a decoder", at * 0
-    yield "positions are off by one: row p has position p + 1", at + 1
-    yield "positions are off by one: row p has position p - 1", at - 1
-    yield "positions count the rows from 0, whatever positions were given", n
-    yield "positions run along the heads: a vector of head h has position h", h
-    yield "positions run along the batch: a vector of batch b has position b", b
-    yield "positions are not reset for each batch: they go on where the last one ended", at + b * rows
-    yield "positions run on over heads and rows: head h begins at h times the rows", at + h * rows
-    yield "positions count rows and heads together: p times the heads, plus the head", n * heads + h
-    yield "positions run backwards", at.max() + at.min() - at
-    batch, row = np.divmod(((b * rows + n) * heads + h) // applied.heads, rows)
-    text = f"positions count {applied.heads} heads, the queries', where it has {heads}"
-    yield text, own[batch % batches, row]
-
-
-def _formulas(applied: AppliedRotation) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield slips of the formula x cos + partner sin: columns of the cosines and of the partners, and their signs."""
-    width, own = applied.rotary, applied.pairs[0]
-    half, quarter, k = width // 2, width // 4, np.arange(width)
-    cosines = {"half": k % half, "interleaved": k // 2}
-    partner = {"half": (k + half) % width, "interleaved": k ^ 1}
-    minus = {"half": np.where(k < half, -1.0, 1.0), "interleaved": np.where(k % 2, 1.0, -1.0)}
-    block, plus = k // half * half, np.ones(width)
-    moved = f"the partner of column i is i + {quarter} (a quarter of the width), where i + {half} was expected"
-    quarters, first = block + (k - block + quarter) % half, np.where(k - block < quarter, -1.0, 1.0)
-    for text, *(columns_of, others, sign) in (
-        ("the cosines are repeated pair by pair (interleaved) and used with rotate_half, which takes half-split pairs",
-         cosines["interleaved"], partner["half"], minus["half"]),
-        ("the cosines are doubled by halves and used with neighbouring (interleaved) pairs",
-         cosines["half"], partner["interleaved"], minus["interleaved"]),
-        ("the minus sign of the first members is missing: x1 cos + x2 sin", cosines[own], partner[own], plus),
-        ("the second members have a minus sign: x2 cos - x1 sin", cosines[own], partner[own], -plus),
-        ("the sine is missing: only x cos was computed", cosines[own], k, 0 * plus),
-        (moved, cosines[own], quarters, first),
-        (moved, k % max(1, quarter), quarters, first),
-        (moved, cosines[own], (k + quarter) % width, minus["half"]),
-        (moved, cosines[own], np.where(k < half, k + quarter, k - quarter), minus["half"]),
-    ):  # fmt: skip
-        yield text, {"cosines": columns_of, "partner": others, "sign": sign}
-    if applied.x.shape[1] % 2 == 0:
-        text = f"the partner of column i is i + {applied.x.shape[-1]}, in the next head"
-        side = 1 - 2 * (applied.index[1] % 2)
-        signs, shift = -1.0 * side[:, None], applied.x.shape[2] * side
-        yield text, {"cosines": cosines["half"], "partner": k, "sign": signs, "shift": shift}
-
-
 def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
     """Yield rotations without the scaling, and with the bases of well-known models: few rows tell no frequency."""
     if applied.source.recipe is None:
@@ -491,28 +140,6 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield f"base {base} where {full['base']} was expected", partial(applied.rotated, changed={"base": base})
 
 
-def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
-    """Yield the number by which the outputs are multiplied, and the words for it."""
-    _, y, right = applied.flat
-    large = np.abs(right) > np.abs(right).max() / 4
-    value, near = float(np.median(y[large] / right[large])), MAX_FACTOR_ERROR[applied.dtype]
-    size = float(np.median(np.abs(applied.source.rotations(applied.at[:1]))))
-    if not near <= abs(value) < math.inf or abs(value - 1) <= near:
-        return
-    short = float(shortest(*sorted((value * (1 - near), value * (1 + near)))))
-    for factor, text in (
-        (-1.0, "every value has the other sign"),
-        (1 / size, f"the magnitude (attention factor {figure(size)}) is missing"),
-        (size, f"the magnitude (attention factor {figure(size)}) is squared"),
-        (short, f"it is {factor_text(short)} times as long as expected"),
-    ):
-        if abs(value / factor - 1) <= near:
-            yield text, factor
-
-
-# The measured rotation
-
-
 def _measured(applied: AppliedRotation) -> Iterator[str]:
     """Yield how the cosines and sines that were used differ from the expected ones."""
     distinct, at = np.unique(applied.at, return_inverse=True)
@@ -522,16 +149,7 @@ def _measured(applied: AppliedRotation) -> Iterator[str]:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
         if used.gives(partial(used.rotated, pairs=pairs)) and (texts := _difference(applied, distinct, z, pairs)):
-            yield ", and ".join([*([_paired(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
-
-
-def _paired(taken: Pairs, own: Pairs) -> str:
-    """Return the pairing that was rotated and the expected one, as text."""
-    one, other = (
-        WORDS[first] if first == second else f"{WORDS[first]} (written as {WORDS[second]})"
-        for first, second in (taken, own)
-    )
-    return f"{one} pairs were rotated where {other} ones were expected"
+            yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
 
 
 def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations | None:

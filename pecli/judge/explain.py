@@ -184,7 +184,7 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
 
 def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how queries or keys are rotated otherwise than the expected ones."""
-    from pecli.judge.applied import MAX_VALUES, unlike_rotations
+    from pecli.judge.kernels import MAX_VALUES, unlike_rotations
 
     if len(pairs) != 1 or pairs[0][0].dtype not in GRIDS or pairs[0][0].rows * pairs[0][0].row_size > MAX_VALUES:
         return []

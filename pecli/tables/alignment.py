@@ -36,6 +36,7 @@ FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
+MAX_PRINTED = 6  # digits, of which a type's values in full have more
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
 
@@ -49,7 +50,7 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     """
     if not other.arrays:
         raise BadFile(other.title, "holds no array")
-    take_own_type(other, source.given.get("dtype", "float32"))
+    take_usual_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
     misfit, best = _nearest(source, other, kind)
     if misfit[0] == OTHER_SHAPE and _are_copies(copies := copies_of(other)):
@@ -123,13 +124,13 @@ def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[
         return made
     request = {"layout": made.request.layout} if made.source.encoding.family is Family.ROTARY else {}
     with contextlib.suppress(PecliError):
-        turned = source.open(**options, length=array.shape[1], **request)
-        if isinstance(turned, Table) and turned.arrays[0].shape == array.shape[::-1]:
+        exchanged = source.open(**options, length=array.shape[1], **request)
+        if isinstance(exchanged, Table) and exchanged.arrays[0].shape == array.shape[::-1]:
             column = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype)[:, 0]
-            row = floats(turned.read_rows([own.name], 0, 1)[own.name], own.dtype)[0]
+            row = floats(exchanged.read_rows([own.name], 0, 1)[own.name], own.dtype)[0]
             with np.errstate(all="ignore"):  # a file may hold any bits
                 gap = np.abs(column - row)
-            return turned if gap.size and (gap <= SAME_COLUMNS).mean() > 0.5 else made
+            return exchanged if gap.size and (gap <= SAME_COLUMNS).mean() > 0.5 else made
     return made
 
 
@@ -139,12 +140,13 @@ def take_type(table: Tabular, dtype: str) -> bool:
     return bool(take and dtype in ("float16", "float32") and take(dtype))
 
 
-def take_own_type(table: Tabular, dtype: str = "float32") -> None:
+def take_usual_type(table: Tabular, dtype: str = "float32") -> None:
     """Read decimals of a text file as values of `dtype` if they are, and are not printed with few digits."""
     if getattr(table, "is_text", False) and table.arrays and table.arrays[0].dtype == "float64":
         array = table.arrays[0]
         values = table.read_rows([array.name], 0, min(array.rows, PRINTED_ROWS))[array.name]
-        if printed_digits(values) is None:
+        printed = printed_digits(values)
+        if printed is None or printed[0] > MAX_PRINTED:  # as many as values in full may have
             take_type(table, dtype)
 
 

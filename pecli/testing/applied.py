@@ -16,6 +16,7 @@ from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.compare import compare
+from pecli.judge.kernels import AppliedRotation, RotationSource
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
@@ -112,7 +113,7 @@ class Applied:
                 continue
             axes = self.axes or AXES_BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
-            applied = judge.AppliedRotation(
+            applied = AppliedRotation(
                 x=judge.as_vectors(x, axes),
                 y=judge.as_vectors(y, axes),
                 right=judge.as_vectors(right, axes),
@@ -135,13 +136,13 @@ class Applied:
             return start + np.arange(rows)
         return np.asarray(self.positions, np.int64)
 
-    def _source(self, applied: str, companion: Any) -> judge.RotationSource:
+    def _source(self, applied: str, companion: Any) -> RotationSource:
         """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
         if self.source.recipe is not None:
             name, keys = split_recipe(applied)
-            return judge.RotationSource((name, keys))
+            return RotationSource((name, keys))
         cos, sin = (np.asarray(companion.read(part), np.float64) for part in ("cos", "sin"))
-        return judge.RotationSource(None, (np.arange(len(cos)), cos, sin))
+        return RotationSource(None, (np.arange(len(cos)), cos, sin))
 
     def _added(self, array: Array, x: Floats, y: Floats, right: Floats) -> list[str]:
         """Return the mistake made in adding rows or a bias."""

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pecli.judge.applied import AppliedRotation, RotationSource, faults
+from pecli.judge.applied import faults
+from pecli.judge.kernels import AppliedRotation, RotationSource
 from pecli.testing import assert_applied
 
 B, H, N, D = 2, 4, 160, 64
