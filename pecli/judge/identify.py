@@ -109,9 +109,7 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
             other = identify_bias(table) if doubtful else None  # slopes fall, and rise with the distance, too
             return found if other is None or other.recipe is None else other
         unknown = found if unknown is None or not unknown.measured else unknown
-        of_pairs |= (
-            found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
-        )
+        of_pairs |= found is not None and is_large(table) and any(text.startswith(PAIRS) for text in found.measured[:1])
         if of_pairs and unknown and (rule is identify_grid or unknown.nearly > MIN_SAMPLED):
             break  # cosines and sines are no bias
     if rows := _as_rows(table):
