@@ -34,7 +34,7 @@ def make_app() -> typer.Typer:
         name="pecli",
         cls=Commands,
         rich_markup_mode=None,
-        subcommand_metavar="COMMAND ...",
+        subcommand_metavar="COMMAND [OPTIONS]...",
         context_settings=HELP_NAMES,
         no_args_is_help=True,
         pretty_exceptions_enable=False,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import choice_of, flag, option, refuse, required, whole
+from pecli.cli.options import argument, choice_of, flag, option, refuse, whole
 from pecli.cli.terminal.layout import known_format
+from pecli.cli.terminal.output import clean, prose_width, tell
 from pecli.cli.terminal.writing import Writing, deliver, show
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.dtypes import DTYPES, known_dtype
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
+WAYS = ("inverse", "gradient")
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 
 
@@ -32,10 +33,8 @@ AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 class ApplyArguments(Writing):
     """The options of ``apply``."""
 
-    source: str = required("A recipe, a file or a model's config.json.", "SOURCE", argument=True, complete=source_words)
-    inputs: tuple[str, ...] = option(
-        "Files of tensors: embeddings, or queries and keys.", "[INPUT...]", argument=True, default=()
-    )
+    source: str = argument("A recipe, a file or a model's config.json.", "SOURCE")
+    inputs: tuple[str, ...] = argument("Files of tensors: embeddings, or queries and keys.", "[INPUT...]", default=())
     start: str | None = option("Position of the first row (default 0).", "P", INPUTS)
     positions: str | None = option("Position of each row: 0,5,9, 100:200 or @FILE.", "LIST", INPUTS)
     len: int | None = option("Length of the sequence (for longrope and dynamic).", "N", INPUTS, check=whole(1, 1 << 53))
@@ -47,32 +46,17 @@ class ApplyArguments(Writing):
     kv_heads: int | None = option("Heads of random keys (default: as many).", "N", INPUTS, check=whole(1, 1 << 16))
     seed: int | None = option("Seed of the random values (default 0).", "N", INPUTS, check=whole(0, (1 << 64) - 1))
     pairs: str | None = option(
-        "Which columns rotate together: {}.",
-        "WORD",
-        ROTATION,
-        ("half", "interleaved", "interleaved:half"),
+        "Which columns rotate together: {}.", "WORD", ROTATION, ("half", "interleaved", "interleaved:half")
     )
     way: str = option(
-        "inverse undoes the rotation; gradient is the backward pass.",
-        "WORD",
-        ROTATION,
-        ("inverse", "gradient"),
-        default="forward",
+        "inverse undoes the rotation; gradient is the backward pass.", "WORD", ROTATION, WAYS, default="forward"
     )
     arithmetic: str | None = option(
-        "{}: real values or a framework's steps.",
-        "WORD",
-        ROTATION,
-        ARITHMETICS,
-        check=lambda _, word: known_arithmetic(word),
+        "{}: real values or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=lambda _, w: known_arithmetic(w)
     )
     dtype: str | None = option("{}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word))
     scores: bool = flag("Attention scores; with --softmax and values, outputs.", panel=SCORES)
-    mask: str | None = option(
-        "causal, @FILE (batch, key; 0 hides a key), or causal+@FILE.",
-        "WORD",
-        SCORES,
-    )
+    mask: str | None = option("causal, @FILE (batch, key; 0 hides a key), or causal+@FILE.", "WORD", SCORES)
     softmax: bool = flag("Attention weights instead of scores or logits.", panel=SCORES)
     layer_type: str | None = option(shared.LAYER_TYPE)
     stack: str | None = option(shared.STACK)
@@ -83,7 +67,6 @@ class ApplyArguments(Writing):
 def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.apply.apply import apply, with_inputs
-    from pecli.cli.terminal.output import clean, tell
     from pecli.tables.sources import read_source
 
     if options.steps:
@@ -140,7 +123,6 @@ def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, m
 def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.cli.explain import example_view
-    from pecli.cli.terminal.output import prose_width
     from pecli.cli.terminal.screen import answer
     from pecli.tables.sources import read_source
     from pecli.teach.vectors import work_through_vector
@@ -174,8 +156,8 @@ def _apply_options(options: ApplyArguments) -> Any:
     seen = mask_of(_array(path[1:])) if path else None
     return ApplyOptions(
         options.pairs, options.start, _positions(options.positions), options.len, parse_scale(options.scale),
-        options.way,
-        options.dtype, options.scores, word == "causal", seen, options.softmax, options.arithmetic or "exact",
+        options.way, options.dtype, options.scores, word == "causal", seen, options.softmax,
+        options.arithmetic or "exact",
     )  # fmt: skip
 
 

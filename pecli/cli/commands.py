@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import typer
-
-from pecli.cli.help import PlainCommand, PlainGroup, examples_text
+from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text
 from pecli.cli.terminal.items import Section
 from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
@@ -18,12 +16,10 @@ from pecli.errors import UnknownName
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A command as the help describes it, without importing it.
+    """A command as the help describes it, without importing its module, which has its name.
 
     Attributes
     ----------
-    module : str
-        The module of its ``command``, in :mod:`pecli.cli`.
     summary : str
         The first line of its help.
     examples : str
@@ -36,7 +32,6 @@ class CommandEntry:
         A further paragraph of the help.
     """
 
-    module: str
     summary: str
     examples: str
     meant: str
@@ -51,7 +46,6 @@ class CommandEntry:
 
 COMMANDS = {
     "generate": CommandEntry(
-        "generate",
         "Write the table of an encoding to a file, or print it.",
         """pecli generate sinusoidal --len 2048 --dim 512 -o pe.h5
         pecli generate rope:dim=128,base=500000,len=8192 -o rope.safetensors
@@ -61,7 +55,6 @@ COMMANDS = {
         "ENCODING is one of the names below, a recipe such as rope:dim=128, or a model's config.json.",
     ),
     "inspect": CommandEntry(
-        "inspect",
         "Show what is in a table, a config or a checkpoint.",
         """pecli inspect pe.h5
         pecli inspect config.json
@@ -70,7 +63,6 @@ COMMANDS = {
         "all frequencies properties expect rows columns len positions layer-type get json",
     ),
     "identify": CommandEntry(
-        "identify",
         "Find the recipe that gives a table's values.",
         """pecli identify cache.npy
         pecli identify cache.npy --get recipe""",
@@ -80,7 +72,6 @@ COMMANDS = {
         "unknown and what it measured.",
     ),
     "verify": CommandEntry(
-        "verify",
         "Check every value of a file against its recipe; status 1 if one differs.",
         """pecli verify pe.h5
         pecli verify cache.npy rope:dim=128,base=500000
@@ -90,7 +81,6 @@ COMMANDS = {
         "The recipe is the one in the file, or the one that you give. In a folder of parts it also finds gaps.",
     ),
     "compare": CommandEntry(
-        "compare",
         "Say whether two tables agree, and why and where they differ.",
         """pecli compare cache.npy rope:dim=128,base=500000
         pecli compare sinusoidal rope alibi
@@ -100,7 +90,6 @@ COMMANDS = {
         "Status 0 if they agree, 1 if they differ. Recipes alone are compared by their properties.",
     ),
     "extrapolate": CommandEntry(
-        "extrapolate",
         "Measure what happens past the training length; make longer tables.",
         """pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all
         pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy
@@ -110,7 +99,6 @@ COMMANDS = {
         "Training saw positions 0 to N-1; positions N to M-1 are new.",
     ),
     "apply": CommandEntry(
-        "apply",
         "Apply a table to tensors: rotate, add, or compute scores.",
         """pecli apply rope:dim=4 --vector 1,2,-1,1 --positions 1
         pecli apply rope:dim=128 q.npy k.npy --pairs half --start 1024 -o qk.npz
@@ -119,7 +107,6 @@ COMMANDS = {
         "positions start pairs vector steps scores mask random way dtype output json",
     ),
     "convert": CommandEntry(
-        "convert",
         "Change the format, type or layout of a table.",
         """pecli convert pe.h5 -o pe.parquet
         pecli convert pe.h5 --start 100 --len 50 -o part.npy
@@ -128,7 +115,6 @@ COMMANDS = {
         "output format dtype layout start len compress from-pairs to-pairs json",
     ),
     "explain": CommandEntry(
-        "explain",
         "Work through an example, answer questions, or print code.",
         """pecli explain rope:dim=4
         pecli explain rope --why interleaved
@@ -137,7 +123,6 @@ COMMANDS = {
         "why code positions len precision format json",
     ),
     "plot": CommandEntry(
-        "plot",
         "Draw a table in the terminal, as a picture or as an interactive page.",
         """pecli plot sinusoidal
         pecli plot alibi:heads=8 --kind slopes -o slopes.svg
@@ -146,7 +131,6 @@ COMMANDS = {
         "output kind channels len positions layer-type json",
     ),
     "list": CommandEntry(
-        "list",
         "List the encodings, describe one, or recommend some for a task.",
         """pecli list
         pecli list rope
@@ -231,9 +215,10 @@ def built(name: str) -> Any:
     entry = COMMANDS[name]
     text = f"{entry.summary}\n\n{entry.detail}".strip()
     epilog = examples_text(map(str.strip, entry.examples.splitlines()))
-    module = import_module(f"pecli.cli.{entry.module}")
+    module = import_module(f"pecli.cli.{name}")
     if name == "generate":
-        return typer.main.get_command(module.make_group(text, epilog))
+        settings: Any = {"context_settings": HELP_NAMES, "subcommand_metavar": "ENCODING [OPTIONS]..."}
+        return module.GenerateGroup(name=name, help=text, epilog=epilog, **settings)
     from pecli.cli.options import command_of, runner_of
 
     made = command_of(runner_of(module.command), name, PlainCommand, text, epilog)

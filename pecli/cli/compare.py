@@ -8,14 +8,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import SCREEN, SourceOptions, flag, option, positions, refuse, whole
+from pecli.cli.options import SCREEN, SourceOptions, argument, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe, MissingParameter
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.printing import figure
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
 
@@ -49,9 +49,7 @@ def whole_tolerance(name: str, given: str) -> int:
 class CompareOptions(SourceOptions):
     """The options of ``compare``."""
 
-    sources: tuple[str, ...] = option(
-        "Two sources or more.", "SOURCE...", argument=True, complete=source_words, default=()
-    )
+    sources: tuple[str, ...] = argument("Two sources or more.", "SOURCE...", default=())
     atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
     rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
     ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
@@ -226,8 +224,6 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
     A bare name stands for its encoding; only a recipe with parameters is measured.
     """
-    from pecli.formats.paths import Kind, kind_of
-    from pecli.spec.catalogue import CATALOGUE
     from pecli.tables.alignment import open_alone
     from pecli.tables.request import take_table_keys
     from pecli.tables.sources import read_source
@@ -249,7 +245,10 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 
 MAX_COLUMNS = 4  # encodings that are shown in columns
-MINOR = {"values held", "trained values", "rows measured", "trained values now", "nearest two rows", "used by"}
+MINOR = {
+    "values held", "trained values", "rows measured", "trained values now", "nearest two rows", "used by",
+    "smallest value", "largest value", "distance of neighbours", "shift by 3 as one matrix",
+}  # fmt: skip
 """Facts that a short report leaves out."""
 
 
@@ -266,10 +265,9 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         if len(items) <= MAX_COLUMNS:  # a column each; more of them are rows
             rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
             shown = [row for row in rows if not brief or (row[0] not in MINOR and len({*row[1:]}) > 1)]
-            more: list[Item] = (
-                [f"and {len(rows) - len(shown)} more lines, with --all"] if len(shown) < len(rows) else []
-            )
-            return [grid([("", LEFT), *((name, LEFT) for name in sheets)], shown), *more] if shown else more
+            table = [grid([("", LEFT), *((name, LEFT) for name in sheets)], shown)] if shown else []
+            left = len(rows) - len(shown)
+            return [*table, *([f"and {left} more lines, with --all"] if left else [])]
         kept = [key for key in keys[:12] if not brief or TITLES[key] not in MINOR]
         parts = (kept[:6], kept[6:])
         return [
@@ -455,7 +453,6 @@ def _sources(options: CompareOptions) -> list[str]:
         return list(options.sources)
     if not options.all and not options.cost:
         raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
-    from pecli.spec.catalogue import CATALOGUE
 
     return list(CATALOGUE)
 

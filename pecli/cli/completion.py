@@ -6,6 +6,7 @@ import glob
 import os
 
 from pecli.errors import PecliError
+from pecli.spec.catalogue import CATALOGUE
 
 BREAKS = ":="  # bash makes words of their own of these, and completes what stands after the last
 BEFORE = "_PECLI_BEFORE"  # the variable that holds what stands before it
@@ -18,7 +19,6 @@ def source_words(incomplete: str) -> list[str]:
 
 
 def _sources(incomplete: str) -> list[str]:
-    from pecli.spec.catalogue import CATALOGUE
 
     path, colons, _ = incomplete.partition("::")
     if colons and os.path.isfile(path):
@@ -43,7 +43,6 @@ def _arrays(path: str) -> list[str]:
 
 def _keys(name: str, incomplete: str) -> list[str]:
     """Return a recipe with each key that may come next, or with each choice of the key that stands there."""
-    from pecli.spec.catalogue import CATALOGUE
     from pecli.spec.declaration import TABLE_KEYS
 
     at = 1 + max(incomplete.rfind(mark) for mark in ":,")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import TABLE, flag, option, positions, refuse, required, whole, with_rows
+from pecli.cli.options import TABLE, argument, flag, option, positions, refuse, whole, with_rows
 from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
 from pecli.errors import BadRecipe
 from pecli.tables.layouts import LAYOUTS
@@ -18,7 +17,7 @@ WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
 class ConvertOptions(Writing):
     """What ``convert`` may be given."""
 
-    source: str = required("A file, file::name, - or a recipe.", "SOURCE", argument=True, complete=source_words)
+    source: str = argument("A file, file::name, - or a recipe.", "SOURCE")
     start: int | None = option("First row to keep (default 0).", "ROW", TABLE, check=positions(0))
     len: int | None = option("Number of rows to keep (default: all that follow).", "N", TABLE, check=positions(1))
     dtype: str | None = option(shared.DTYPE)

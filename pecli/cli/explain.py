@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import TableChoice, flag, option, refuse, required
+from pecli.cli.options import TableChoice, argument, flag, option, refuse
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
 from pecli.cli.terminal.output import clean, prose_width, say
 from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.formats.paths import Kind, kind_of
+from pecli.numbers.decimals import parse_count, parse_number, parse_position
+from pecli.spec.catalogue import CATALOGUE, every_question, find, questions, ranked
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
@@ -32,13 +34,8 @@ SAME_FRAMEWORK = {"pytorch": "torch", "np": "numpy", "tensorflow": "keras", "tf"
 class ExplainOptions(TableChoice):
     """The options of ``explain``."""
 
-    source: str = required(
-        "An encoding, a recipe, a config.json, or a question.",
-        "SOURCE",
-        argument=True,
-        complete=source_words,
-    )
-    words: tuple[str, ...] = option("Search its questions and answers.", "[WORD...]", argument=True, default=())
+    source: str = argument("An encoding, a recipe, a config.json, or a question.", "SOURCE")
+    words: tuple[str, ...] = argument("Search its questions and answers.", "[WORD...]", default=())
     why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
     code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
     precision: int | None = option(shared.PRECISION)
@@ -56,9 +53,6 @@ def command(options: ExplainOptions) -> int:
 
 def _is_question(text: str) -> bool:
     """Whether a source is none, but words that questions and answers have."""
-    from pecli.formats.paths import Kind, kind_of
-    from pecli.spec.catalogue import CATALOGUE, every_question, ranked
-
     word = text.partition(":")[0]
     return (
         word not in CATALOGUE
@@ -70,8 +64,6 @@ def _is_question(text: str) -> bool:
 
 def _example(options: ExplainOptions) -> int:
     """Work through an example of a recipe; of an encoding without parameters, of its declared example."""
-    from pecli.formats.paths import Kind, kind_of
-    from pecli.spec.catalogue import find
     from pecli.tables.sources import read_source
     from pecli.teach.examples import work_through
 
@@ -94,7 +86,6 @@ def _example(options: ExplainOptions) -> int:
 
 
 def _length(given: Mapping[str, Any]) -> int | None:
-    from pecli.numbers.decimals import parse_count
 
     length = given.get("length", given.get("len"))
     return None if length is None else parse_count("len", length)
@@ -102,7 +93,6 @@ def _length(given: Mapping[str, Any]) -> int | None:
 
 def _chosen_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
     """Return the positions to work out, where they are given: a list, or a start and a step."""
-    from pecli.numbers.decimals import parse_number, parse_position
     from pecli.numbers.positions import Positions
 
     if given.get("positions") is not None:
@@ -155,15 +145,12 @@ def _table(table: SmallTable) -> ScreenTable:
 
 
 def _encoding(text: str) -> Encoding:
-    from pecli.spec.catalogue import find
 
     return find(text.partition(":")[0])
 
 
 def _why(options: ExplainOptions) -> int:
     """Print questions with their answers, and the command that shows each: about an encoding, or with some words."""
-    from pecli.spec.catalogue import CATALOGUE, every_question, questions, ranked
-
     name, words = options.source.partition(":")[0], options.words
     if name in CATALOGUE:
         name = CATALOGUE[name].name

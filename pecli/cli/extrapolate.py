@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import LONGEST, OUTPUT, SCREEN, flag, option, positions, refuse, required, share, whole
+from pecli.cli.options import LONGEST, OUTPUT, SCREEN, argument, flag, option, positions, refuse, share, whole
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
@@ -53,9 +52,7 @@ def scaling_factor(name: str, given: str) -> Decimal:
 class ExtrapolateOptions(Writing):
     """The options of ``extrapolate``."""
 
-    sources: tuple[str, ...] = required(
-        "Recipes, models' config.json, or files.", "SOURCE...", argument=True, complete=source_words
-    )
+    sources: tuple[str, ...] = argument("Recipes, models' config.json, or files.", "SOURCE...")
     train_len: int | None = option(
         "Positions seen in training (default: as the source states).", "N", LENGTHS, check=positions(1)
     )

@@ -16,23 +16,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pecli.cli import options as shared
-from pecli.cli.help import HELP_NAMES, OPTIONS, PlainCommand, PlainGroup, examples_text
+from pecli.cli.help import OPTIONS, PlainCommand, PlainGroup, examples_text
 from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
 from pecli.cli.terminal.items import Section
 from pecli.cli.terminal.output import clean, tell, wrapped
 from pecli.cli.terminal.writing import SHOWN_FORMATS, Writing, deliver, describe, show
 from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, PecliError
 from pecli.formats import WRITTEN
+from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES
+from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family, Parameter
+from pecli.spec.recipe import Recipe, split_recipe
 from pecli.tables.layouts import LAYOUTS
-from pecli.tables.request import ALIGNMENTS, ARITHMETICS, COMPANIONS, FORMS
+from pecli.tables.request import ALIGNMENTS, ARITHMETICS, COMPANIONS, FORMS, take_table_keys
 
 if TYPE_CHECKING:
     from pecli.models.reading import LayerReading
-    from pecli.spec.recipe import Recipe
     from pecli.spec.tabular import Tabular
     from pecli.tables.table import Table
 
@@ -62,11 +64,7 @@ class TableOptions(Writing):
     queries: str | None = option("Number of queries (default: as many as keys).", "N", TABLE, families=PAIRS)
     keys: str | None = option("Number of keys: another word for --len.", "N", TABLE, families=PAIRS, hidden=True)
     align: str | None = option(
-        "Where the queries are among the positions: {} (default last).",
-        "WORD",
-        TABLE,
-        ALIGNMENTS,
-        families=PAIRS,
+        "Where the queries are among the positions: {} (default last).", "WORD", TABLE, ALIGNMENTS, families=PAIRS
     )
     config: str | None = option("A model's config.json gives what the options leave out.", "FILE", MODEL)
     layer_type: str | None = option("Kind of layer, if the model has several; all for a group of each.", "NAME", MODEL)
@@ -186,8 +184,6 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
 
 def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any], int | None, str]:
     """Return parameters with examples of those that are missing, the rows if they say them, and what a choice needs."""
-    from pecli.spec.recipe import Recipe
-
     example, given = Recipe.parse(encoding.usual).keys(), {key: word for key, word in own.items() if word is not None}
     lacking = [p for p in encoding.options if p.required and not {p.option, *p.param.names} & given.keys()]
     known = {**{p.option: example[p.option] for p in lacking}, **given}
@@ -205,14 +201,11 @@ def line_of(encoding: Encoding, known: Mapping[str, Any]) -> str:
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
     """Return the table (of a config with several kinds of layers, all of them) and what to call it."""
-    from pecli.spec.recipe import Recipe
-
     if options.config is None:
         refuse("has no effect without --config", options, "layer_type", "stack")
         table = _table(Recipe.bind(encoding.name, **own), options, None)
         return table, shorten(table.label, LONGEST_LABEL)
     from pecli.models.reader import configured, every_layer
-    from pecli.models.stacks import STACKS
     from pecli.tables.parts import Grouped
 
     stack = options.stack or STACKS[0]
@@ -270,30 +263,11 @@ def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
 
 
-def make_group(text: str, epilog: str) -> typer.Typer:
-    """Return the ``generate`` group, with this help and epilog; its commands are made when they are asked for."""
-    group = typer.Typer(
-        cls=GenerateGroup,
-        name="generate",
-        add_completion=False,
-        rich_markup_mode=None,
-        context_settings=HELP_NAMES,
-        no_args_is_help=True,
-        subcommand_metavar="ENCODING [OPTIONS]...",
-        help=text,
-        epilog=epilog,
-    )
-    group.callback()(lambda: None)
-    return group
-
-
 class GenerateGroup(PlainGroup):
     """A group whose commands are the catalogue."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the encodings, by family."""
-        from pecli.spec.catalogue import CATALOGUE
-
         return list(CATALOGUE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -309,15 +283,12 @@ class GenerateGroup(PlainGroup):
 
     def sections(self) -> list[Section]:
         """Return the encodings of each family."""
-        from pecli.spec.catalogue import CATALOGUE
-
         found: dict[str, list[tuple[str, str]]] = {}
         for encoding in CATALOGUE.values():
             found.setdefault(encoding.family.title, []).append((encoding.name, encoding.description.splitlines()[0]))
         return [Section(title, rows) for title, rows in found.items()]
 
     def _add(self, word: str) -> None:
-        from pecli.spec.catalogue import CATALOGUE
 
         if word not in self.commands:
             name, own, table = _meaning(word)
@@ -384,14 +355,9 @@ def dependents(encoding: Encoding, key: str, word: str) -> list[str]:
 
 def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """Return the encoding that a word names, what it gives of its parameters, and what of the table."""
-    from pecli.spec.catalogue import CATALOGUE
-
     if word in CATALOGUE:
         return word, {}, {}
-    from pecli.formats.paths import Kind, kind_of
     from pecli.models.config import load_config
-    from pecli.spec.recipe import split_recipe
-    from pecli.tables.request import take_table_keys
 
     kind = kind_of(word)
     if kind is Kind.RECIPE:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import SCREEN, TableChoice, flag, option, refuse_table, required, whole
+from pecli.cli.options import SCREEN, TableChoice, argument, flag, option, refuse_table, whole
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.numbers.printing import figure, percent
@@ -26,7 +25,7 @@ MAX_NOTES = 6  # lines of a short report that notes take
 class IdentifyOptions(TableChoice):
     """The options of ``identify``."""
 
-    source: str = required("A file, or file::name for one of its arrays.", "FILE", argument=True, complete=source_words)
+    source: str = argument("A file, or file::name for one of its arrays.", "FILE")
     all: bool = flag("Print every note, the statistics and the first values.", panel=SCREEN)
     get: str | None = option(shared.GET)
     digits: int | None = option("The values are rounded or cut to N decimals.", "N", check=whole(1, 15))

@@ -8,35 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import (
-    OUTPUT,
-    SCREEN,
-    TableChoice,
-    flag,
-    option,
-    refuse,
-    refuse_table,
-    required,
-    whole,
-    with_rows,
-)
-from pecli.cli.terminal.items import (
-    LEFT,
-    RIGHT,
-    Fact,
-    Item,
-    ScreenTable,
-    Verdict,
-    grid,
-    preview_grid,
-    shapes_text,
-    size_text,
-)
+from pecli.cli.options import OUTPUT, SCREEN, TableChoice, argument, flag, option, refuse, refuse_table, whole
+from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Verdict, grid, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.layout import TABLE_FORMATS, lines_of
 from pecli.cli.terminal.output import WIDE
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe
+from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer
 from pecli.numbers.printing import between
@@ -66,12 +44,7 @@ VIEW = ("rows", "columns", "precision")  # how the first values are printed
 class InspectOptions(TableChoice):
     """The options of ``inspect``."""
 
-    source: str = required(
-        "A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.",
-        "SOURCE",
-        argument=True,
-        complete=source_words,
-    )
+    source: str = argument("A file, file::name[0:9], a recipe, a config.json or a checkpoint's folder.", "SOURCE")
     all: bool = flag("Whole recipe, formula, source, every slope and key.", panel=SCREEN)
     properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
     expect: str | None = option("Check each row: {}.", "WORD,..", MEASURE, EXPECTATIONS)
@@ -86,7 +59,6 @@ class InspectOptions(TableChoice):
 
 def command(options: InspectOptions) -> int:
     """Print what a table holds; measure it."""
-    from pecli.formats.paths import Kind, kind_of
     from pecli.tables.sources import read_source
 
     text, kind = options.source, kind_of(options.source)
@@ -105,7 +77,7 @@ def command(options: InspectOptions) -> int:
     if kind is Kind.FILE and table.keys() <= {"start", "length"}:
         first, count = table.pop("start", None), table.pop("length", None)
         start = None if first is None else parse_integer("start", first)
-        text = with_rows(text, start, None if count is None else parse_count("len", count))
+        text = shared.with_rows(text, start, None if count is None else parse_count("len", count))
     source = read_source(text, **options.choice)
     if not source.is_recipe:
         refuse_table(table.items())
@@ -147,34 +119,13 @@ def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
     def view() -> list[Item]:
         long = bool(properties) or options.sha256 or options.all or options.rows is not None
         parts = preview(table, rows=options.rows or (8 if long else BRIEF_ROWS), columns=options.columns or 8)
-        return inspection_view(found, parts, properties) if long else brief_view(found, parts)
+        return inspection_view(found, parts, properties, brief=not long)
 
     answer(options, result, view)
     return 0
 
 
 MAX_LINES, MAX_ARRAYS, MAX_SLOPES = 12, 3, 12  # of a short answer
-
-
-def brief_view(found: Inspection, parts: Sequence[Excerpt]) -> list[Item]:
-    """Return in a dozen lines what a table is: short recipe, positions, range, and the first of its values."""
-    arrays = found.arrays[:MAX_ARRAYS]
-    more = f" and {len(found.arrays) - len(arrays)} more" if len(arrays) < len(found.arrays) else ""
-    size = size_text(sum(array.bytes for array in found.arrays))
-    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{more}, {size}"]
-    if found.recipe:
-        items.append(Fact("recipe", short_recipe(found.recipe)))
-    if (ends := _ends(found)) and not ends.startswith("0 to"):
-        items.append(Fact("positions", ends))
-    if found.statistics:
-        items.append(_statistics(found.statistics[:MAX_ARRAYS]))
-    if found.slopes is not None:
-        texts = list(map(exact_text, found.slopes))
-        texts[MAX_SLOPES:] = ["…", texts[-1]] if len(texts) > MAX_SLOPES else []
-        items.append(Fact("slopes", f"{', '.join(texts)} ({len(found.slopes)} heads)"))
-    room = MAX_LINES - sum(len(lines_of(item, WIDE)) for item in items)
-    shown = [made for made in map(preview_grid, parts) if (room := room - len(lines_of(made, WIDE))) >= 0]
-    return [*items, *shown] if shown or not parts else [*items, "first values: --rows 4, or --all"]
 
 
 def short_recipe(text: str) -> str:
@@ -186,21 +137,41 @@ def short_recipe(text: str) -> str:
 
 
 def inspection_view(
-    found: Inspection, parts: Sequence[Excerpt], properties: Sequence[Property] | None = None
+    found: Inspection, parts: Sequence[Excerpt], properties: Sequence[Property] | None = None, *, brief: bool = False
 ) -> list[Item]:
-    """Return arrays, recipe and metadata, statistics, what was asked for, and the first values."""
-    size = sum(array.bytes for array in found.arrays)
-    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(found.arrays)}, {size_text(size)}"]
-    facts = {"recipe": found.recipe, "positions": _ends(found), **found.metadata}
+    """Return what a table is: arrays, recipe, positions, range, what was asked for, and the first values.
+
+    A `brief` report has a dozen lines: no metadata, no keys with their defaults, and values as far as there is room.
+    """
+    arrays = found.arrays[: MAX_ARRAYS if brief else None]
+    more = f" and {len(found.arrays) - len(arrays)} more" if len(arrays) < len(found.arrays) else ""
+    size = size_text(sum(array.bytes for array in found.arrays))
+    items: list[Item] = [f"{found.source}: {found.format or 'recipe'}, {shapes_text(arrays)}{more}, {size}"]
+    ends = _ends(found)
+    facts = {"recipe": found.recipe, "positions": ends, **found.metadata}
+    if brief:
+        short = short_recipe(found.recipe) if found.recipe else None
+        facts = {"recipe": short, "positions": "" if ends.startswith("0 to") else ends}
     items += [Fact(name.replace("_", " "), str(value)) for name, value in facts.items() if value]
     if found.statistics:
-        items.append(_statistics(found.statistics))
+        items.append(_statistics(found.statistics[: len(arrays)]))
     if found.slopes is not None:
-        rows = enumerate(map(exact_text, found.slopes))
-        items.append(grid([("head", RIGHT), ("slope", LEFT)], rows, title=f"slopes of {len(found.slopes)} heads"))
+        items.append(_slopes(list(map(exact_text, found.slopes)), brief=brief))
     items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     items += [] if properties is None else [properties_view(properties)]
-    return [*items, *map(preview_grid, parts)]
+    if not brief:
+        return [*items, *map(preview_grid, parts)]
+    room = MAX_LINES - sum(len(lines_of(item, WIDE)) for item in items)
+    shown = [made for made in map(preview_grid, parts) if (room := room - len(lines_of(made, WIDE))) >= 0]
+    return [*items, *shown] if shown or not parts else [*items, "first values: --rows 4, or --all"]
+
+
+def _slopes(texts: list[str], *, brief: bool) -> Item:
+    """Return the slopes of heads: a table with a row for each, or some of them in a line."""
+    if not brief:
+        return grid([("head", RIGHT), ("slope", "left")], enumerate(texts), title=f"slopes of {len(texts)} heads")
+    few = texts if len(texts) <= MAX_SLOPES else [*texts[:MAX_SLOPES], "…", texts[-1]]
+    return Fact("slopes", f"{', '.join(few)} ({len(texts)} heads)")
 
 
 def _ends(found: Inspection) -> str:
@@ -288,7 +259,7 @@ def config_view(found: ConfigReport, *, whole: bool = False, every: bool = False
         items.append(f"and {more} more {'kind' if more == 1 else 'kinds'} of layers, with --all")
     for title, keys in (("keys used", found.used), ("no effect", found.ignored)):
         if keys and whole:
-            items.append(grid([("key", LEFT), (title, LEFT)], ((key.name, key.text) for key in keys)))
+            items.append(grid([("key", "left"), (title, "left")], ((key.name, key.text) for key in keys)))
         elif keys:
             shown = ", ".join(key.name.rpartition(".")[2] for key in keys[:MAX_KEYS])
             items.append(Fact(title, shown + (f" and {len(keys) - MAX_KEYS} more" * (len(keys) > MAX_KEYS))))

@@ -9,11 +9,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
-from pecli.cli.options import flag, option, refuse
+from pecli.cli.options import argument, flag, option, refuse
 from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.screen import answer
 from pecli.errors import UnknownName
-from pecli.spec.catalogue import find
+from pecli.spec.catalogue import CATALOGUE, find
 from pecli.spec.recipe import split_recipe
 
 if TYPE_CHECKING:
@@ -46,19 +46,11 @@ def task_report(one: Recommendations, *, table: bool) -> list[Item]:
     return [*found, Fact("Avoid", one.avoid, 9), Fact("Sources", ", ".join(f"arXiv {n}" for n in one.sources), 9)]
 
 
-def _names() -> Iterable[str]:
-    from pecli.spec.catalogue import CATALOGUE
-
-    return CATALOGUE
-
-
 @dataclass(frozen=True, kw_only=True)
 class ListOptions:
     """The options of ``list``."""
 
-    encoding: str | None = option(
-        "Describe this one, or recommend some for this task.", "[ENCODING]", words=_names, argument=True
-    )
+    encoding: str | None = argument("Describe this one, or recommend some for this task.", "[ENCODING]", default=None)
     choose: bool = flag("Recommend encodings: list --choose images gives the reasons.")
     where: str | None = option("Only those with these facts: relative=yes,learned=no.", "KEY=WORD,..")
     all: bool = flag("Every option of the encoding.")
@@ -69,7 +61,6 @@ class ListOptions:
 
 def command(options: ListOptions) -> int:
     """List the encodings, or show one: formula, parameters, source, facts."""
-    from pecli.spec.catalogue import CATALOGUE
     from pecli.teach.choosing import where
 
     if options.choose:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_
 
 import typer
 
+from pecli.cli.completion import source_words
 from pecli.cli.help import HELP_NAMES, show_everything
 from pecli.cli.terminal.layout import TABLE_FORMATS, known_format
 from pecli.cli.terminal.output import clean
@@ -32,6 +33,7 @@ from pecli.models.stacks import STACKS
 from pecli.numbers.decimals import parse_count, parse_integer, parse_number
 from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.settings import settings, using
+from pecli.spec.catalogue import unknown_encoding
 from pecli.tables.layouts import LAYOUTS
 
 if TYPE_CHECKING:
@@ -55,10 +57,8 @@ class Option:
         What stands for the value; flags have none.
     panel : str, optional
         The part of the help in which a terminal shows it.
-    words : iterable of str, or a function that returns one
+    words : iterable of str, or a function of a word's beginning that returns one
         What completion offers.
-    complete : callable, optional
-        What it offers instead of a word's beginning.
     names : tuple of str
         The option's names; empty for two dashes and the field's name.
     check : (name, text) -> value, optional
@@ -74,38 +74,30 @@ class Option:
     help: str
     metavar: str | None = None
     panel: str | None = None
-    words: Iterable[str] | Callable[[], Iterable[str]] = ()
+    words: Iterable[str] | Callable[[str], Iterable[str]] = ()
     names: tuple[str, ...] = ()
     check: Callable[[str, Any], Any] | None = None
     argument: bool = False
     families: tuple[Family, ...] = ()
-    complete: Callable[[str], list[str]] | None = None
     hidden: bool = False
 
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
-        words = "" if callable(self.words) else ", ".join(self.words)
-        text = self.help.replace("{}", words)
-        declared: dict[str, Any] = {"metavar": self.metavar, "help": text, "rich_help_panel": self.panel}
-        if self.words or self.complete:
-            declared["autocompletion"] = self.complete or self._complete
-        if self.hidden:
-            declared["hidden"] = True
-        if self.argument:
-            info = typer.Argument(show_default=False, **declared)
-        else:
-            info = typer.Option(*self.names or ["--" + name.replace("_", "-")], show_default=False, **declared)
+        found = self.words
+        words = () if callable(found) else found
+        declared: dict[str, Any] = {
+            "metavar": self.metavar, "help": self.help.replace("{}", ", ".join(words)), "rich_help_panel": self.panel,
+            "autocompletion": (found if callable(found) else lambda incomplete: list(words)) if found else None,
+            "hidden": self.hidden, "show_default": False,
+        }  # fmt: skip
+        names = [] if self.argument else self.names or ["--" + name.replace("_", "-")]
+        info = typer.Argument(**declared) if self.argument else typer.Option(*names, **declared)
         return inspect.Parameter(name, KEYWORD, default=default, annotation=Annotated[kind, info])
 
-    def _complete(self, incomplete: str) -> list[str]:
-        words = self.words() if callable(self.words) else self.words
-        return [word for word in words if word.startswith(incomplete)]
 
-
-def required(declared: Option | str, *rest: Any, **more: Any) -> Any:
-    """Return a field of an options class: an option, or the parts of one, without a default."""
-    made = declared if isinstance(declared, Option) else Option(declared, *rest, **more)
-    return field(metadata={"option": made})
+def argument(text: str, metavar: str, **more: Any) -> Any:
+    """Return a field that is given by its place and names a source."""
+    return field(metadata={"option": Option(text, metavar, words=source_words, argument=True)}, **more)
 
 
 def option(declared: Option | str, *rest: Any, default: Any = None, **more: Any) -> Any:
@@ -389,8 +381,6 @@ class TableChoice(SourceOptions):
 
 def absent(word: str) -> PecliError:
     """Return the error of a word that names neither an encoding nor a file that is there."""
-    from pecli.spec.catalogue import unknown_encoding
-
     if Path(word).suffix[1:2].isalpha():
         return BadFile(clean(word), "does not exist: check the name")
     return unknown_encoding(clean(word.partition(":")[0]))

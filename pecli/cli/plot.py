@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
-from pecli.cli.completion import source_words
-from pecli.cli.options import OUTPUT, TableChoice, flag, option, refuse, required
+from pecli.cli.options import OUTPUT, TableChoice, argument, flag, option, refuse, refuse_table
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
@@ -26,7 +25,7 @@ PICTURE = "Picture"
 class PlotOptions(TableChoice):
     """The options of ``plot``."""
 
-    source: str = required("A file, a recipe or a config.json.", "SOURCE", argument=True, complete=source_words)
+    source: str = argument("A file, a recipe or a config.json.", "SOURCE")
     kind: str | None = option(
         "Pictures, joined with +: {} (default: the first that suits).", "WORD", PICTURE,
         (*PICTURES, "all"),
@@ -45,7 +44,6 @@ class PlotOptions(TableChoice):
 def command(options: PlotOptions) -> int:
     """Draw a table."""
     from pecli.cli.inspect import open_table_of
-    from pecli.cli.options import refuse_table
     from pecli.errors import BadParameter
     from pecli.plots.charts import check_words
     from pecli.plots.figures import check_picture, is_page

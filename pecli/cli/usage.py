@@ -15,8 +15,11 @@ import typer
 from typer import TyperException
 
 from pecli.cli.commands import COMMANDS, OLDER, built
+from pecli.cli.generate import TableOptions
+from pecli.cli.options import declared
 from pecli.errors import nearest
 from pecli.numbers.dtypes import DTYPES, dtype_of
+from pecli.spec.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from pecli.spec.declaration import Encoding
@@ -82,7 +85,8 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
         return error.format_message()
     typed = " ".join(context.command_path.split()[1:])
     if option is not None and typed == "generate":  # its options are those of an encoding
-        return f"generate takes an encoding or a config before {option}: {_named_first(words)}"
+        example = "pecli generate sinusoidal --len 2048 --dim 512"
+        return f"generate takes an encoding or a config before {option}, as in {example}"
     if option is not None:
         return f"{typed or 'pecli'} has no option {option}: {_remedy(option, context, words)}"
     if hasattr(error, "param_type"):
@@ -161,25 +165,17 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     return _help(context) if found is None else f"did you mean --{named.get(found, found)}?"
 
 
-def _named_first(words: Sequence[str]) -> str:
-    """Return the line with the encoding, the recipe or the config where it belongs: before the options."""
-    from pecli.spec.catalogue import CATALOGUE
-
+def _named_first(words: Sequence[str]) -> list[str] | None:
+    """Return a line of ``generate`` with the encoding, the recipe or the config before the options."""
     parts = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith(CONFIG) else [word])]
     configs = [after for before, after in pairwise(parts) if before in CONFIG]
-    names = [word for word in parts if word.partition(":")[0] in CATALOGUE] or configs
-    if not names:
-        return "name the encoding first, as in pecli generate sinusoidal --len 2048 --dim 512"
-    left = [part for part in parts if part != names[0] and (part not in CONFIG or names[0] not in configs)]
-    length = "" if "--len" in left or names[0] not in configs else ", with --len N for another length"
-    return f"write pecli generate {shlex.join([names[0], *left])}{length}"
+    name = next((word for word in parts if word.partition(":")[0] in CATALOGUE), "") or "".join(configs[:1])
+    left = [part for part in parts if part != name and (part not in CONFIG or name not in configs)]
+    return ["generate", name, *left] if name else None
 
 
 def _option_with(word: str, words: Sequence[str], encoding: Encoding | None) -> str | None:
     """Return the option of ``generate`` that takes a word as its value, with it; None if there is none."""
-    from pecli.cli.generate import TableOptions
-    from pecli.cli.options import declared
-
     if encoding is None or words[:1] != ["generate"]:
         return None
     for parameter in encoding.options:
@@ -199,18 +195,12 @@ def _generates(context: Any) -> bool:
 
 def _encoding(context: Any, words: Sequence[str]) -> Encoding | None:
     """Return the encoding whose command, or whose recipe, was typed."""
-    from pecli.spec.catalogue import CATALOGUE
-
     names = (word.partition(":")[0] for word in (getattr(context, "info_name", ""), *words))
     return next((CATALOGUE[name] for name in names if name in CATALOGUE), None)
 
 
 def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding | None) -> str:
     """Return who has an option of this name; nothing if nobody."""
-    from pecli.cli.generate import TableOptions
-    from pecli.cli.options import declared
-    from pecli.spec.catalogue import CATALOGUE
-
     table = declared(TableOptions).get(word.replace("-", "_"))
     if _generates(context) and encoding is not None and table is not None:
         families = " and ".join(family.word for family in table[1].families)
@@ -242,6 +232,8 @@ def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
     option = getattr(error, "option_name", None) if hasattr(error, "possibilities") else None
     if option is None:
         return _with_output(error, words)
+    if words[0] == getattr(context, "info_name", "") == "generate":
+        return _named_first(words)
     source = CONFIG if words[0] != "generate" else ()  # elsewhere a config is a source like any other
     if option in (*source, *(OTHER_SOURCE if words[0] in ("compare", "verify") else ())):
         return [
@@ -294,6 +286,6 @@ def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | Non
 
 
 def _options_of(command: str) -> type:
-    module = import_module(f"pecli.cli.{COMMANDS[command].module}")
+    module = import_module(f"pecli.cli.{command}")
     options: type = get_type_hints(module.command)["options"]
     return options

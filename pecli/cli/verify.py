@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.compare import difference_view
-from pecli.cli.completion import source_words
 from pecli.cli.inspect import short_recipe
-from pecli.cli.options import SCREEN, SourceOptions, choice_of, flag, option, refuse_table, required
+from pecli.cli.options import SCREEN, SourceOptions, argument, choice_of, flag, option, refuse_table
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
@@ -26,11 +25,8 @@ MAX_PARTS = 8  # of a folder, that a short report lists
 class VerifyOptions(SourceOptions):
     """The options of ``verify``."""
 
-    sources: tuple[str, ...] = required(
-        "Files or folders of parts; a recipe after them replaces the one that they hold.",
-        "FILE... [RECIPE]",
-        argument=True,
-        complete=source_words,
+    sources: tuple[str, ...] = argument(
+        "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]"
     )
     recipe: str | None = option("The recipe, as an option.", "RECIPE", hidden=True)
     all: bool = flag("Every part, place and statistic of what differs.", panel=SCREEN)

@@ -429,9 +429,6 @@ def test_options_of_other_names_and_an_example_without_parameters(pecli):
     [
         ("sinusoidal 8 4", "sinusoidal --len 8 --dim 4"),
         ("sinusoidal 8 --dim 4", "sinusoidal --dim 4 --len 8"),
-        ("--config config.json --len 3", "config.json --len 3"),
-        ("--model=config.json --len 3", "config.json --len 3"),
-        ("--len 3 --dim 4 sinusoidal", "sinusoidal --len 3 --dim 4"),
         ("rope --dim 4 --scaling yarn --len 3", "rope --dim 4 --scaling yarn --factor 4 --original-max 4096 --len 3"),
         ("rope --dim 4 --scaling yarn", "rope --dim 4 --scaling yarn --factor 4 --original-max 4096 --len 2048"),
     ],
@@ -439,6 +436,19 @@ def test_options_of_other_names_and_an_example_without_parameters(pecli):
 def test_a_wrong_line_is_answered_with_one_that_runs(pecli, refuses, config, words, line):
     refuses("generate", *words.split(), says=f"pecli generate {line}")
     assert pecli("generate", *line.split()).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("--config config.json --len 3", "config.json --len 3"),
+        ("--model=config.json --len 3", "config.json --len 3"),
+        ("--len 3 --dim 4 sinusoidal", "sinusoidal --len 3 --dim 4"),
+        ("--dim 8 rope:base=500 --len 3", "rope:base=500 --dim 8 --len 3"),
+    ],
+)
+def test_options_may_stand_before_the_encoding(pecli, config, words, line):
+    assert pecli("generate", *words.split()).stdout == pecli("generate", *line.split()).stdout != ""
 
 
 @pytest.mark.parametrize(
