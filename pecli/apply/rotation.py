@@ -401,7 +401,7 @@ def rotate(
     applied = source.text if isinstance(options.positions, np.ndarray) else table.recipe or source.text
     facts = {"applied": applied, "pairs": str(pairing), "way": options.way}
     facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
-    table_options = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
+    how = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
     keys = keys_of(tensors) if effect.factor else []
     notes_of = (effect.note, roles_note(tensors)) if effect.factor else ()
     notes = (*filter(None, (note, *notes_of)), *axes_notes(tensors))
@@ -415,21 +415,22 @@ def rotate(
             if selected:
                 scaled = _with_factor(rotations, table, effect, key)
                 scaled = inverse_of(scaled) if options.way == "inverse" else scaled
-                found[key] = RotatedTensors(scaled, selected, pairing, **table_options)
+                found[key] = RotatedTensors(scaled, selected, pairing, **how)
         if len(found) == 1:
             return next(iter(found.values()))
         return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)
 
     if options.arithmetic == "exact":
         return ApplyResult(exact(options.dtype), notes, companion=companion)
-    if options.way != "forward" or len(parts_of) > 1:
+    if options.way != "forward" or len(parts_of) > 1 or effect.factor:
         raise BadParameter("arithmetic", options.arithmetic, "is for plain rotations of queries and keys")
-    emulated = _framework_table(source, table, options, effect, table_rows(source, tensors, options)[0])
+    emulated = table
+    if source.recipe is not None:  # cos and sin are computed in float32, and rounded to the type of the arithmetic
+        table_options = table_rows(source, tensors, options)[0]
+        emulated = source.open(**table_options, dtype=options.arithmetic, layout="split", arithmetic="float32")
     steps = {}
     for tensor in tensors:
-        key = tensor in keys
-        factor = effect.factor if effect.opposed or not key else None
-        steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic, factor, divides=key)
+        steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic)
     made = FrameworkRows(exact("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
 
@@ -440,13 +441,10 @@ def rotation_steps(
     pairing: HeadPairs,
     rows: Integers | None,
     arithmetic: str,
-    factor: str | None = None,
-    divides: bool = False,
 ) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
     """Return how a framework rotates a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
 
-    cos and sin are computed in float32, as ``generate --arithmetic float32`` does, and rounded to the type.  A factor
-    that multiplies queries or divides keys multiplies cos and sin, or its reciprocal does.
+    cos and sin are computed in float32, as ``generate --arithmetic float32`` does, and rounded to the type.
 
     Parameters
     ----------
@@ -460,10 +458,6 @@ def rotation_steps(
         Which row of the table each position of each batch has.
     arithmetic : str
         The type of every step.
-    factor : str, optional
-        The array of the table, (n, pairs) or (n, 1), that scales.
-    divides : bool
-        Whether by its reciprocal.
     """
     width = 2 * table.array("cos").shape[1]
 
@@ -471,12 +465,8 @@ def rotation_steps(
         numbers = np.arange(start, stop, dtype=np.int64)
         where = tensor.rows(numbers, rows)
         low = int(where.min())
-        names = ["cos", "sin", *([factor] if factor else [])]
-        values = table.read_rows(names, low, int(where.max()) + 1)
-        cos, sin, *scale = (widen(values[name], table.array(name).dtype)[where - low] for name in names)
-        for size in scale:
-            times = rounded(1 / size, arithmetic) if divides else size
-            cos, sin = rounded(cos * times, arithmetic), rounded(sin * times, arithmetic)
+        values = table.read_rows(["cos", "sin"], low, int(where.max()) + 1)
+        cos, sin = (widen(values[name], table.array(name).dtype)[where - low] for name in values)
         vectors = rounded(tensor.read(start, stop), arithmetic)
         out = vectors.copy()
         x, y = members(vectors, width, pairing.from_pairs)
@@ -500,19 +490,6 @@ def _cosines_and_positions(table: Tabular, rows: NDArray[np.int64] | None, dtype
     values = {name: table.read_rows([name], 0, count)[name][rows] for name in ("cos", "sin")}
     where = table.position(0, count)
     return InMemory({"positions": rows if where is None else where[rows], **values})
-
-
-def _framework_table(
-    source: NamedSource, table: Tabular, options: ApplyOptions, effect: Effect, table_options: dict[str, Any]
-) -> Tabular:
-    """Return cos and sin as a framework has them: computed in float32, rounded to the type of its arithmetic.
-
-    A factor is held by the model, whose type it takes; cos and sin are then computed in that.
-    """
-    if source.recipe is None:
-        return table
-    arithmetic = options.arithmetic if effect.factor else "float32"
-    return source.open(**table_options, dtype=options.arithmetic, layout="split", arithmetic=arithmetic)
 
 
 def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool) -> Rotations:

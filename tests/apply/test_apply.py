@@ -132,27 +132,6 @@ def test_every_value_of_many_in_float64_is_rounded_once():
             assert found[b, h, row].tolist() == expected, (b, h, row)
 
 
-def test_xpos_in_float32_multiplies_cosines_by_the_scale_and_those_of_keys_by_its_reciprocal():
-    """torchscale's steps: cos and sin times the scale, x cos + rotated sin, each rounded to float32."""
-    x, one = RNG.normal(size=(1, 1, 50, 8)).astype(np.float32), np.float32
-    table = Table.parse("xpos:dim=8,centre=25,len=50", arithmetic="float32")
-    cos, sin, scale = (table.read(name) for name in ("cos", "sin", "scale"))
-    found = applied("xpos:dim=8,centre=25", x, x, pairs="interleaved", arithmetic="float32")
-    for name, size in (("q", scale), ("k", one(1) / scale)):
-        a, b = x[0, 0, :, 0::2], x[0, 0, :, 1::2]
-        c, s = cos * size, sin * size
-        np.testing.assert_array_equal(found.read(name)[0, 0, :, 0::2], a * c + -b * s)
-        np.testing.assert_array_equal(found.read(name)[0, 0, :, 1::2], b * c + a * s)
-
-
-def test_retnet_turns_in_float32():
-    x = RNG.normal(size=(1, 1, 50, 8)).astype(np.float32)
-    table = Table.parse("retnet:dim=8,heads=1,decay=none,len=50", arithmetic="float32")
-    c, s = table.read("cos"), table.read("sin")
-    found = applied("retnet:dim=8,heads=1", x, pairs="half", arithmetic="float32").read("q")[0, 0]
-    np.testing.assert_array_equal(found[:, :4], x[0, 0, :, :4] * c + -x[0, 0, :, 4:] * s)
-
-
 def test_a_tie_is_rounded_to_even():
     x = np.array([[1 + 2.0**-8, 1 + 3 * 2.0**-8]], np.float32)  # midway between two bfloat16, turned by nothing
     found = widen(applied("rope:dim=2", x, pairs="half", dtype="bfloat16").read("q"), "bfloat16")
@@ -384,7 +363,6 @@ def test_bad_input_is_refused_and_nothing_written(arguments, says, tmp_path, ref
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_framework_rounds_every_step(dtype):
     from pecli.numbers.rounding import narrow
-    from pecli.tables.table import Table
 
     x = RNG.normal(size=(1, 2, 50, 8)).astype(np.float32)
     made = application("rope:dim=8", x, pairs="half", arithmetic=dtype)

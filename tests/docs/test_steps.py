@@ -149,14 +149,6 @@ def test_t5_buckets_are_the_frameworks():
     assert "weight 32 x 2: 64 numbers" in shown
 
 
-def test_a_learned_row_is_added_to_a_token():
-    shown = board("learned:dim=768,max-len=512")
-    assert "512 rows x 768 columns = 393,216 parameters" in shown
-    (grid,) = (g for g in items("learned:dim=4,max-len=8", SmallTable) if "sum" in str(g.rows[-1][0]))
-    token, position, total = (row[1:] for row in grid.rows)
-    assert total == pytest.approx([a + b for a, b in zip(token, position, strict=True)])
-
-
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_encoding_has_an_example_of_80_columns(name):
     example = work_through(Recipe.parse(CATALOGUE[name].example))
@@ -254,7 +246,6 @@ def arithmetic(text):
      "gaussian:sigma=3,apply=log", "query-scale:length=16,beta=1", "query-scale:kind=log-n,length=64",
      "query-scale:kind=ministral,length=32", "shaw:dim=4,clip=3", "shaw:dim=2,clip=2,right=1",
      "deberta:buckets=8,max-distance=16,dim=4", "transformer-xl:dim=8,heads=2,head-dim=4", "fire:heads=2,threshold=16",
-     'conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
      "decomposed:grid=3x4,dim=2"],
 )  # fmt: skip
 def test_every_line_of_a_lesson_comes_out_from_its_own_numbers(recipe):

@@ -130,8 +130,3 @@ def test_who_needs_one_magnitude_is_told_where_they_differ():
         _ = rotation((Decimal(1), Decimal(2)), (Decimal(1), Decimal(2))).magnitude
     with pytest.raises(BadParameter, match="must be one number, or 2, one for each pair"):
         rotation((Decimal(1), Decimal(2)), (Decimal(1),))
-
-
-def test_an_arithmetic_whose_steps_are_not_known_for_what_stands_beside_is_refused():
-    with pytest.raises(BadParameter, match="is for arrays whose steps are known: those of decay are not"):
-        pecli.table("retnet:dim=4,heads=2,max-len=8", length=6, arithmetic="bfloat16")

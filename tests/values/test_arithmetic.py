@@ -98,57 +98,6 @@ def test_a_class_that_computes_in_double_precision_keeps_it():
     np.testing.assert_array_equal(cos[0], np.array([float(w) for w in wanted], np.float32))
 
 
-def test_xpos_scales_are_powers_of_a_float32_buffer():
-    found = Table.parse("xpos:dim=6,len=1001,start=0,max-len=1001", arithmetic="float32")
-    one = np.float32
-    for row, column in ((0, 0), (0, 2), (499, 1), (500, 1), (1000, 0), (1000, 2)):
-        fading = (one(2 * column) + one(0.4 * 6)) / one(1.4 * 6)
-        exponent = one(row - 500) / one(512)
-        wanted = mpmath.mpf(float(fading)) ** mpmath.mpf(float(exponent))
-        assert found.read("scale")[row, column] == one(float(wanted))
-    plain = Table.parse("rope:dim=6,len=1001", arithmetic="float32")
-    np.testing.assert_array_equal(found.read("cos"), plain.read("cos"))
-
-
-def test_xpos_in_bfloat16_rounds_the_buffer_and_the_angles_and_not_the_positions():
-    """As torch 2.13.0 gives them to the bit."""
-    found = Table.parse("xpos:dim=6,len=1001,max-len=1001", arithmetic="bfloat16", dtype="float32")
-    for name in ("cos", "sin", "scale"):
-        np.testing.assert_array_equal(bfloat16_values(found.read(name)), found.read(name))
-    angle = bfloat16_values(np.array([301], np.float32) * emulated("rope:dim=6").frequencies[1])[0]
-    assert found.read("cos")[301, 1] == bfloat16_values(np.array([mpmath.cos(float(angle))], np.float32))[0]
-
-
-@pytest.mark.parametrize("form", ["distance", "dense"])
-@pytest.mark.parametrize("apply", ["multiply", "log"])
-def test_retnet_decays_are_exponentials_of_a_float32_logarithm(form, apply):
-    text = f"retnet:dim=4,heads=22,decay={form},apply={apply},len=40"
-    found = Table.parse(text, arithmetic="float32").read("decay")
-    assert found.shape == ((22, 40) if form == "distance" else (22, 40, 40))
-    for head, distance in ((0, 0), (0, 1), (0, 39), (7, 13), (21, 39)):
-        rate = np.float32(float(mpmath.log(mpmath.mpf(float(np.float32(1) - np.float32(2.0 ** (-5 - head)))))))
-        power = rate * np.float32(distance)
-        wanted = power if apply == "log" else np.float32(float(mpmath.exp(mpmath.mpf(float(power)))))
-        assert (found[head, distance] if form == "distance" else found[head, 39, 39 - distance]) == wanted
-    assert form == "distance" or found[3, 4, 5] == (-np.inf if apply == "log" else 0)
-
-
-def test_retnet_exponents_are_even_steps_of_float32():
-    found = Table.parse("retnet:dim=10,heads=1,decay=none,len=2", arithmetic="float32").read("cos")[1]
-    for column, exponent in enumerate((0, 0.25, 0.5, 0.75, 1)):  # exact in float32
-        power = np.float32(float(mpmath.mpf(10000) ** mpmath.mpf(exponent)))
-        assert found[column] == np.float32(float(mpmath.cos(mpmath.mpf(float(np.float32(1) / power)))))
-
-
-@pytest.mark.parametrize(
-    ("recipe", "arithmetic"),
-    [("retnet:dim=4,heads=2,decay=dense,normalize=true", "float32"), ("retnet:dim=4,heads=2", "bfloat16")],
-)
-def test_a_decay_whose_steps_are_unknown_is_refused(recipe, arithmetic):
-    with pytest.raises(BadParameter, match=r"those of decay are not, so leave retnet exact"):
-        Table.parse(f"{recipe},len=4", arithmetic=arithmetic)
-
-
 def test_steps_of_a_scaling_that_nobody_declared_are_an_error_and_not_the_unscaled_ones():
     recipe = Recipe.parse("rope:dim=8,scaling=linear,factor=4")
     with pytest.raises(UnknownName, match="scaling 'halved'"):
@@ -166,7 +115,8 @@ def test_mrope_follows_the_steps_of_rope():
 @pytest.mark.parametrize(
     "recipe",
     ["rope2d:dim=8,grid=3x4", "rope-axes:axes=4+4,grid=3x4",
-     "mrope:dim=8,sections=2+1+1,sequence=5+1x2x2", "sinusoidal:dim=8,len=4", "none:dim=8,len=4"],
+     "mrope:dim=8,sections=2+1+1,sequence=5+1x2x2", "sinusoidal:dim=8,len=4", "none:dim=8,len=4",
+     "xpos:dim=6,len=4", "retnet:dim=4,heads=2,len=4"],
 )  # fmt: skip
 def test_what_declares_no_steps_is_refused_in_one_sentence(recipe):
     with pytest.raises(BadParameter, match=r"^arithmetic=float32 is for rotary tables"):

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.absolute.sinusoidal import sinusoidal
-from pecli.encodings.shared.deferred import Floats, dd, engine, lessons, np, seeded
+from pecli.encodings.shared.deferred import Floats, dd, engine, np, seeded
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
 from pecli.encodings.shared.weights import (
     DRAWN as WITHOUT_WEIGHTS,
@@ -25,9 +25,8 @@ from pecli.encodings.shared.weights import (
     of_rule,
 )
 from pecli.errors import BadParameter
-from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Reach, Step
+from pecli.spec.hooks import Reach
 from pecli.spec.plans import Domain, Values, nothing
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
@@ -49,7 +48,7 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
     ),
     example="learned:dim=4,max-len=8",
     place=4,
-    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
+    hooks={"extend": lambda recipe: REACH},
     unrecognised="its values are random, then trained: only their statistics can be reported",
 )
 def learned(
@@ -152,36 +151,3 @@ def _sinusoid(points: dd.Points, dim: int) -> Floats:
     views: list[Any] = [("sin", out[:, band.sin]), ("cos", out[:, band.cos])]
     engine.fill(engine.FrequencySet(band.frequencies, unit=points.unit), points.multiples, views, "float64")
     return out
-
-
-TOKEN = (0.6, -0.2, 0.9, 0.4)  # example of a word's embedding
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Show rows of a trained table at its start, one added to a token, and how many values are trained."""
-    exercise = exercise.resolved(exercise.length or 8)
-    values = exercise.recipe.values
-    dim, offset = values["dim"], values["rows_offset"]
-    count = values["max_len"] + offset
-    at = exercise.at(range(min(3, count - offset)))
-    table = exercise.arrays(at)["pe"]
-    k, shown = min(1, len(at) - 1), min(dim, len(TOKEN))
-    token, position = np.array(TOKEN[:shown]), table[k][:shown]
-    names = ("embedding of the token", f"position {text_of(at[k])}", "their sum, the input")
-    sums = lessons.rows_table("", names, np.stack([token, position, token + position]))
-    first = f" (position p has row p + {offset})" if offset else ""
-    how = f"{values['init']}, seed {values['seed']}" if values["init"] != "zeros" else "zeros"
-    return [
-        Step(
-            "a trained vector for each position",
-            [f"{count:,} rows{first} x {dim:,} columns = {count * dim:,} parameters"],
-        ),
-        Step(
-            f"its rows before training ({how})" if values["weights"] is None else "its trained rows",
-            [lessons.by_position(at, table)],
-        ),
-        Step(
-            "added to a token",
-            [sums, f"training moves all {count:,} rows; position {count - offset} has none, and cannot be asked for"],
-        ),
-    ]

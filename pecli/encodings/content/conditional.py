@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import Floats, dd, lessons, np
+from pecli.encodings.shared.deferred import Floats, dd, np
 from pecli.encodings.shared.parameters import Channels, Content, Dim
 from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, linear_layer
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Effect, Item, Reach, Step, decimal_text, joined
+from pecli.spec.hooks import Effect, Reach
 from pecli.spec.plans import Conditional
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 
@@ -33,7 +32,7 @@ EFFECT = Effect(content="adds", note="the input stands for the content, and the 
     work=Work(additions="n * (channels + dim)", products="n * (channels + dim)"),
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
     place=1,
-    hooks={"lesson": ":lesson", "extend": reach, "apply": lambda recipe: EFFECT},
+    hooks={"extend": reach, "apply": lambda recipe: EFFECT},
     unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(
@@ -114,32 +113,3 @@ def affine(rows: Floats, weight: Floats, bias: Floats) -> Floats:
     for channel in range(rows.shape[1]):
         total += rows[:, channel, None] * weight[:, channel]
     return total + bias
-
-
-def lesson(exercise: lessons.Exercise) -> list[Step]:
-    """Work out each row's gate, and the gated row; content from a file is not shown again."""
-    plan, values = exercise.plan, exercise.recipe.values
-    at = exercise.at(range(4))
-    content = exercise.content(plan.content, at)
-    base = exercise.content(str(plan.base), at, dim=values["dim"])
-    if content is None or base is None or values["gate"] != "scalar":
-        return exercise.of_family()
-    pe = exercise.arrays(at)["pe"]
-    ((weight,), (bias,)) = plan.fit(content.shape[1], base.shape[1])
-    gates: list[Item] = []
-    products: list[Item] = []
-    for position, row, plain, gated in zip(at, content.tolist(), base.tolist(), pe.tolist(), strict=True):
-        z = sum(a * b for a, b in zip(row, weight.tolist(), strict=True)) + float(bias)
-        terms = " + ".join(f"{decimal_text(a)} x {decimal_text(b)}" for a, b in zip(row, weight.tolist(), strict=True))
-        gate = 1 / (1 + math.exp(-z))
-        gates += [
-            f"p = {position}: z = {terms} + {decimal_text(float(bias))} = {decimal_text(z)}",
-            f"p = {position}: 1 / (1 + exp(-({decimal_text(z)}))) = {decimal_text(gate)}",
-        ]
-        products.append(f"p = {position}: {decimal_text(gate)} x {joined(plain[:4])} = {joined(gated[:4])}")
-    return [
-        Step("the content x of each position", [lessons.by_position(at, content)]),
-        Step("its gate, the sigmoid of z = x w + b", gates),
-        Step("the gate times the row of the absolute table", [*products, lessons.by_position(at, pe)]),
-        Step("what is trained", [f"w and b: {len(weight)} + 1 = {len(weight) + 1} numbers"]),
-    ]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
-from pecli.encodings.rotary.rope.scalings import inverse_powers
-from pecli.encodings.shared.deferred import Float32, NDArray, dd, np
+from pecli.encodings.shared.deferred import dd
 from pecli.encodings.shared.parameters import Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED, geometric, number_text
@@ -27,7 +24,7 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
     facts=Facts(relative="rotation", cost="n * dim + n * dim // 2"),
     example="xpos:dim=4,max-len=8",
     place=4,
-    hooks={"emulate": ":emulate", "apply": lambda recipe: EFFECT},
+    hooks={"apply": lambda recipe: EFFECT},
     unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
@@ -90,24 +87,3 @@ def xpos(
         return powers().at(points.beyond(middle))
 
     return rotation(geometric(base, Fraction(2, dim), half), companions=(Companion("scale", half, scale),))
-
-
-def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return torchscale's arithmetic of XPOS: scales that are float32 powers of a buffer, angles of float32.
-
-    Its power in float32 is off by one unit in two values of a hundred; in bfloat16, of a model cast to it, in none.
-    """
-    dim, centre = values["dim"], values["centre"]
-    middle = float(centre) if isinstance(centre, Decimal) else ((values["max_len"] or 1) + (centre == "ceil")) // 2
-    rounded: Callable[[Float32], Float32] = bfloat16_values if arithmetic == "bfloat16" else lambda numbers: numbers
-    fading = np.arange(0, dim, 2, dtype=np.float32) + np.float32(0.4 * dim)
-    fading = rounded(fading / np.float32(1.4 * dim))
-
-    def scale(positions: NDArray[Any]) -> Float32:
-        beyond = rounded((positions - middle).astype(np.float32))
-        exponents = rounded(beyond / np.float32(float(values["scale_base"])))
-        with np.errstate(over="ignore", under="ignore"):
-            return rounded(np.power(fading.astype(np.float64), exponents[:, None]).astype(np.float32))
-
-    frequencies = inverse_powers(values["base"], dim)
-    return Emulation(frequencies, np.float32(1), arithmetic, late=True, others={"scale": scale})

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.numbers.printing import figure
-from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Item, SmallTable, Step, decimal_text, short
 from pecli.spec.plans import Band, Waves
-from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.recipe import Recipe
 
 COLUMNS = 8  # of a row
 MAX_ROWS = 8  # rows and columns of a matrix
@@ -97,15 +96,6 @@ class Exercise:
         """Return the lesson of its family; of a bias with this formula for its entries."""
         assert self.family is not None
         return list(self.family(replace(self, cell=cell)))
-
-    def content(self, source: str, at: Sequence[Fraction], **sizes: object) -> NDArray[np.float64] | None:
-        """Return the rows of another recipe at these positions; None where the source is a file."""
-        name, keys = split_recipe(source)
-        if name not in CATALOGUE:
-            return None
-        recipe = Recipe.bind(name, **{**keys, **{key: str(size) for key, size in sizes.items()}})
-        (rows,) = self.compute(recipe, at, self.length).values()
-        return np.asarray(rows, np.float64)
 
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of `length` rows."""

@@ -171,13 +171,8 @@ class EmulatedFiller(WaveFiller):
     def _arrays(self) -> tuple[Array, ...]:
         plan, arithmetic = self.plan, self.request.arithmetic
         if plan.axes or not self.recipe.encoding.declares("emulate"):
-            rule = f"is for rotary tables of one position: {self.name} is computed exactly"
+            rule = f"is for rotary tables of one position whose steps are known: {self.name} is computed exactly"
             raise BadParameter("arithmetic", arithmetic, rule)
-        names = [*(companion.name for companion in plan.companions), *(fixed.name for fixed in plan.fixed)]
-        for name in names:
-            if name not in self._emulation.others:
-                rule = f"is for arrays whose steps are known: those of {name} are not, so leave {self.name} exact"
-                raise BadParameter("arithmetic", arithmetic, rule)
         return super()._arrays()
 
     @once
@@ -193,14 +188,6 @@ class EmulatedFiller(WaveFiller):
         self._emulation.fill(self.part.numbers(start, stop), cos, sin)
         for part, view in layout_views(self.request.layout, width, out):
             self._store(cos if part == "cos" else sin, view)
-
-    def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
-        values = self._emulation.others[companion.name](self.part.numbers(start, stop))
-        for view in self._companion_views(companion, out):
-            self._store(values, view)
-
-    def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
-        self._store(self._emulation.others[name](start, stop), out)
 
     def _store(self, values: NDArray[Any], out: NDArray[Any]) -> None:
         out[...] = values if self.dtype == "float32" else narrow(values.astype(np.float64), None, self.dtype)

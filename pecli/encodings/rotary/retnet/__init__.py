@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pecli.encodings.rotary.rope import Arithmetic, Emulation, bfloat16_values
-from pecli.encodings.rotary.rope.scalings import powers_of
-from pecli.encodings.shared.deferred import Float32, dd, np
+from pecli.encodings.shared.deferred import dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
@@ -41,7 +39,7 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(products="8 * n * h * pairs + heads * n * n"),
     example="retnet:dim=4,heads=2,max-len=8",
     place=5,
-    hooks={"identify": ".identify:identify", "emulate": ":emulate", "apply": effect},
+    hooks={"identify": ".identify:identify", "apply": effect},
 )
 def retnet(
     *,
@@ -180,35 +178,3 @@ def _log_gamma(head: int) -> Decimal:
     while (term := CONTEXT.divide(power, Decimal(k))) > x.scaleb(-CONTEXT.prec, CONTEXT):
         total, power, k = CONTEXT.subtract(total, term), CONTEXT.multiply(power, x), k + 1
     return total
-
-
-def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return torchscale's arithmetic of RetNetRelPos: exponents in equal steps, the decay by its logarithm.
-
-    Its linspace takes these steps eight or sixteen at a time, so that some of a hundred exponents are off by a unit,
-    others on another machine.  In bfloat16 the decay is no function of the distance, and the sums of rows that
-    `normalize` divides by have no order: neither is given.
-    """
-    half = values["dim"] // 2
-    count = np.arange(half, dtype=np.float32)
-    step = np.float32(1) / np.float32(max(1, half - 1))
-    exponents = np.where(count < half // 2 + (half == 1), count * step, np.float32(1) - step * count[::-1])
-    frequencies = np.float32(1) / powers_of(values["base"], exponents.astype(np.float32))
-    if arithmetic == "bfloat16":
-        return Emulation(bfloat16_values(frequencies), np.float32(1), arithmetic)
-    if values["decay"] == "none" or values["normalize"]:
-        return Emulation(frequencies, np.float32(1))
-    length, log = values["max_len"] or 1, values["apply"] == "log"
-    logarithms = np.log1p(-np.exp2(-5.0 - np.arange(values["heads"]))).astype(np.float32)
-    logarithms[20:] = 0  # 1 - 2^-25 is 1 there
-
-    def rows(start: int, stop: int) -> Float32:
-        head, place = np.divmod(np.arange(start, stop), length)
-        distance = place if values["decay"] == "distance" else place[:, None] - np.arange(length)
-        rate = logarithms[head] if values["decay"] == "distance" else logarithms[head][:, None]
-        with np.errstate(under="ignore"):
-            powers = rate * distance.astype(np.float32)
-            found = powers if log else np.exp(powers.astype(np.float64)).astype(np.float32)
-        return np.where(distance < 0, np.float32(-np.inf if log else 0), found)
-
-    return Emulation(frequencies, np.float32(1), others={"decay": rows})

@@ -6,7 +6,7 @@ d is the rotary width; pair i of position p rotates by p w_i radians.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -181,7 +181,7 @@ def _rescaled(
     times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
     given: dict[str, object] = {**(plain if own is None else own), "scaling": scaling.name}
     if "factor" in scaling.options and (own is None or factor is not None):
-        given = {key: value for key, value in given.items() if key not in scaling.factor_names} | {"factor": times}
+        given["factor"] = times
     for option, parameter in scaling.options.items():
         if param_of(parameter).of_table:
             given[option] = test
@@ -191,8 +191,7 @@ def _rescaled(
     if missing:
         rule = f"needs the lists that were searched for a model: give a recipe with {' and '.join(sorted(missing))}"
         raise BadParameter("scaling", scaling.name, rule)
-    named = next((given[name] for name in scaling.factor_names if name in given), times)
-    return given, Decimal(parse_number("factor", named))
+    return given, Decimal(parse_number("factor", given.get("factor", times)))
 
 
 LINEAR_FACTORS = (2, 4, 8, 16, 32)
@@ -305,19 +304,12 @@ class Emulation:
         positions too, every angle and value is rounded to it.
     wide : (pairs,) float64 ndarray, optional
         Frequencies in double precision, of a class that makes its angles so.
-    late : bool
-        Whether frequencies and positions are float32 with any arithmetic, and angles the first to be rounded.
-    others : mapping of str to callable
-        Functions for arrays other than cos and sin: of positions (n,), or of a first and a last row where an array has
-        rows of its own, gives rows as float32.
     """
 
     frequencies: Float32
     magnitude: np.float32
     arithmetic: Arithmetic = "float32"
     wide: NDArray[np.float64] | None = None
-    late: bool = False
-    others: Mapping[str, Callable[..., Float32]] = field(default_factory=dict)
 
     @property
     def _rounded(self) -> Callable[[Any], Any]:
@@ -327,8 +319,7 @@ class Emulation:
         """Return the angles of positions (n,), (n, pairs): float32, or float64 of a class that makes its angles so."""
         if self.wide is not None:
             return np.asarray(positions.astype(np.float64)[:, None] * self.wide)
-        p = positions.astype(np.float32)
-        return np.asarray(self._rounded((p if self.late else self._rounded(p))[:, None] * self.frequencies))
+        return np.asarray(self._rounded(self._rounded(positions.astype(np.float32))[:, None] * self.frequencies))
 
     def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
         """Write the rows of these positions.

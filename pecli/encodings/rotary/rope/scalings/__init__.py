@@ -53,11 +53,7 @@ class RopeType:
 
 def powers(base: float | Decimal, d: int, stop: int | None = None) -> Float32:
     """Return base^(k/d) for k = 0, 2, .. below `stop` (default: d): base and exponent float32, the power rounded."""
-    return powers_of(base, np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d))
-
-
-def powers_of(base: float | Decimal, exponents: Float32) -> Float32:
-    """Return a base, rounded to float32, to float32 powers."""
+    exponents = np.arange(0, d if stop is None else stop, 2, dtype=np.float32) / np.float32(d)
     rounded = Decimal(float(np.float32(float(base))))
     if rounded == 1:
         return np.ones(len(exponents), np.float32)
@@ -79,7 +75,7 @@ Frequencies = tuple[Decimal, ...]
 ZERO, ONE = Decimal(0), Decimal(1)
 
 Factor = Annotated[
-    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor",))
+    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor", "alpha"))
 ]
 MaxPosition = Annotated[
     int,
@@ -157,8 +153,6 @@ class Scaling:
         stays one: what multiplies its frequencies, and its base.
     by_base : bool
         Whether it is equivalent to a larger base.
-    factor_names : tuple of str
-        Parameters that name the factor.
     extends : bool
         Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
@@ -177,7 +171,6 @@ class Scaling:
     min_factor: MinFactor | None = None
     series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
     by_base: bool = False
-    factor_names: tuple[str, ...] = ("factor",)
     extends: bool = True
     odd_heads: bool = False
     unrecognised: str = ""

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Annotated
 
 from pecli.encodings.rotary.rope.scalings import (
     ONE,
@@ -23,12 +22,10 @@ from pecli.encodings.rotary.rope.scalings import (
     Scaling,
     SeqLen,
     inverse_powers,
-    lacks,
 )
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
-from pecli.spec.declaration import Param
 from pecli.spec.hooks import Change, Slowed, other_values
 
 NONE = Scaling(
@@ -131,35 +128,14 @@ def min_factor(slowed: Slowed) -> float | None:
     return float(slowed.growth ** (1 / share))
 
 
-def _ntk_frequencies(
-    series: PlainSeries,
-    *,
-    factor: Factor | None = None,
-    alpha: Annotated[Decimal | None, Param(gt=0, le=1e9)] = None,
-) -> Frequencies:
+def _ntk_frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
     """Return the exact frequencies.
 
     Formula
     -------
     base' = base factor^(d/(d-2)), w'_i = base'^(-2i/d)
-
-    Parameters
-    ----------
-    alpha
-        Hunyuan's name for the factor of ntk.
     """
-    if factor is not None and alpha is not None:
-        raise BadParameter("alpha", alpha, f"is another name for factor={factor}: give one of them")
-    times = alpha if factor is None else factor
-    if times is None:
-        raise lacks("ntk", "factor")
-    return grown(series, times)
-
-
-def _ntk_float32(series: PlainSeries, *, factor: Decimal | None, alpha: Decimal | None) -> Float32:
-    times = alpha if factor is None else factor
-    assert times is not None
-    return _grown_float32(series, float(times))
+    return grown(series, factor)
 
 
 def _grown_float32(series: PlainSeries, times: float) -> Float32:
@@ -168,7 +144,8 @@ def _grown_float32(series: PlainSeries, times: float) -> Float32:
 
 
 NTK = Scaling(
-    "ntk", 3, _ntk_frequencies, _ntk_float32, min_factor=min_factor, by_base=True, factor_names=("factor", "alpha"),
+    "ntk", 3, _ntk_frequencies, lambda series, factor: _grown_float32(series, float(factor)),
+    min_factor=min_factor, by_base=True,
     series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)),
 )  # fmt: skip
 
