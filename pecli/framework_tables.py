@@ -7,7 +7,7 @@ what all of them have, slices and + - x.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 from pecli import api
 from pecli.apply.rotation import head_width
 from pecli.errors import BadParameter
-from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
-from pecli.tables.request import FREQUENCIES
 from pecli.tables.table import Table, rows_of
 
 GROWING = threading.RLock()
@@ -172,30 +169,6 @@ class FrameworkTable:
             length = wanted if high is None else max(last + 1, min(wanted, int(high) + 1))
             make(length)  # which refuses what has no value
             self.length = length
-
-    def fault(self, saved: Mapping[str, NDArray[Any]], dtype: str) -> str:
-        """Return the reason why saved arrays are not this table's; empty where they are.
-
-        ``inv_freq``, a pair of cosines and sines, or one array, as float32 code makes them, rounded to `dtype`.
-        """
-        import numpy as np
-
-        values: Any = {name: array.squeeze() for name, array in saved.items()}
-        if set(values) == {FREQUENCIES}:
-            exact = np.array([float(w) for w in getattr(self.recipe.plan, "frequencies", ())])
-            grid = GRIDS[dtype]
-            if exact.shape == values[FREQUENCIES].shape and not self.recipe.open_parameters:
-                allowed = 4 * grid.rounding * exact + 2.0 ** (grid.lowest - grid.precision)
-                if (np.abs(values[FREQUENCIES] - exact) <= allowed).all():
-                    return ""
-            angles = np.arange(64)[:, None] * values[FREQUENCIES].astype(np.float64)
-            size = float(self.recipe.plan.magnitude) if hasattr(self.recipe.plan, "magnitude") else 1.0
-            values = {"cos": size * np.cos(angles), "sin": size * np.sin(angles)}
-        elif len(values) == 1:
-            values = next(iter(values.values()))
-        largest = max(1.0, *(float(np.abs(array).max(initial=0.0)) for array in saved.values()))
-        found = api.compare(values, self.source, atol=allowance(largest, dtype, self.length))
-        return "" if found.equal else f"what was saved is not {self.source.text}: {found!r}"
 
 
 def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:

@@ -11,12 +11,11 @@ import torch
 
 from pecli.errors import BadParameter, PecliError
 from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
+from pecli.inspect.checkpoints import CACHES, VECTORS, compared, named_tables
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
-from pecli.tables.request import FREQUENCIES
 
 WHOLE = ("pe", "pe.weight", "weight", "weights", "pos_embed", "position_embeddings.weight", "embed_positions.weight")
-PAIR = ("cos_cached", "sin_cached"), ("cos", "sin")
 TRAINED = {"weight": ("weight", "relative_attention_bias.weight"), "vector": ("vector", "vector.weight", "weight")}
 IGNORED = ("position_ids", "original_inv_freq")
 
@@ -39,31 +38,18 @@ def take_saved(held: FrameworkTable, state: Mapping[str, Any], prefix: str) -> t
                 break
     if held.trained:
         return taken, []
+    local = {key.removeprefix(prefix): value for key, value in state.items() if key.startswith(prefix)}
+    is_rotary = held.recipe.encoding.family is Family.ROTARY
+    tables = named_tables(key for key in local if "." not in key) if is_rotary else {}
+    tables |= {(word,): CACHES if is_rotary else VECTORS for word in WHOLE if word in local}
     faults: list[str] = []
-    for names in (*PAIR, *((word,) for word in (FREQUENCIES, *WHOLE))):
-        saved = {word: state[prefix + word] for word in names if prefix + word in state}
-        if len(saved) == len(names):
-            faults += _faults(held, prefix, saved)
-            taken |= {prefix + word: value for word, value in saved.items()}
-    taken |= {prefix + word: state[prefix + word] for word in IGNORED if prefix + word in state}
-    return taken, faults
-
-
-def _faults(held: FrameworkTable, prefix: str, saved: Mapping[str, Any]) -> list[str]:
-    import numpy as np
-
-    from pecli.numbers.rounding import widen
-
-    dtype = str(next(iter(saved.values())).dtype).removeprefix("torch.")
-    arrays = {}
-    for word, value in saved.items():
-        values = to_numpy(value)
-        arrays[word] = widen(values, dtype).astype(np.float32) if dtype == "bfloat16" else values
-    try:
-        phrase = held.fault(arrays, dtype)
-    except PecliError as error:
-        phrase = str(error)
-    return [f"{prefix}{next(iter(saved))}: {phrase}"] if phrase else []
+    for names, what in tables.items():
+        found = compared(what, {word: to_numpy(local[word]) for word in names}, {"": held.source})
+        if not found.equal:
+            why = found.note or repr(found.comparison)
+            faults.append(f"{prefix}{names[0]}: what was saved is not {held.source.text}: {why}")
+        taken |= {prefix + word: local[word] for word in names}
+    return taken | {prefix + word: local[word] for word in IGNORED if word in local}, faults
 
 
 def tensor(values: Any, dtype: str) -> torch.Tensor:
@@ -230,10 +216,20 @@ def _numbered(module: TableModule) -> int:
     return number
 
 
+def _exporting() -> bool:
+    return bool(getattr(torch.compiler, "is_exporting", bool)())
+
+
 def _traced() -> bool:
     """Return whether `torch.compile` traces, and not `torch.export`."""
-    exporting = getattr(torch.compiler, "is_exporting", lambda: False)
-    return bool(torch.compiler.is_dynamo_compiling() and not exporting())
+    return bool(torch.compiler.is_dynamo_compiling() and not _exporting())
+
+
+def _places(rows: slice, keys: int, held: torch.Tensor) -> tuple[Any, Any]:
+    """Return the index of rows and keys; for `torch.export` as lists, since slices would fix a length that varies."""
+    if not _exporting():
+        return rows, slice(keys)
+    return (torch.arange(rows.start, rows.stop, device=held.device)[:, None], torch.arange(keys, device=held.device))
 
 
 def _capturing(positions: torch.Tensor) -> bool:
@@ -334,6 +330,7 @@ class BiasModule(TableModule):
     """
 
     family = Family.BIAS
+    weight: torch.Tensor
 
     def forward(self, queries: int, keys: int | None = None, *, causal: bool = False) -> torch.Tensor:
         """Return the bias of the last `queries` of `keys` positions, as in decoding with a cache.
@@ -342,10 +339,9 @@ class BiasModule(TableModule):
         a key comes after its query. T5 does not divide its products: give SDPA ``scale=1.0``.
         """
         rows, keys = self.held.query_rows(queries, keys, self.reach)
-        if self.held.by_index:
-            found = self._parameters["weight"][self._buffers["index"][rows, :keys]].permute(2, 0, 1)
-        else:
-            found = self._buffers["bias"][:, rows, :keys]
+        held = self.get_buffer("index" if self.held.by_index else "bias")
+        places = _places(rows, keys, held)
+        found = self.weight[held[places]].permute(2, 0, 1) if self.held.by_index else held[(slice(None), *places)]
         if not causal:
             return found
         seen = torch.ones(found.shape[-2:], dtype=torch.bool, device=found.device).tril(keys - found.shape[-2])
@@ -398,5 +394,5 @@ class RelativeModule(TableModule):
     def forward(self, queries: int, keys: int | None = None) -> torch.Tensor:
         """Return the vectors of the last `queries` of `keys` positions."""
         rows, keys = self.held.query_rows(queries, keys, self.reach)
-        found: torch.Tensor = self.vector[self.index[rows, :keys]]
+        found: torch.Tensor = self.vector[self.index[_places(rows, keys, self.index)]]
         return found

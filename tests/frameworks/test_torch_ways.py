@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make fram
 import torch.nn.functional as F  # noqa: E402, N812 - which need torch
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
-from pecli.torch import BiasModule, EmbeddingModule, RotaryModule  # noqa: E402
+from pecli.torch import AbsoluteModule, BiasModule, EmbeddingModule, RotaryModule  # noqa: E402
 
 torch.manual_seed(2)
 X = torch.randn(2, 4, 8, 16)
@@ -130,6 +130,69 @@ def test_opts_rows_before_position_0():
     assert torch.equal(module(torch.tensor([[-1, -1, 0], [0, 1, 63]])), weight[torch.tensor([[1, 1, 2], [2, 3, 65]])])
     with pytest.raises(IndexError, match="position -3 lies before"):
         module(torch.tensor([-3]))
+
+
+@pytest.mark.parametrize("kind", ["rows", "rotary", "alibi:heads=4", "t5:heads=4,std=1"])
+def test_lengths_of_an_exported_model_vary(kind):
+    class One(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            made = {"rows": (AbsoluteModule, "sinusoidal:dim=16"), "rotary": (RotaryModule, "rope:dim=16")}
+            family, recipe = made.get(kind, (BiasModule, kind))
+            self.table = family(recipe, 32)
+
+        def forward(self, x):
+            match kind:
+                case "rows":
+                    return self.table(x)
+                case "rotary":
+                    return self.table.rotate(x, "half")
+            return x + self.table(x.shape[-2], x.shape[-1])
+
+    n, is_bias = torch.export.Dim("n", min=2, max=32), ":" in kind
+    sides = {2: n, 3: n} if is_bias else {2: n}
+    model = One()
+    exported = torch.export.export(
+        model, (torch.zeros(1, 4, 8, 8 if is_bias else 16),), dynamic_shapes=(sides,)
+    ).module()
+    for length in (5, 32):
+        x = torch.randn(1, 4, length, length if is_bias else 16)
+        assert torch.equal(exported(x), model(x))
+
+
+def test_fsdp_shards_a_model_made_on_meta():
+    fsdp = pytest.importorskip("torch.distributed.fsdp")
+    if not hasattr(fsdp, "fully_shard") or not torch.distributed.is_gloo_available():
+        pytest.skip("this torch has no fully_shard, or no gloo")
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+    from torch.distributed.device_mesh import init_device_mesh
+
+    model = Attention()
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=store)
+    try:
+        with torch.device("meta"):
+            sharded = Attention()
+        fsdp.fully_shard(sharded, mesh=init_device_mesh("cpu", (1,)))
+        sharded.to_empty(device="cpu")
+        set_model_state_dict(sharded, model.state_dict(), options=StateDictOptions(full_state_dict=True))
+        assert torch.equal(sharded(X), model(X))
+        sharded(X).sum().backward()
+        assert sharded.rows.pe.grad.full_tensor().abs().sum() > 0
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_caches_of_other_programs_are_compared(dtype):
+    exact, other = RotaryModule("rope:dim=16", 40), RotaryModule("rope:dim=16,base=500", 40)
+    for cos, sin in ((exact.cos, exact.sin), (other.cos, other.sin)):
+        for saved in ({"cos_sin_cache": torch.cat([cos, sin], -1).to(dtype)}, {"freqs_cis": torch.complex(cos, sin)}):
+            if cos is exact.cos:
+                RotaryModule("rope:dim=16", 32).load_state_dict(saved)
+                continue
+            with pytest.raises(RuntimeError, match="base 500 where 10000 was expected"):
+                RotaryModule("rope:dim=16", 32).load_state_dict(saved)
 
 
 def test_it_is_exported_with_all_kinds():
