@@ -15,6 +15,7 @@ from pecli.inspect.facts import example_table
 from pecli.numbers.dtypes import DTYPES, storage
 from pecli.spec.declaration import Family, HookName
 from pecli.spec.hooks import SmallTable
+from pecli.spec.recipe import split_recipe
 from pecli.teach.examples import work_through
 
 EXAMPLES = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
@@ -110,6 +111,17 @@ def test_values_are_finite_unless_masked(encoding):
     table = example_table(encoding, 50)
     for array in table.arrays:
         assert np.isfinite(table.read(array.name)).all()
+
+
+@pytest.mark.parametrize("encoding", EXAMPLES)
+def test_every_word_of_a_preset_sets_parameters_of_its_encoding(encoding):
+    _, example = split_recipe(encoding.example)
+    for preset in encoding.presets:
+        assert preset.help.endswith(".")
+        assert preset.sets
+        for word, given in preset.sets.items():
+            assert {*given} <= {*encoding.parameters}, word
+            Recipe.bind(encoding.name, **{**example, preset.name: word})
 
 
 def outside(parameter):

@@ -12,8 +12,9 @@ import pytest
 
 from pecli import CATALOGUE, Table
 from pecli.errors import BadFile
-from pecli.spec import catalogue
+from pecli.spec import catalogue, parameter
 from pecli.spec.declaration import REGISTRY
+from pecli.spec.parameter import sections
 from pecli.testing import assert_table, check_encoding
 from tests.conftest import ROOT
 
@@ -71,6 +72,8 @@ WRONG = {
                                 "int"): "resonance_rope(dim) has no Param",
     EXAMPLE.read_text().replace("dim: Annotated[int", "dim: Annotated[float"): "int, Decimal, bool or str",
     EXAMPLE.read_text().replace("def resonance_rope", "def rope"): "two encodings are called rope",
+    EXAMPLE.read_text().replace("    Every", "    Parameters\n    ----------\n    width\n        Of it.\n\n    Every"):
+        "resonance_rope has no width, which its docstring describes",
 }  # fmt: skip
 
 
@@ -184,3 +187,78 @@ def test_its_own_rule_lesson_and_extension_are_used(pecli, tmp_path):
     r = FORMULAS["ramp-vectors:dim=4,clip=3"]["vector"][np.clip(np.arange(6) - np.arange(6)[:, None], -3, 3) + 3]
     expected = (q @ q.swapaxes(-1, -2) + np.einsum("bhid,ijd->bhij", q, r)) / 2
     np.testing.assert_allclose(np.load(tmp_path / "s.npy"), expected, rtol=0, atol=1e-13)
+
+
+DOCUMENTED = '''
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated
+
+from pecli.own import Family, Param, Waves, encoding, geometric, rotation
+
+
+@encoding(family=Family.ROTARY, title="Own", example="own-rope:dim=4", unrecognised="it is a test's")
+def own_rope(*, dim: int, base: Annotated[Decimal, Param("Overruled.", ge=1), Param(le=1000)] = Decimal(100)) -> Waves:
+    """Rotation with a base of its own.
+
+    It says more.
+
+    Formula
+    -------
+    w_i = base^(-2i/dim)
+    cos(p w_i), sin(p w_i)
+
+    Parameters
+    ----------
+    dim : int
+        Width of one
+        attention head.
+    base
+        Base of the frequencies.
+
+    Source
+    ------
+    nobody 2026
+
+    Used by
+    -------
+    these
+    tests
+
+    Use it
+    ------
+    here
+
+    Not
+    ---
+    elsewhere
+    """
+    return rotation(geometric(base, Fraction(2, dim), dim // 2))
+'''
+
+
+def test_the_docstring_may_hold_what_people_read(alone, tmp_path):
+    path = tmp_path / "documented.py"
+    path.write_text(DOCUMENTED)
+    catalogue.load_file(str(path))
+    found = CATALOGUE["own-rope"]
+    assert found.description == "Rotation with a base of its own.\n\nIt says more."
+    assert found.formula == ("w_i = base^(-2i/dim)", "cos(p w_i), sin(p w_i)")
+    assert (found.source, found.users) == (("nobody 2026",), "these tests")
+    assert (found.guidance.when, found.guidance.unless) == ("here", "elsewhere")
+    dim, base = (found.parameters[name].param for name in ("dim", "base"))
+    assert dim.help == "Width of one attention head."
+    assert (base.help, base.ge, base.le) == ("Base of the frequencies.", 1, 1000)
+    check_encoding("own-rope")
+
+
+def test_a_docstring_is_read_from_the_file_where_python_leaves_it_out(alone, tmp_path, monkeypatch):
+    path = tmp_path / "documented.py"
+    path.write_text(DOCUMENTED)
+    catalogue.load_file(str(path))
+    function = CATALOGUE["own-rope"].function
+    known, function.__doc__ = dict(sections(function)), None
+    assert sections.__wrapped__(function) == {"": ""}
+    monkeypatch.setattr(parameter, "sys", types.SimpleNamespace(flags=types.SimpleNamespace(optimize=2)))
+    assert sections.__wrapped__(function) == known
+    assert sections.__wrapped__(lambda: 0) == {"": ""}
