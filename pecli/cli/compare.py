@@ -245,10 +245,7 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 
 MAX_COLUMNS = 4  # encodings that are shown in columns
-MINOR = {
-    "values held", "trained values", "rows measured", "trained values now", "nearest two rows", "used by",
-    "smallest value", "largest value", "distance of neighbours", "shift by 3 as one matrix",
-}  # fmt: skip
+MINOR = {"values held", "trained values", "trained values now", "used by"}
 """Facts that a short report leaves out."""
 
 

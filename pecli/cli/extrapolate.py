@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pecli.spec.tabular import Tabular
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
-WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
+WAYS = ("linear", "cubic", "nearest", "tile")
 LARGEST_SIDE = 1 << 20  # patches
 
 
@@ -74,9 +74,6 @@ class ExtrapolateOptions(Writing):
         "Rows at the start that stay as they are (default: those before a grid).", "K", LONGER, check=whole(0, LONGEST)
     )
     antialias: bool = flag("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)
-    alpha: float | None = option(
-        "Weight of the upper level of the hierarchical way (default 0.4).", "X", LONGER, check=share
-    )
     format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, its format.", "WORD", OUTPUT)
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)
@@ -98,7 +95,7 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "kind")
     if options.plot == "-" and options.json:
         raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
-    extending = ("grid", "to_grid", "antialias", "prefix", "alpha")
+    extending = ("grid", "to_grid", "antialias", "prefix")
     measuring = ("threshold", "tuned", "all")
     writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
     if options.output is not None or options.extend is not None:
@@ -112,8 +109,6 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse("needs --to-grid too", options, "grid")
     if options.extend is None:
         refuse(f"needs --extend: {', '.join(WAYS)}", options, *extending)
-    elif options.extend != "hierarchical":
-        refuse(f"is for hierarchical, not for {options.extend}: leave it out", options, "alpha")
     if options.scaling is None:
         refuse("needs --scaling all, or a list of scalings", options, "factor")
 
@@ -219,8 +214,7 @@ def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabula
 
     rule = "cannot go with --extend: trained rows keep their type and have no recipe"
     refuse(rule, options, "scaling", "layout", "dtype")
-    alpha = options.alpha or Extension.alpha
-    extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias, alpha)
+    extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias)
     return extended_rows(subject, options.train_len, options.test_len, extension, find_prefix=options.prefix is None)
 
 

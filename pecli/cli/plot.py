@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -92,8 +91,7 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
     from pecli.process import unwinding
 
     if path == "-" and not isinstance(charts, str):
-        unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-        say(draw(charts, min(screen_width() or 80, 120), colour=wants_colour(), unicode=unicode))
+        say(draw(charts, min(screen_width() or 80, 120), colour=wants_colour()))
         return
     data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
     with unwinding(), open_output(path, clobber=clobber) as output:

@@ -14,12 +14,12 @@ from pecli.extrapolate.scalings import RULES as TREATMENTS
 from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
-from pecli.numbers.printing import at_least, between, figure, percent
+from pecli.numbers.printing import at_least, between, figure
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import LONGER, New, Reach
 from pecli.spec.plans import Bias, Conditional, Plan, Relative, Values, Waves
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular, html_table
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, read_source
 
@@ -92,13 +92,6 @@ class Extrapolation:
 
     def __repr__(self) -> str:
         return "\n  ".join([self._said, *(scaled.line for scaled in self.scalings)])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (s.scaling, s.factor, "" if s.reach is None else percent(s.reach.inside, 1), s.missing or s.recipe)
-            for s in self.scalings
-        ]
-        return html_table(self._said, ("scaling", "factor", "angles seen", "recipe"), rows)
 
 
 def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
@@ -296,7 +289,7 @@ def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
     """Return the report of trained rows in a file."""
     check_lengths(rows, test)
     finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
-    remedy = "--extend linear, cubic, nearest, tile or hierarchical makes a longer table"
+    remedy = "--extend linear, cubic, nearest or tile makes a longer table"
     longer = "trained rows, resized or repeated"
     return Extrapolation(source, "", "", "absolute", rows, test, longer, "ends", finding, remedy)
 

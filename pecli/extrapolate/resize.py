@@ -22,7 +22,7 @@ from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.filler import round_into
 from pecli.version import __version__
 
-WAYS = ("linear", "cubic", "nearest", "tile", "hierarchical")
+WAYS = ("linear", "cubic", "nearest", "tile")
 SMOOTH = ("linear", "cubic")
 PLACE = "row i lies at (i + 1/2) n/m - 1/2 of the old rows"
 FORMULAS = {
@@ -30,7 +30,6 @@ FORMULAS = {
     "cubic": f"{PLACE}, cubic convolution of 4 rows with a = -0.75, clamped at the ends",
     "nearest": "q(i) = p(floor(i n/m))",
     "tile": "q(i) = p(i mod n)",
-    "hierarchical": "q(i n + j) = a u(i) + (1-a) u(j), u(k) = (p(k) - a p(0)) / (1-a)",
 }
 SMOOTHED = {  # antialiased (align_corners false); a filter that is cut at the ends
     "linear": f"{PLACE}, a triangle, where rows shrink n/m as wide, its weights divided by their sum",
@@ -41,7 +40,6 @@ SOURCES = {
     "cubic": "Keys 1981; interpolate of PyTorch, mode bicubic",
     "nearest": "interpolate of PyTorch, mode nearest",
     "tile": "Beltagy et al. 2020, arXiv:2004.05150, section 5",
-    "hierarchical": "Su Jianlin 2020, kexue.fm/archives/7947",
 }
 CUBIC, CUBIC_ANTIALIASED = -0.75, -0.5  # PyTorch takes another cubic where it antialiases, that of PIL
 
@@ -74,8 +72,6 @@ class Extension:
         Height and width of the patches, before and after.
     antialias : bool
         Whether the filter widens where a grid shrinks.
-    alpha : float
-        Weight of the upper level of the hierarchical way.
     """
 
     way: str
@@ -83,7 +79,6 @@ class Extension:
     grid: tuple[int, int] | None = None
     to_grid: tuple[int, int] | None = None
     antialias: bool = False
-    alpha: float = 0.4
 
 
 def make_taps(extension: Extension, old: int, new: int, dtype: str = "float64") -> Taps:
@@ -92,7 +87,7 @@ def make_taps(extension: Extension, old: int, new: int, dtype: str = "float64") 
     `dtype` is the type of the rows: PyTorch places the rows of all but float64
     in float32, which shows in the fifth decimal of a long side.
     """
-    way, alpha = extension.way, extension.alpha
+    way = extension.way
     if way in SMOOTH:
         scale = old / new if dtype == "float64" else float(np.float32(old) / np.float32(new))
         centre = scale * (np.arange(new, dtype=np.float64) + 0.5)  # exact for a scale of 24 bits
@@ -100,12 +95,7 @@ def make_taps(extension: Extension, old: int, new: int, dtype: str = "float64") 
             return _antialiased(way, old, scale, _rounded(centre, dtype))
         return _smooth(way, old, _rounded(centre - 0.5, dtype))  # one rounding, as a fused multiply-add has
     i = np.arange(new, dtype=np.int64)
-    if way in ("nearest", "tile"):
-        return Taps((i * old // new if way == "nearest" else i % old)[:, None], np.ones((new, 1)))
-    # a u(i) + (1-a) u(j) = p(j) + a/(1-a) (p(i) - p(0)), which leaves the first n rows as they are
-    upper, lower = np.divmod(i, old)
-    share = np.where(upper > 0, alpha / (1 - alpha), 0.0)
-    return Taps(np.stack([lower, upper, np.zeros_like(i)], 1), np.stack([np.ones(new), share, -share], 1))
+    return Taps((i * old // new if way == "nearest" else i % old)[:, None], np.ones((new, 1)))
 
 
 def _rounded(place: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -216,7 +206,7 @@ def _words(e: Extension, new: int) -> str:
         words += [f"--{name} {side[0]}x{side[1]}"] if side else []
     words += [] if e.to_grid else [f"--test-len {new}"]
     words += ["--antialias"] if e.antialias else []
-    return " ".join([*words, *([f"--alpha {e.alpha:g}"] if e.way == "hierarchical" else [])])
+    return " ".join(words)
 
 
 def check_extension(extension: Extension, rows: int, new: int) -> None:
@@ -233,16 +223,10 @@ def check_extension(extension: Extension, rows: int, new: int) -> None:
     if e.grid is not None:
         if e.grid[0] * e.grid[1] != rest:
             raise BadParameter("grid", f"{e.grid[0]}x{e.grid[1]}", _grid_rule(e.grid, rows, e.prefix))
-        if e.way in ("tile", "hierarchical"):
+        if e.way == "tile":
             raise BadParameter("extend", e.way, "is along a sequence: use linear, cubic or nearest with --grid")
     elif new <= rows:
         raise BadParameter("test-len", new, f"must be above {rows}, the rows of the table: it reaches them already")
-    elif e.way == "hierarchical" and new - e.prefix > rest * rest:
-        rule = f"is more than {rest}^2 + {e.prefix} rows, as far as two levels reach: use linear, or fewer rows"
-        raise BadParameter("test-len", new, rule)
-    if e.way == "hierarchical" and not (0 < e.alpha < 1 and e.alpha != 0.5):
-        rule = "must be between 0 and 1 and not 0.5, at which (i, j) and (j, i) are alike"
-        raise BadParameter("alpha", e.alpha, rule)
 
 
 def _grid_rule(grid: tuple[int, int], rows: int, prefix: int) -> str:

@@ -84,10 +84,6 @@ def bias_properties(matrices: list[Matrices]) -> list[Property]:
         text = f"{name}: {n} of {m.heads} heads, {q} of {m.queries} queries, {k} of {m.keys} keys"
         found.append(Property("measured on", None, text, {"array": name, "heads": n, "queries": q, "keys": k}))
         found += [_range(m), _distance(m)]
-        if q == k and q > 1:
-            found.append(_symmetric(m))
-        if n > 1:
-            found.append(_heads(m))
     return found
 
 
@@ -127,22 +123,6 @@ def _distance(m: Matrices) -> Property:
     equal = percent(share, 2)
     text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {equal} are equal"
     return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
-
-
-def _symmetric(m: Matrices) -> Property:
-    """Return whether query and key may change places."""
-    transposed = m.values.swapaxes(1, 2)
-    same = (m.values == transposed) | (np.isnan(m.values) & np.isnan(transposed))
-    text = f"{percent(float(same.mean()), 2)} of the values are the same with query and key exchanged"
-    return Property("symmetric", bool(same.all()), text, {"equal": float(same.mean())})
-
-
-def _heads(m: Matrices) -> Property:
-    """Return whether heads differ."""
-    heads = [(head + 0.0).tobytes() for head in m.values]  # minus zero is zero
-    different = sum(heads.count(head) == 1 for head in heads)
-    text = f"{different} of {len(heads)} heads have values of their own"
-    return Property("heads differ", different == len(heads), text, {"different": different, "heads": len(heads)})
 
 
 SEED = 7
@@ -246,8 +226,6 @@ def _of_rows(sample: Sample, only: str | None = None) -> list[Property]:
         found += turning_properties(reading, rotates=sample.stacked or _rotates(sample.table))
     if only is None:
         found.append(_shift(finite, reading))
-    if len(np.unique(rows)) == 2 and set(np.unique(rows).tolist()) <= {-1.0, 0.0, 1.0}:
-        found.append(_hamming(rows))
     return found
 
 
@@ -357,14 +335,3 @@ def _shift(values: Floats, reading: PairReading | None) -> Property:
     shown = ", ".join(f"k={k}: {v:.1e}" for k, v in residuals.items())
     text = f"{kind}, fitted to every other row p, takes the others to row p + k but for {shown} of {unit}"
     return Property(name, max(residuals.values()) < 1e-3, text, {"residual": residuals})
-
-
-def _hamming(values: Floats) -> Property:
-    """Return how many bits neighbours differ in."""
-    changes = (np.diff(values, axis=0) != 0).sum(axis=1)
-    low, high = int(changes.min()), int(changes.max())
-    text = f"neighbours differ in {low} to {high} bits, {figure(changes.mean(), 3)} in the mean"
-    if low == high:
-        text = f"all neighbours differ in {low} bit{'s' if low != 1 else ''}"
-    figures = {"smallest": low, "largest": high, "mean": float(changes.mean())}
-    return Property("neighbours differ in one bit", low == high == 1, text, figures)

@@ -17,12 +17,11 @@ from pecli.errors import PecliError
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
 from pecli.spec.plans import Bias
-from pecli.spec.tabular import Array, Block, Tabular, html_table
+from pecli.spec.tabular import Array, Block, Tabular
 from pecli.tables.table import Table
 
 BLOCK_BYTES = 1 << 20  # read at once: with their float64 copies they stay in the caches
-SCALE_DOWN = 2.0**-64  # of values that are so much smaller, the sum of a block is always a float64
-MIN_NORM = 1e-150  # norms below which squares are no normal float64
+MAX_POWER = 400  # of two, of the largest value, up to which sums and squares of a block are float64
 
 
 @dataclass
@@ -88,17 +87,13 @@ class Inspection:
         lines = [f"{name} ({', '.join(rest)})" for name, *rest in self._rows()]
         return "\n  ".join([f"{self.source}: {self.recipe or 'without a recipe'}", *lines])
 
-    def _repr_html_(self) -> str:
-        heads = ("array", "shape", "type", "minimum", "maximum", "mean", "not finite")
-        return html_table(f"{self.source}: {self.recipe or 'without a recipe'}", heads, self._rows(words=False))
-
-    def _rows(self, *, words: bool = True) -> list[tuple[str, ...]]:
-        """Return the figures of each array; with `words` each figure is preceded by its name."""
+    def _rows(self) -> list[tuple[str, ...]]:
+        """Return the figures of each array, each preceded by its name."""
         found = []
         for array, s in zip(self.arrays, self.statistics, strict=True):
             figures = {"minimum": s.minimum, "maximum": s.maximum, "mean": s.mean, "not finite": s.nan + s.infinite}
             texts = {name: "none" if value is None else figure(value) for name, value in figures.items()}
-            shown = (f"{name} {text}" if words else text for name, text in texts.items())
+            shown = (f"{name} {text}" for name, text in texts.items())
             found.append((array.name, " x ".join(map(str, array.shape)), array.dtype, *shown))
         return found
 
@@ -130,39 +125,29 @@ class _Running:
 
     def add(self, start: int, raw: NDArray[Any], dtype: str) -> None:
         """Count one block."""
-        import numpy as np
-
         values = floats(raw, dtype)
-        flat = values.reshape(len(values), -1) if values.ndim else values.reshape(1, 1)
-        if flat.size == 0:
+        wide = values.reshape(max(1, len(raw)), -1).astype(np.float64)
+        if not wide.size:
             return
-        wide = flat.astype(np.float64)
-        total = wide.sum()
-        found = self.found
-        if not np.isfinite(total):
-            finite = np.isfinite(wide)
+        found, finite = self.found, np.isfinite(wide)
+        if not finite.all():
             nan = np.isnan(wide)
-            found.nan += int(nan.sum())
-            found.infinite += int(wide.size - finite.sum() - nan.sum())
-            if nan.any():
-                found.first_nan = start + int(nan.any(axis=1).argmax())
-            self.count += int(finite.sum())
-            if not finite.any():
-                return
-            low, high = wide[finite].min(), wide[finite].max()
-            wide = np.where(finite, wide, 0.0)
-            total = wide.sum()
-        else:
-            single = flat if flat.dtype == np.float32 else wide  # half the bytes
-            low, high = single.min(), single.max()
-            self.count += wide.size
-        scale = 1.0 if np.isfinite(total) else SCALE_DOWN
-        self.total += Fraction(float(total if scale == 1 else (wide * scale).sum())) / Fraction(scale)
-        found.minimum, found.maximum = float(low), float(high)
-        if flat.shape[1] > 1:
-            norms = _norms(wide)
+            found.nan, found.infinite = int(nan.sum()), int(np.isinf(wide).sum())
+            found.first_nan = start + int(nan.any(axis=1).argmax()) if found.nan else None
+        self.count = int(finite.sum())
+        if not self.count:
+            return
+        found.minimum = float(wide.min(initial=np.inf, where=finite))
+        found.maximum = float(wide.max(initial=-np.inf, where=finite))
+        wide = wide if self.count == wide.size else np.where(finite, wide, 0.0)
+        power = int(np.frexp(max(-found.minimum, found.maximum))[1])  # squares beyond 1e154 are no float64
+        power = power if abs(power) > MAX_POWER else 0
+        scaled = np.ldexp(wide, -power) if power else wide
+        self.total = Fraction(float(scaled.sum())) * Fraction(2) ** power
+        if wide.shape[1] > 1:
+            norms = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)
             found.norm_min, found.norm_max = float(norms.min()), float(norms.max())
-            self.norms, self.rows = self.norms + float(norms.sum()), self.rows + len(norms)
+            self.norms, self.rows = float(norms.sum()), len(norms)
 
     def merge(self, later: _Running) -> None:
         """Add the sums of the rows that follow."""
@@ -180,19 +165,6 @@ class _Running:
         found.mean = float(self.total / self.count) if self.count else None
         found.norm_mean = self.norms / self.rows if self.rows else None
         return found
-
-
-def _norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the Euclidean norm of each row, (n,); of very large and very small values by way of the largest."""
-    import numpy as np
-
-    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    odd = ~((norms > MIN_NORM) & (norms < np.inf))
-    if odd.any():
-        top = np.abs(rows[odd]).max(axis=1)
-        some = rows[odd] / np.where(top > 0, top, 1.0)[:, None]
-        norms[odd] = top * np.sqrt(np.einsum("ij,ij->i", some, some))
-    return np.asarray(norms)
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
@@ -363,9 +335,8 @@ def _by_head(view: _View, array: Array, rows: int, columns: int) -> Excerpt:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
     picked = _pick(heads, rows)
-    distance, zero = _distances(view.table, array)
     half = max(1, columns // 2)
-    middle = min(max(half, zero), max(half, m - 1 - half))
+    middle = max(half, m // 2) if array == view.table.arrays[0] else half
     shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
     found = [
         ([None] * len(shown),) * 2 if h is None else view.read(array, h * m + shown[0], h * m + shown[-1] + 1)
@@ -373,29 +344,23 @@ def _by_head(view: _View, array: Array, rows: int, columns: int) -> Excerpt:
     ]
     cells, exact = ([pair[which] for pair in found] for which in (0, 1))
     labels = [None if h is None else str(h) for h in picked]
-    return Excerpt(array, array.name, "head", "distance", labels, [str(distance(c)) for c in shown], cells, exact)
+    return Excerpt(
+        array,
+        array.name,
+        "head",
+        "distance",
+        labels,
+        [str(_distance(view.table, array, c)) for c in shown],
+        cells,
+        exact,
+    )
 
 
-def _distances(table: Tabular, array: Array) -> tuple[Callable[[int], Any], int]:
-    """Return the distance of each place of an array (heads, m), and the place nearest distance 0.
-
-    They are evenly spaced, so that a few of them tell all: m may be a thousand million.
-    """
-    m = array.shape[1]
-    if array != table.arrays[0]:  # a decay beside a rotary table: 0, 1, 2, ..
-        return (lambda c: c), 0
-    ends = [table.position(c, c + 1) for c in (0, m - 1)]
-    if any(end is None or len(end) != 1 for end in ends):
-        return (lambda c: c - m // 2), m // 2
-    first, last = (end[0] for end in ends if end is not None)
-    zero = 0 if last == first else round(float(-first / (last - first)) * (m - 1))
-
-    def at(place: int) -> Any:
-        numbers = table.position(place, place + 1)
-        assert numbers is not None
-        return numbers.tolist()[0]
-
-    return at, min(max(zero, 0), m - 1)
+def _distance(table: Tabular, array: Array, place: int) -> Any:
+    """Return the distance of a place of an array (heads, m); beside a rotary table, of a decay, it is the place."""
+    first = array == table.arrays[0]
+    found = table.position(place, place + 1) if first else None
+    return (place - array.shape[1] // 2 if first else place) if found is None else found.tolist()[0]
 
 
 def widened(values: Any, dtype: str) -> list[Any]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter, UnknownName
-from pecli.spec.tabular import html_table
 
 VERSION = "5.23"
 """The release of transformers whose reading this is."""
@@ -181,14 +180,6 @@ class ConfigReading:
         layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
         parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
         return "\n  ".join([self._title, *layers, *parts, *self.warnings, *self.faults])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (name, layer.encoding, ", ".join(f"{key}={text}" for key, text in layer.params.items()), layer.length or "")
-            for name, layer in self.layers.items()
-        ]
-        title = "\n  ".join([self._title, *self.warnings, *self.faults])
-        return html_table(title, ("layers", "encoding", "parameters", "length"), rows)
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

@@ -51,12 +51,8 @@ class Trace:
     curve: tuple[Sequence[float], Sequence[float]] | None = None
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line at `x`, with its label."""
-
-    x: float
-    label: str
+Mark = tuple[float, str]
+"""A vertical line at this place, with its label."""
 
 
 @dataclass(frozen=True)

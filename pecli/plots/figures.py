@@ -204,7 +204,7 @@ def _legend(ax: Any, handles: Sequence[Any], names: Sequence[str], title: str = 
 
 def _names(chart: LineChart) -> list[str]:
     """Return the names of a chart's lines and marks."""
-    return [line.name for line in chart.series] + [mark.label for mark in chart.marks]
+    return [line.name for line in chart.series] + [label for _, label in chart.marks]
 
 
 def _panels(chart: LineChart) -> tuple[int, int]:
@@ -226,7 +226,7 @@ def _draw_apart(figure: Any, chart: LineChart) -> None:
         _draw_lines(ax, replace(chart, series=[chart.series[number]]), number, marked=False)
         ax.label_outer()
         ax.set(xlabel="", ylabel="")
-    marks = "".join(f"; dotted: {mark.label}" for mark in chart.marks)
+    marks = "".join(f"; dotted: {label}" for _, label in chart.marks)
     figure.supxlabel(printable(chart.x.label + marks), fontsize=10.5)
     figure.supylabel("\n".join(within(chart.y.label, 44)), fontsize=10.5, multialignment="center")
 
@@ -250,7 +250,7 @@ def _draw_lines(ax: Any, chart: LineChart, first: int = 0, *, marked: bool = Tru
             handles.append(drawn)
     for axis, which in ((chart.x, "x"), (chart.y, "y")):
         _scale(ax, axis, which)
-    handles += [ax.axvline(mark.x, color=ax.xaxis.label.get_color(), lw=1, ls=":") for mark in chart.marks]
+    handles += [ax.axvline(x, color=ax.xaxis.label.get_color(), lw=1, ls=":") for x, _ in chart.marks]
     ax.grid(axis="y")
     names = _names(chart)[: None if marked else len(chart.series)]
     if any(names):

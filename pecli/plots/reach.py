@@ -62,7 +62,7 @@ def _score(report: Extrapolation, made: Made) -> LineChart:
 
 
 def _trained(report: Extrapolation) -> Mark:
-    return Mark(report.train, f"trained to {report.train}")
+    return report.train, f"trained to {report.train}"
 
 
 def _of_bias(report: Extrapolation, reach: BiasReach) -> LineChart:

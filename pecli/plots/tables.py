@@ -23,7 +23,6 @@ from pecli.plots.charts import (
     Heat,
     LineChart,
     Span,
-    Style,
     Trace,
     check_words,
     chosen,
@@ -330,14 +329,6 @@ def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:
     return (sides[::-1], made.plan.prefix) if np.array_equal(swapped, np.arange(count)) else None
 
 
-HEADS = 8
-MAX_HEADS = {2: 1 << 14, 3: 256}
-"""Sides of arrays of two and of three axes that are drawn by distance: rows, and heads."""
-MAX_KEYS = 1 << 14
-MASKED = -3e4
-"""Logits at or below it are a mask's numbers."""
-
-
 def bias(sample: Sample, name: str) -> list[Chart]:
     """Return the matrix of the first head, and of the last."""
     whole = take(sample.table, unstack=False)
@@ -369,76 +360,29 @@ def _does(sample: Sample) -> str:
 
 
 def slopes(sample: Sample, name: str) -> list[Chart]:
-    """Return slopes by head where there are any, and the bias of each head by distance."""
-    found: list[Chart] = []
+    """Return slopes by head, where there are any."""
     plan = sample.table.plan if isinstance(sample.table, Table) else None
     by_head = [float(slope) for slope in plan.slopes()] if isinstance(plan, Bias) and plan.slopes else []
-    whole = take(sample.table, unstack=False)
     if len(sample.table.arrays[0].shape) == 1:
-        by_head = whole.planes[0].values.reshape(-1).tolist()
-    if len(by_head) > 1:
-        line, up = Trace("", range(len(by_head)), by_head), Axis("slope (per position)", 2)
-        found.append(LineChart(f"Slopes of {name}", Axis("head", whole=True), up, [line], style="dots"))
-    values = by_distance(whole)
-    return (
-        found
-        if values is None
-        else [*found, _over_distance(f"Bias of {name} by distance", _does(sample), values, sample)]
-    )
+        by_head = take(sample.table, unstack=False).planes[0].values.reshape(-1).tolist()
+    line, up = Trace("", range(len(by_head)), by_head), Axis("slope (per position)", 2)
+    chart = LineChart(f"Slopes of {name}", Axis("head", whole=True), up, [line], style="dots")
+    return [chart] if len(by_head) > 1 else []
 
 
 def buckets(sample: Sample, name: str) -> list[Chart]:
-    """Return which trained number or vector each distance has, as T5 and DeBERTa share them out."""
-    found = [array for array in sample.table.arrays if array.name == "index" and len(array.shape) == 2]
-    values = by_distance(take(sample.table, names=["index"])) if found else None
-    if values is None or values.shape[1] < 3:
-        return []
-    return [_over_distance(f"Buckets of {name}", "bucket", values, sample, values.shape[1])]
+    """Return which trained number or vector each distance has, as T5 and DeBERTa share them out.
 
-
-def _over_distance(title: str, label: str, values: Floats, sample: Sample, most: int = CELLS) -> LineChart:
-    """Return values by distance, (heads, 2n-1), near the query; with an index they belong to buckets, and are steps."""
-    half = values.shape[1] // 2
-    keep = min(half, most // 2)
-    x, heads = np.arange(-keep, keep + 1).tolist(), some_of(len(values), HEADS)
-    lines = [
-        Trace(f"head {h}" if len(values) > 1 else "", x, values[h, half - keep : half + keep + 1].tolist())
-        for h in heads
-    ]
-    style: Style = "steps" if any(array.name == "index" for array in sample.table.arrays) else "lines"
-    return LineChart(
-        title, Axis(DISTANCE, low=-keep, high=keep), Axis(label, whole=label == "bucket"), lines, style=style
-    )
-
-
-def by_distance(sample: Sample) -> Floats | None:
-    """Return a bias by distance -(n-1)..n-1, (heads, 2n-1), NaN where masked; None where another thing decides it.
-
-    The queries, the last of the keys, are the first, the last and some between; they must agree.
+    The last query gives those of the keys before it, the first those behind it.
     """
-    view = sample.views[0]
-    shape = [side for side in view.shape if side != 1]
-    if len(shape) not in (2, 3) or shape[-2] > shape[-1] or shape[-1] > MAX_KEYS or shape[0] > MAX_HEADS[len(shape)]:
-        return None
-    heads, queries, keys = (1, *shape) if len(shape) == 2 else shape
-    if len(shape) == 2 and (queries != keys or keys < 3):
-        return None
-    per_head = view.rows // heads
-    values = np.full((heads, 2 * keys - 1), np.nan)
-    fixed = True
-    for head in range(heads):
-        known: Floats | None = None
-        for query in sorted({0, 1, queries // 2, queries - 2, queries - 1} & set(range(queries))):
-            at = head * per_head + (query if per_head == queries else 0)
-            rows = floats(view.read(at, at + 1), view.dtype).astype(np.float64).reshape(-1, keys)
-            row = np.where(rows[query % len(rows)] <= MASKED, np.nan, rows[query % len(rows)])
-            part = values[head, queries - 1 - query :][:keys]
-            if not np.array_equal(*(v[~np.isnan(row) & ~np.isnan(part)] for v in (row, part))):
-                return None
-            part[:] = np.where(np.isnan(row), part, row)
-            fixed &= known is None or np.array_equal(row, known, equal_nan=True)
-            known = row
-    return None if fixed and queries > 1 and np.ptp(values[~np.isnan(values)]) > 0 else values
+    table = sample.table
+    index = next((array for array in table.arrays if array.name == "index" and len(array.shape) == 2), None)
+    if index is None or index.shape[0] != index.shape[1] or index.rows < 2:
+        return []
+    half = index.rows - 1
+    last, first = (table.read_rows(["index"], row, row + 1)["index"][0].tolist() for row in (half, 0))
+    line, across = Trace("", range(-half, half + 1), [*last, *first[1:]]), Axis(DISTANCE, low=-half, high=half)
+    return [LineChart(f"Buckets of {name}", across, Axis("bucket", whole=True), [line], style="steps")]
 
 
 OF_ROWS = ("heatmap", "waves", "similarity", "rotation", "patches", "buckets")

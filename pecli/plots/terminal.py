@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,6 @@ MARGIN = 9
 LEAD = " " * (MARGIN + 1)
 LINES_OF_MAP, HEIGHT = 24, 16  # of a map and of a frame
 RAMP = " .:-=+*#%@"
-ANGLE = 13  # columns of an angle
 RESET = "\x1b[0m"
 CUBE = (0, 95, 135, 175, 215, 255)  # levels of the 216 colours that every colour terminal has
 CUBE_BLUE_TO_RED = (  # of these, of which the nearest to a dark red is a magenta
@@ -39,31 +39,25 @@ CUBE_BLUE_TO_RED = (  # of these, of which the nearest to a dark red is a magent
     "#ffd7d7", "#ffaf87", "#ff875f", "#ff5f5f", "#d75f5f", "#d70000", "#af0000", "#5f0000",
 )  # fmt: skip
 GLYPHS = "●○▲△■□◆◇+x*"
-ASCII = str.maketrans(dict(zip(GLYPHS + "│┤└┘─┆…·°", "ox^#=sd%+x*||++-:..o", strict=True)))
 
 
-@dataclass(frozen=True)
-class Screen:
-    """Capabilities of a terminal: its columns, whether it has 256 colours, and whether it shows more than ASCII."""
+class Screen(NamedTuple):
+    """A terminal: its columns, and whether it has 256 colours."""
 
-    width: int = 80
-    colour: bool = False
-    unicode: bool = True
+    width: int
+    colour: bool
 
 
-def draw(charts: Sequence[Chart], width: int = 80, *, colour: bool = False, unicode: bool = True) -> str:
-    """Return charts as text for a terminal; the options are those of `Screen`."""
-    screen = Screen(width, colour, unicode)
-    text = "\n\n".join("\n".join(_lines_of(chart, screen)) for chart in charts)
-    return text if unicode else "".join(c if c.isascii() else "?" for c in text.translate(ASCII))
-
-
-def _lines_of(chart: Chart, screen: Screen) -> list[str]:
-    if isinstance(chart, LineChart):
-        lines = frame_lines(chart, screen)
-    else:
-        lines = heat_lines(chart, screen) if isinstance(chart, Heat) else circle_lines(chart, screen)
-    return [*within(chart.title, screen.width), *lines]
+def draw(charts: Sequence[Chart], width: int = 80, *, colour: bool = False) -> str:
+    """Return charts as text for a terminal with as many columns, in 256 colours or none."""
+    screen, found = Screen(width, colour), []
+    for chart in charts:
+        if isinstance(chart, LineChart):
+            lines = frame_lines(chart, screen)
+        else:
+            lines = heat_lines(chart, screen) if isinstance(chart, Heat) else circle_lines(chart, screen)
+        found.append("\n".join([*within(chart.title, width), *lines]))
+    return "\n\n".join(found)
 
 
 def code(colour: str, *, ground: bool = False) -> str:
@@ -84,7 +78,7 @@ def shade(share: float, colours: Sequence[str]) -> str:
 
 def heat_lines(heat: Heat, screen: Screen) -> list[str]:
     """Return a heat map: two cells to a half block in colour, otherwise one to a letter; merged cells are averaged."""
-    step = 2 if screen.colour and screen.unicode else 1
+    step = 1 + screen.colour
     room = max(20, screen.width - MARGIN - 2)
     high, columns = heat.values.shape
     count = min(LINES_OF_MAP * step, high)
@@ -124,25 +118,21 @@ def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
     parts, last = [], ""
     for column in shares.T:
         inks = [shade(float(share), colours) for share in column]
-        ground = code(inks[-1], ground=True) if len(inks) > 1 or not screen.unicode else "49"
-        pair, mark = (f"{code(inks[0])};{ground}", "▀") if screen.unicode else (ground, " ")
-        parts.append(mark if pair == last else f"\x1b[{pair}m{mark}")
+        pair = f"{code(inks[0])};{code(inks[-1], ground=True) if len(inks) > 1 else 49}"
+        parts.append("▀" if pair == last else f"\x1b[{pair}m▀")
         last = pair
     return "".join(parts) + RESET
 
 
 def _column_ends(spans: Sequence[Span], wide: int) -> str:
     """Return the first and the last number of each span of columns, where it begins and ends; names where room is."""
-    total, start, line = sum(span.count for span in spans), 0, ""
+    total, line = sum(span.count for span in spans), ""
     for span in spans:
-        stop = start + span.count
-        room = stop * wide // total - start * wide // total
-        ends = tick_text(span.first), tick_text(span.last)
-        between = max(1, room - sum(map(len, ends)) - (stop < total))
+        first, last = tick_text(span.first), tick_text(span.last)
+        between = max(1, span.count * wide // total - len(first) - len(last) - (span is not spans[-1]))
         name = f" {span.name} " if len(span.name) + 4 <= between else ""
-        line += f"{ends[0]}{name:^{between}}{ends[1]}{' ' * (stop < total)}"
-        start = stop
-    return line
+        line += f"{first}{name:^{between}}{last} "
+    return line.rstrip()
 
 
 def _key(heat: Heat, screen: Screen) -> list[str]:
@@ -158,17 +148,13 @@ def _key(heat: Heat, screen: Screen) -> list[str]:
 
 
 def circle_lines(chart: Circles, screen: Screen) -> list[str]:
-    """Return the angles of the arrows, a column for each circle."""
-    wide = max(len(arrow.name) for arrow in chart.circles[0].arrows)
-    circles = chart.circles[: max(1, (screen.width - wide - 5) // ANGLE)]
-    lines = [
-        f"{'':>{wide + 2}}" + "".join(f"{text.split(' a ')[0]:>{ANGLE}}" for text in texts)
-        for texts in zip(*([circle.name, *circle.notes] for circle in circles), strict=True)
-    ]
-    for k, arrow in enumerate(circles[0].arrows):
-        angles = [math.degrees(circle.arrows[k].angle % (2 * math.pi)) for circle in circles]
-        lines.append(f"  {arrow.name:<{wide}}" + "".join(f"{angle:{ANGLE - 4}.2f} deg" for angle in angles))
-    return [*within(f"{chart.legend}:", screen.width), *map(printable, lines)]
+    """Return the angles of the arrows."""
+    lines = within(f"{chart.legend}:", screen.width)
+    for circle in chart.circles:
+        angles = ", ".join(f"{a.name}: {math.degrees(a.angle % math.tau):.2f}°" for a in circle.arrows)
+        lines += within(f"{', '.join([circle.name, *circle.notes])}", screen.width, "  ")
+        lines += within(angles, screen.width, "    ")
+    return lines
 
 
 def scale_of(axis: Axis, values: Sequence[float]) -> tuple[Callable[[float], float], list[float]]:
@@ -195,7 +181,7 @@ def scale_of(axis: Axis, values: Sequence[float]) -> tuple[Callable[[float], flo
 def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
     """Return lines in a frame: a sign for each, in its colour; what is known between the points is drawn there."""
     every = [line.curve or (line.x, line.y) for line in chart.series]
-    across, columns = scale_of(chart.x, [x for xs, _ in every for x in xs] + [mark.x for mark in chart.marks])
+    across, columns = scale_of(chart.x, [x for xs, _ in every for x in xs] + [x for x, _ in chart.marks])
     up, rows = scale_of(chart.y, [y for _, ys in every for y in ys])
     wide = max(20, screen.width - MARGIN - 2)
     cells = [[" "] * wide for _ in range(HEIGHT)]
@@ -208,9 +194,8 @@ def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
 
     inks = [LINES[k % len(LINES)] for k in range(len(chart.series))]
     signs = [_inked(GLYPHS[k % len(GLYPHS)], ink, screen) for k, ink in enumerate(inks)]
-    for mark in chart.marks:
-        for line in cells:
-            line[round(across(mark.x) * (wide - 1))] = "┆"
+    for place, line in itertools.product((x for x, _ in chart.marks), cells):
+        line[round(across(place) * (wide - 1))] = "┆"
     for (xs, ys), ink in zip(every, inks, strict=True):
         put(xs, ys, _inked("·", ink, screen))
     for sign, trace in zip(signs, chart.series, strict=True):
@@ -228,7 +213,7 @@ def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
             end = at + len(text)
     lines += [f"{'':>{MARGIN}}└{'─' * wide}", f"{LEAD}{''.join(ticks)[:wide]}".rstrip()]
     legend = [f"{sign} {printable(trace.name)}" for sign, trace in zip(signs, chart.series, strict=True) if trace.name]
-    legend += [f"┆ {printable(mark.label)}" for mark in chart.marks]
+    legend += [f"┆ {printable(label)}" for _, label in chart.marks]
     return [*lines, *within(chart.x.label, screen.width, LEAD), *(LEAD + text for text in legend)]
 
 

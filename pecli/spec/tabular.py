@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table with a caption above it, whose lines stay.
-
-    Examples
-    --------
-    >>> html_table("a < b", ["n"], [[1]])
-    '<pre>a &lt; b</pre><table><tr><th>n</th></tr><tr><td>1</td></tr></table>'
-    """
-    from html import escape
-
-    lines = [heads, *rows]
-    made = "".join(
-        "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in line) + "</tr>"
-        for tag, line in zip(["th", *["td"] * (len(lines) - 1)], lines, strict=True)
-    )
-    return f"<pre>{escape(caption)}</pre><table>{made}</table>"
-
-
 LARGEST_ROW = 16 << 20  # a row of more bytes than this is read value by value
 LEADS = (("position",), ("head", "query"), ("head", "distance"), ("head",))  # axes that number rows, where named
 BLOCK_BYTES = 4 << 20  # large enough that NumPy's calls dominate Python's, small enough to stay in the caches
@@ -284,10 +266,6 @@ class Tabular(ABC):
     def __repr__(self) -> str:
         arrays = ", ".join(f"{a.name} {a.shape} {a.dtype}" for a in self.arrays)
         return f"<{type(self).__name__} {self.title}: {arrays}>"
-
-    def _repr_html_(self) -> str:
-        rows = [(a.name, " x ".join(map(str, a.shape)), a.dtype, " x ".join(a.axes)) for a in self.arrays]
-        return html_table(f"{type(self).__name__} {self.title}", ("array", "shape", "type", "axes"), rows)
 
 
 def block_rows(group: Iterable[Array], block_bytes: int = BLOCK_BYTES) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import percent
-from pecli.spec.tabular import Tabular, html_table
+from pecli.spec.tabular import Tabular
 from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
@@ -175,13 +175,6 @@ class Comparison:
 
     def __repr__(self) -> str:
         return "\n  ".join([self.verdict, *(finding.text for finding in self.findings)])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (a.name, f"{f.unequal:,} of {f.compared:,}", f"{f.max_abs:.4g}", f"{f.max_ulp:,}" if a.ulp_dtype else "")
-            for a, f in ((array, array.figures) for array in self.arrays)
-        ]
-        return html_table(str(self), ("array", "differ", "max abs", "max ulp"), rows)
 
     @cached_property
     def findings(self) -> list[Finding]:

@@ -170,18 +170,6 @@ def test_a_limit_is_named_and_raised(tmp_path, monkeypatch, capfd):
     assert run(["inspect", str(path), "--limit", "4M"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("recipe", "measured"),
-    [("kerple:heads=16384", "6"), ("none:dim=65536", "24"), ("window:grid=4095x4,heads=2", "none: "), ("rope", "192")],
-)
-@pytest.mark.sample(4)
-def test_of_absurd_widths_fewer_rows_are_measured(recipe, measured, capfd):
-    """All 192 rows took 14 to 19 s and gigabytes."""
-    assert run(["compare", recipe if ":" in recipe else "rope:dim=8", "none:dim=2", "--json"]) == 0
-    facts = next(iter(json.loads(capfd.readouterr().out)["encodings"].values()))
-    assert facts["rows measured"].startswith(measured)
-
-
 def test_who_looks_at_few_heads_waits_for_few(monkeypatch, capfd):
     """All 65,536 were computed together, for each of eight distances: 10 s."""
     from pecli.tables.fill.pairs import BiasFiller

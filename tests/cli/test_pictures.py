@@ -238,12 +238,9 @@ def test_buckets_are_those_of_the_index(text, near, far):
     assert {d: bucket[d] for d in near} == near or text.startswith("deberta")
 
 
-def test_slopes_and_biases_by_distance():
-    slopes, by_distance = charts("alibi:heads=4,len=6", "slopes")
+def test_slopes_of_heads():
+    (slopes,) = charts("alibi:heads=4,len=6", "slopes")
     assert list(slopes.series[0].y) == [0.25, 0.0625, 0.015625, 0.00390625]
-    assert by_distance.series[0].name == "head 0"
-    assert list(by_distance.series[0].x) == list(range(-5, 6))
-    assert list(by_distance.series[0].y) == [-0.25 * abs(d) for d in range(-5, 6)]
 
 
 def test_the_matrix_of_a_bias_hides_what_is_masked():
@@ -253,8 +250,7 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
     assert np.isnan(first.values[0, 1:]).all()
     assert first.values[3].tolist() == [-0.75, -0.5, -0.25, 0.0]
     assert first.value == "added to the logit (grey: masked)"
-    kernel, *_, by_distance = charts("gaussian:heads=2,sigma=1+4,len=8", "all")
-    assert kernel.value == by_distance.y.label == "multiplies the logit"
+    assert charts("gaussian:heads=2,sigma=1+4,len=8")[0].value == "multiplies the logit"
 
 
 @pytest.mark.parametrize(
@@ -263,8 +259,8 @@ def test_the_matrix_of_a_bias_hides_what_is_masked():
         ("sinusoidal:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
         ("rope:dim=16,len=32", [Heat, LineChart, Heat, Circles]),
         ("binary:dim=8,len=32", [Heat, LineChart, Heat]),
-        ("alibi:heads=4,len=32", [Heat, Heat, LineChart, LineChart]),
-        ("t5:heads=2,len=32", [Heat, Heat, LineChart, LineChart]),
+        ("alibi:heads=4,len=32", [Heat, Heat, LineChart]),
+        ("t5:heads=2,len=32", [Heat, Heat, LineChart]),
         ("sincos2d:dim=16,grid=4x4", [Heat, LineChart, Heat, Heat, Heat]),
     ],
 )
@@ -370,7 +366,7 @@ def test_positions_that_are_not_even_are_no_axis():
 def test_pictures_of_files(tmp_path):
     np.save(tmp_path / "b.npy", -np.abs(np.arange(9)[:, None] - np.arange(9))[None] * np.ones((2, 1, 1)))
     found = charts_of_table(open_table(str(tmp_path / "b.npy")), "b.npy", ["all"])
-    assert [type(chart) for chart in found] == [Heat, Heat, LineChart]
+    assert [type(chart) for chart in found] == [Heat, Heat]
     angles = np.arange(8)[:, None] * 0.3 ** np.arange(8)
     np.save(tmp_path / "r.npy", np.stack([np.cos(angles), np.sin(angles)]))  # square too, and yet no bias
     found = charts_of_table(open_table(str(tmp_path / "r.npy")), "r.npy", ["all"])
@@ -398,7 +394,6 @@ def test_half_blocks_hold_two_rows_in_colour():
     heat = Heat("t", "x", "y", np.array([[-1.0], [1.0]]), "v", [Span(0, 0, 1)], (0, 1))
     line = draw([heat], 40, colour=True).splitlines()[3]
     assert "\x1b[38;5;17;48;5;52m▀▀▀▀\x1b[0m" in line
-    assert draw([heat], 40, colour=True, unicode=False).isascii()
 
 
 def test_curves_have_colours_in_a_terminal_that_has_them():
@@ -414,9 +409,8 @@ def test_the_nearest_of_216_colours():
 
 
 @pytest.mark.parametrize("text", ["sinusoidal:dim=64,len=64", "rope:dim=64,len=64", "alibi:heads=8,len=64"])
-def test_the_terminal_keeps_to_its_width_and_to_ascii_where_it_must(text):
+def test_the_terminal_keeps_to_its_width(text):
     assert max(map(len, draw(charts(text), 80).splitlines())) <= 80
-    assert draw(charts(text), 80, unicode=False).isascii()
 
 
 def test_the_command_draws(pecli, tmp_path):
@@ -448,8 +442,8 @@ def test_the_command_refuses(refuses):
 
 def test_arrows_in_the_terminal_are_angles():
     text = draw(charts("rope:dim=4,base=100,len=5", "rotation"), 80)
-    assert re.search(r"^ +w = 1 +w = 0\.1$", text, re.MULTILINE)
-    assert re.search(r"^  2 +114\.59 deg +11\.46 deg$", text, re.MULTILINE)
+    assert "pair 1, w = 0.1, 5.73° a position" in text
+    assert "2: 114.59°" in text
 
 
 def test_without_matplotlib_files_are_refused_and_the_terminal_and_pages_work(monkeypatch, pecli, refuses):

@@ -1,7 +1,5 @@
 """Smooth biases against mpmath; rectangles, forms and shards of every bias; FIRE against its plain formula."""
 
-import time
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -142,15 +140,6 @@ def test_fire_gives_the_same_bytes_in_any_blocks():
     for rows in (1, 7, 64, 299):
         parts = [table.read_rows(["bias"], s, min(300, s + rows))["bias"] for s in range(0, 300, rows)]
         assert np.concatenate(parts).tobytes() == whole.tobytes()
-
-
-def test_many_heads_of_fire_are_filled_together():
-    """A call for each of 65,536 heads took 42 s."""
-    table = Table.parse("fire:heads=65536,threshold=16,mask=causal", length=2)
-    before = time.process_time()
-    values = table.read("bias")
-    assert time.process_time() - before < 5
-    np.testing.assert_array_equal(values[-1, -1], table.read_rows(["bias"], 65536 * 2 - 1, 65536 * 2)["bias"][0])
 
 
 def test_a_trained_fire_brings_its_own_c_and_threshold(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from pecli import CATALOGUE, Recipe, Table
 from pecli.errors import PecliError
-from pecli.inspect.facts import example_table, figures, formula_value, sheet
+from pecli.inspect.facts import example_table, formula_value, sheet
 from tests.support.measured_facts import measured
 
 ENCODINGS = [pytest.param(encoding, id=name) for name, encoding in CATALOGUE.items()]
@@ -58,21 +58,6 @@ def test_a_sheet_says_what_the_guides_tables_say():
     assert sheet(CATALOGUE["alibi"])["relative"] == "distance"
     assert sheet(CATALOGUE["sinusoidal"])["relative"] == sheet(CATALOGUE["rope"])["relative"] == "rotation"
     assert sheet(CATALOGUE["integer"])["multi_scale"] == "no"
-
-
-@pytest.mark.parametrize("recipe", ["sinusoidal:dim=512", "rope:dim=128", "sinusoidal:dim=512,order=cos-sin"])
-def test_the_shift_is_measured_pair_by_pair_at_any_width(recipe):
-    text = figures(Recipe.parse(recipe))["shift by 3 as one matrix"]
-    assert float(text.removeprefix("off by ")) < 1e-13
-
-
-def test_a_shift_that_cannot_be_fitted_is_not_measured():
-    assert figures(Recipe.parse("learned:dim=512"))["shift by 3 as one matrix"].startswith("not measured")
-    assert float(figures(Recipe.parse("learned:dim=4"))["shift by 3 as one matrix"].removeprefix("off by ")) > 0.1
-
-
-def test_one_row_has_no_neighbours():
-    assert "distance of neighbours" not in figures(Recipe.parse("sincos2d:dim=16,grid=1x1"))
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -7,7 +7,7 @@ import pytest
 
 from pecli import PecliError, Recipe
 from pecli.extrapolate.report import extrapolate
-from pecli.plots.charts import Axis, LineChart, Mark, Trace, tick_text
+from pecli.plots.charts import Axis, LineChart, Trace, tick_text
 from pecli.plots.figures import check_picture
 from pecli.plots.reach import charts_of
 from pecli.plots.terminal import draw, scale_of
@@ -18,7 +18,7 @@ LINES = LineChart(
     Axis("position (tokens)"),
     Axis("loss (nats)"),
     (Trace("rope", (0, 50, 100), (0.0, 1.0, 2.0)), Trace("alibi", (0, 100), (2.0, float("nan")))),
-    (Mark(25, "trained to 25"),),
+    ((25, "trained to 25"),),
 )
 
 

@@ -83,24 +83,6 @@ def test_linear_lies_half_a_row_inside_and_is_clamped_at_the_ends():
     np.testing.assert_array_equal(made[:, 0], [0, 1, 3, 4])
 
 
-def test_hierarchical_keeps_the_first_rows_and_mixes_two_levels_beyond():
-    p = np.array([[1.0, 0.5], [2.0, -1.0], [4.0, 8.0]], np.float32)
-    made = resized(p, "hierarchical", 9).read("weight")
-    np.testing.assert_array_equal(made[:3], p)
-    u = (p.astype(np.float64) - 0.4 * p[0]) / 0.6
-    expected = [0.4 * u[i] + 0.6 * u[j] for i in range(3) for j in range(3)]
-    np.testing.assert_allclose(made, expected, rtol=0, atol=1e-6)
-    assert len(np.unique(made, axis=0)) == 9
-
-
-def test_hierarchical_takes_another_weight():
-    p = np.array([[1.0], [2.0]], np.float32)
-    u = (p.astype(np.float64) - 0.2 * p[0]) / 0.8
-    made = resized(p, "hierarchical", 4, alpha=0.2).read("weight")
-    np.testing.assert_allclose(made[3], 0.2 * u[1] + 0.8 * u[1], atol=1e-6)
-    np.testing.assert_allclose(made[2], 0.2 * u[1] + 0.8 * u[0], atol=1e-6)
-
-
 def test_prefix_rows_stay_and_the_rest_is_resized():
     rows = np.concatenate([np.full((2, 1), 9.0), drawn(4, 1)])
     made = resized(rows, "linear", 10).read("weight")
@@ -127,10 +109,6 @@ def test_axes_of_size_one_before_the_rows_stay():
 def test_a_longer_table_says_how_it_was_made():
     made = resized(drawn(17, 2), "cubic", 26, prefix=1, grid=(4, 4), to_grid=(5, 5), antialias=True)
     assert made.metadata["extension"] == "--extend cubic --prefix 1 --grid 4x4 --to-grid 5x5 --antialias"
-    assert (
-        resized(drawn(3, 2), "hierarchical", 9).metadata["extension"]
-        == "--extend hierarchical --test-len 9 --alpha 0.4"
-    )
 
 
 def test_the_type_of_the_rows_stays():
@@ -158,8 +136,6 @@ def test_the_weights_of_a_new_row_add_up_to_one(way, antialias, old, new):
         ({"way": "linear", "prefix": 17}, 30, "prefix=17 must be below 17, the rows of the table"),
         ({"way": "linear"}, 17, "test-len=17 must be above 17"),
         ({"way": "tile", "antialias": True}, 30, "antialias=true is for linear and cubic, not for tile"),
-        ({"way": "hierarchical"}, 17 * 17 + 1, "more than 17^2 + 0 rows"),
-        ({"way": "hierarchical", "alpha": 0.5}, 30, "not 0.5"),
         ({"way": "cubic", "grid": (4, 4), "to_grid": (6, 6)}, 36, "grid=4x4 has 16 cells.*give --prefix 1 if"),
         ({"way": "cubic", "grid": (3, 4), "to_grid": (6, 6), "prefix": 1}, 37, "16 after the prefix: 4x4 would fit"),
         ({"way": "tile", "grid": (1, 17), "to_grid": (6, 6)}, 36, "along a sequence"),

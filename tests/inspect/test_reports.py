@@ -101,13 +101,10 @@ def texts(tmp_path_factory):
 
 INSPECT = (  # a case, another case, and words that are printed for the first and not for the second
     ("alibi", "far", "times those"),
-    ("alibi", "rope", "- query", "0; beyond", "symmetric yes", "yes 4", "bias: 4"),
-    ("binary", "gray", "6 bits"),
+    ("alibi", "rope", "- query", "0; beyond", "bias: 4"),
     ("far", "alibi", "reach 5"),
     ("fast", "rope", "1 exceeds"),
     ("few", "noise", "20 rows"),
-    ("gray", "binary", "1 bit"),
-    ("gray", "rope", "neighbours differ"),
     ("identify good.npz", "identify noise.npy", "sure: all values equal"),
     ("identify spoiled.npz", "identify good.npz", "likely"),
     ("listed", "plain good.npz", "first 0"),

@@ -7,12 +7,24 @@ claim what is not so.
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.inspect.facts import SHIFT, example_table, matrix
+from pecli.inspect.facts import example_table
 from pecli.inspect.rows import matrix_shift
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
+
+SHIFT = 3  # of the fitted matrix
+
+
+def matrix(table):
+    """Return the table's values as (n, columns), cos and sin side by side, or (heads, n, n)."""
+    values = [table.read(a.name) for a in table.arrays if a.axes[:1] != ("",)]
+    arrays = [v.view(np.float64) if v.dtype.kind == "c" else np.asarray(v, np.float64) for v in values]
+    if isinstance(table.plan, Bias):
+        return arrays[0]
+    n = arrays[0].shape[0]
+    return np.concatenate([a.reshape(n, -1) for a in arrays if a.shape[0] == n], axis=1)
 
 
 def measured(encoding):

@@ -162,7 +162,7 @@ class WaveFiller(Filler[Waves]):
         """Return the filler of rows whose coordinates are looked up."""
         from pecli.tables.fill.lookup import Lookup
 
-        return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies, not self._uncovered)
+        return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies)
 
 
 class EmulatedFiller(WaveFiller):
