@@ -1,0 +1,89 @@
+"""Command lines as people type them, right and wrong, with their status and what the answer says."""
+
+import json
+import shlex
+
+import numpy as np
+import pytest
+
+ANGLES = np.arange(32)[:, None] * 1e4 ** (-np.arange(0, 16, 2) / 16)
+LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 128}
+YARN = {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 4.0, "original_max_position_embeddings": 32}
+
+
+@pytest.fixture
+def files(tmp_path):
+    pe = np.stack([np.sin(ANGLES), np.cos(ANGLES)], -1).reshape(32, 16).astype(np.float32)
+    q = np.random.default_rng(0).normal(size=(1, 2, 8, 16)).astype(np.float32)
+    arrays = {
+        "pe": pe, "round": np.round(pe, 3), "q": q, "k": q, "x": np.zeros((8, 16), np.float32),
+        "u2": np.zeros((4, 4), np.uint16), "c": np.arange(24.0).reshape(3, 8), "big": np.array([2.0**53]),
+        "mask": np.ones((3, 3)), "sevens": np.full((1, 8), 7.0), "square": np.zeros((16, 16), np.float32),
+    }  # fmt: skip
+    for name, values in arrays.items():
+        np.save(tmp_path / f"{name}.npy", values)
+    np.savez(tmp_path / "r.npz", cos=np.cos(ANGLES).astype(np.float32), sin=np.sin(ANGLES).astype(np.float32))
+    np.savez(tmp_path / "two.npz", a=pe, b=pe[:5])
+    (tmp_path / "p.txt").write_text("0.1234567890123456789123\n")
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "yarn.json").write_text(json.dumps({**LLAMA, "rope_parameters": YARN}))
+
+
+LONGROPE = "generate rope --dim 4 --scaling longrope --short-factor 1,1 --long-factor 2,2 --len 4"
+LINES = [
+    ("compare pe.npy sinusoidal:dim=16 --digits 4", 1, "2 of 512 values differ at 4 printed decimals"),
+    ("compare round.npy sinusoidal:dim=16 --digits 3", 0, "same within 3 printed decimals"),
+    ("compare sinusoidal:dim=16,len=32 pe.npy", 0, "same: 512 values are equal to the bit"),
+    ("compare rope:dim=16,base=500,len=32 r.npz", 1, "different: base 10000 where 500 was expected"),
+    ("compare rope:dim=16,base=500,len=32 r.npz --json", 1, '"verdict": "different"'),
+    ("identify pe.npy --positions 0:32", 0, "sinusoidal:dim=16 (sure: all values equal)"),
+    (f"{LONGROPE} --original-max 1 --factor 2", 2, "--original-max 1 must be above 1"),
+    (f"{LONGROPE} --original-max 8 --attention-factor 1 --short-mscale 1", 2, "--attention-factor 1 excludes"),
+    ("explain rope:dim=8,scaling=llama3,factor=2,original-max=64", 0, "Rotary, worked through: rope:dim=8"),
+    ("generate sinusoidal --dim 4 --positions @p.txt", 2, "has too many digits: a position has at most 18"),
+    ("generate sinusoidal --dim 4 --positions @big.npy", 2, "holds a position of 2^53 or more"),
+    ("generate sincos2d --dim 8 --grid 94906266x94906266", 2, "has 2^53 rows or more: use a smaller one"),
+    ("generate rope:dim=8,form=dense --len 3", 2, "form=dense is for biases: rope is rotary"),
+    ("generate conditional --content two.npz --dim 4", 2, "choose it with FILE::NAME"),
+    ("inspect 'rope:dim=\"8\"x'", 2, "has text after a quoted value"),
+    ("inspect pe.npy --frequencies", 2, "--frequencies lists those of a recipe or a config"),
+    ("inspect yarn.json --all", 0, "yarn"),
+    ("compare yarn.json --stacks", 1, "different: "),
+    ("compare config.json --stacks --all", 0, "same: all "),
+    ("extrapolate pe.npy --train-len 32 --test-len 64 --scaling linear", 2, "have no frequencies to scale"),
+    ("extrapolate pe.npy r.npz --test-len 64 --extend linear -o x.npz", 2, "2 sources cannot share -o"),
+    ("extrapolate t5:heads=2 --train-len 8 --test-len 20000", 0, "unseen: 8 rows are used only by new distances"),
+    ("extrapolate fire:heads=2 --train-len 8 --test-len 64", 0, "unseen: 1 of 2 heads give new distances a larger"),
+    ("list --where rotary", 2, "needs a word: write it as fact=word"),
+    ("list --where relative=yes", 0, "Absolute"),
+    ("list --choose long-context", 0, "Long context"),
+    ("list --choose vision --format csv", 0, "recipe,reason"),
+    ("apply alibi:heads=2 q.npy k.npy --scores --mask @mask.npy", 2, "1 batches x 8 keys are needed"),
+    ("apply alibi:heads=2 q.npy k.npy --scores --mask @sevens.npy", 2, "must hold 1 for keys that are seen"),
+    ("apply alibi:heads=2 q.npy k.npy --scores --mask @two.npz", 2, "must hold one array: it has a, b"),
+    ("apply alibi:heads=3 q.npy k.npy --scores", 2, "heads=3 do not fit logits of 2 heads"),
+    ("apply alibi:heads=2 q.npy --axes zzz", 2, "--axes zzz must be one of bhsd"),
+    ("apply rope:dim=16 q.npy --pairs half --start 2 --positions 1,2", 2, "cannot go with --positions"),
+    ("apply pe.npy q.npy --pairs half", 2, "--pairs half is for rotary tables"),
+    ("apply sinusoidal:dim=16 x.npy --arithmetic float32", 0, ""),
+    ("apply alibi:heads=2 q.npy --arithmetic bfloat16", 2, "is for rotations, and for rows added to embeddings"),
+    ("apply rope:dim=16 u2.npy --pairs half", 2, "bits of bfloat16 are read from HDF5 or safetensors"),
+    ("apply cpe:content=c.npy c.npy --positions 1,2,3", 2, "--positions are not for content: give --start"),
+    ("apply gaussian:heads=2 q.npy k.npy --scores", 0, ""),
+    ("apply deberta:dim=16,len=8 q.npy k.npy --scores", 0, "unprojected"),
+    ("apply transformer-xl:dim=32,heads=2,head-dim=16 q.npy k.npy --scores", 0, "unprojected"),
+    ("apply retnet:dim=16,heads=2 q.npy k.npy --pairs half --scores", 0, ""),
+    ("apply retnet:dim=16,heads=3 q.npy k.npy --pairs half --scores", 2, "do not fit queries of 2 heads"),
+    ("apply xpos:dim=16 q.npy k.npy --pairs half --scores", 0, "queries are multiplied by the scale"),
+    ("convert two.npz -o x.csv", 2, "holds arrays of equal length only"),
+    ("verify pe.npy sinusoidal:dim=16 --recipe sinusoidal:dim=16", 2, "is given twice"),
+    ("explain rope:dim=4 --code torch", 0, "Rotary: rope:dim=4"),
+    ("identify q.npy", 0, "unknown: "),
+    ("inspect r.npz --get arrays", 0, '"name": "cos"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "status", "said"), LINES, ids=[words for words, *_ in LINES])
+def test_a_line_that_people_type_has_its_answer(words, status, said, files, pecli):
+    done = pecli(*shlex.split(words))
+    assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr

@@ -1,0 +1,101 @@
+"""The first sentence on a table that differs in one respect from what was expected, each table made with NumPy."""
+
+import numpy as np
+import pytest
+
+import pecli
+
+ROWS, DIM = 32, 16
+W = 1e4 ** (-np.arange(0, DIM, 2) / DIM)
+ROPE, SINES, BIAS = f"rope:dim={DIM},len={ROWS}", f"sinusoidal:dim={DIM},len={ROWS}", f"alibi:heads=4,len={ROWS}"
+
+
+def angles(rows=ROWS, base=1e4, start=0, step=1.0):
+    return (start + step * np.arange(rows))[:, None] * base ** (-np.arange(0, DIM, 2) / DIM)
+
+
+def f4(values):
+    return np.asarray(values).astype(np.float32)
+
+
+def pair(a):
+    return {"cos": f4(np.cos(a)), "sin": f4(np.sin(a))}
+
+
+def woven(a, b):
+    return f4(np.stack([a, b], -1).reshape(len(a), -1))
+
+
+def stacked(*tables):
+    return {name: np.stack([table[name] for table in tables]) for name in tables[0]}
+
+
+POSITION = np.arange(ROWS)[:, None]
+C, S = np.cos(angles()), np.sin(angles())
+OWN, OTHER = pair(angles()), pair(angles(base=500.0))
+GAP = np.arange(ROWS) - POSITION
+LINES = 2.0 ** (-2.0 * np.arange(1, 5))[:, None, None] * -np.abs(GAP)
+CAUSAL = np.where(GAP > 0, -np.inf, LINES)
+
+CASES = [
+    (woven(S, C).T, SINES, "rows and columns are exchanged: the table is transposed"),
+    ({"cos": f4(angles()), "sin": f4(angles())}, ROPE,
+     "cos and sin hold the angles: no cosine and no sine was taken"),
+    ({"cos": f4(S), "sin": f4(S)}, ROPE, "cos holds the sines where the cosines were expected"),
+    ({"cos": f4(C), "sin": f4(C)}, ROPE, "sin holds the cosines where the sines were expected"),
+    (pair(POSITION * np.array([0.9, 0.7, 0.31, 0.29, 0.11, 0.05, 0.013, 0.0031])), ROPE,
+     "other frequencies: 0.9 to 0.0031 radians a row where 1 to 0.0003162 were expected"),
+    (pair(POSITION * W * np.array([1, 1, 1, 1, 1.07, 1, 1.3, 1])), ROPE, "pairs 4 and 6 turn 1.07 to 1.3 times as fast"),
+    (pair(angles() / (ROWS - 1)), ROPE,
+     "positions are over 31, the last row's number: step 1/31 where 1 was expected"),
+    ({"sin": f4(-S)}, ROPE, "every sine has the other sign"),
+    (f4(np.concatenate([S, C], 1)), SINES,
+     "sin and cos stand in two halves, sines first, where they were expected in neighbouring columns"),
+    (woven(S, C), f"{SINES},order=sin-cos",
+     "sin and cos stand in neighbouring columns, where they were expected in two halves (sin-cos)"),
+    (f4(np.concatenate([C, S], 1)), f"{SINES},order=sin-cos", "sin and cos are exchanged: cosines come first"),
+    (woven(C, S), SINES, "sin and cos are exchanged: cosines come first"),
+    (f4(np.concatenate([S, C], 1)), f"{ROPE},layout=concat", "sin and cos are exchanged: the sines stand first"),
+    (f4(np.concatenate([C, S], 1)), f"{ROPE},layout=sin-cos", "sin and cos are exchanged: the cosines stand first"),
+    (f4(angles()), SINES, "the file holds the angles of the expected table: exact rounding, at most 4.4e-07"),
+    (pair(angles()[::-1]), ROPE, "the rows are reversed: the last one stands first"),
+    (stacked(OWN, OWN, OTHER, OWN), ROPE, "copy 2 of 4 differs: base 500 where 10000 was expected"),
+    (stacked(OWN, OTHER, OTHER, OWN, OWN), ROPE, "copies 1 to 2 of 5 differ: base 500 where 10000 was expected"),
+    (woven(S, S), SINES, "every column holds sines: the cosines are missing"),
+    ({name: -values for name, values in OWN.items()}, ROPE, "every value has the other sign"),
+    (pair(angles(start=3, step=2)), ROPE, "positions advance by 2 where 1 was expected (step 2)"),
+    (pair(angles(20, start=5)), ROPE, "20 rows where 32 were expected: rows 0 to 4 and 25 to 31 are missing"),
+    (pair(angles(40)), ROPE, "40 rows where 32 were expected"),
+    (f4(CAUSAL), BIAS, "a causal mask where none was expected"),
+    (f4(LINES), f"{BIAS},mask=causal", "causal mask missing"),
+    (f4(np.where((GAP > 0) | (GAP < -5), -np.inf, LINES)), f"{BIAS},mask=causal",
+     ("another mask: it shows pairs at 0 to 5 keys before the query (a causal sliding window of 6); expected: where the "
+      "key is not after the query (causal)")),
+    (f4(np.where(np.abs(GAP) > 5, -np.inf, LINES)), BIAS,
+     "a mask that shows pairs at distances of at most 5 (a sliding window of 11), where none was expected"),
+    (f4(np.where(GAP > 0, -1e9, LINES)), f"{BIAS},mask=causal",
+     "masked pairs hold -1e+09, where -inf was expected: equal after a softmax"),
+    (f4(LINES[:, -1:]), f"{BIAS},queries=5", "1 query where 5 were expected"),
+    (f4(LINES[:, :20, :20]), BIAS, "20 keys where 32 were expected"),
+    (f4((LINES * 1.1).astype(np.float16)), BIAS, "all values are 1.1 times the expected ones"),
+    (f4(np.stack([LINES] * 3)), BIAS, "3 equal copies of one table, as of a batch"),
+    (f4(LINES[:, ROWS // 2 :]), f"{BIAS},queries=16,align=first",
+     "the queries are the last of the keys, where the first were expected"),
+    (f4(-LINES), BIAS, "the sign of all values is changed"),
+    (pecli.table("sandwich:heads=4,len=32")["bias"], BIAS,
+     "this is sandwich:heads=4,len=32, where alibi:heads=4 was expected"),
+    (pecli.table("t5:heads=2,len=32,form=index")["index"], "t5:heads=2,len=32,form=index,bidirectional=false",
+     "bidirectional where causal was expected"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("actual", "expected", "said"), CASES)
+def test_one_difference_is_said_first(actual, expected, said):
+    assert pecli.compare(actual, expected).findings[0].text == said
+
+
+def test_angles_that_were_rounded_are_harmless():
+    rounded = f4(f4(POSITION) * f4(W) * np.float32(1.0000003))
+    (found,) = pecli.compare(rounded, f"{ROPE},layout=angles").findings
+    assert found.text.startswith("float32 phases, at most 7 ulp")
+    assert ": harmless; --ulp 7 or --atol 2e-05 accepts it" in found.text
