@@ -367,7 +367,7 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
         if pattern.match(head):
             raise source.bad(f"is {what}")
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text[:1] in (b"{", b"["):
+    if text[:1] in (b"{", b"[") or text.startswith((b"tensor([", b"array([", b"Array([")):
         return "json"
     return None
 

@@ -35,6 +35,7 @@ SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
+DECIMAL_COMMAS = re.compile(rb"\s*-?\d*,\d+(?:e[-+]?\d+)?(?:;\s*-?\d*(?:,\d+(?:e[-+]?\d+)?)?)+\s*", re.IGNORECASE)
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
@@ -104,9 +105,12 @@ class CsvTable(BatchTable):
         if not self._data[-2:].strip():  # blank lines at the end are no rows
             self._data = self._data.rstrip()
         begin, first = self._first_line()
-        separator = next((mark for mark in ",;\t" if mark in first), " ")
+        self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
+        separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
         names = self._header(first, separator)
-        named = not all(map(is_number, names)) or self._counts(names, begin + len(first.encode()))
+        named = not all(is_number(name.replace(self._point, ".")) for name in names) or self._counts(
+            names, begin + len(first.encode())
+        )
         if named:
             begin += len(first.encode()) + 1
         else:
@@ -188,7 +192,7 @@ class CsvTable(BatchTable):
         read = reader.ReadOptions(column_names=names, block_size=BLOCK)
         parse = reader.ParseOptions(delimiter=self._separator, ignore_empty_lines=False)
         convert = reader.ConvertOptions(
-            null_values=[], true_values=[], false_values=[], timestamp_parsers=[],
+            decimal_point=self._point, null_values=[], true_values=[], false_values=[], timestamp_parsers=[],
             column_types=dict.fromkeys(texts, pa.string()), include_columns=list(texts) or None,
         )  # fmt: skip
         try:

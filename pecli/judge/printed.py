@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -42,6 +43,8 @@ HIDING = {3: "float16", 4: "float16", 5: "float16", 6: "float16", 7: "float32", 
 """Type whose own rounding hides that of so many digits; of fewer digits there is none."""
 MAX_VALUES = 1 << 20
 """Values that are read again with few digits."""
+WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
+"""Notes about the coarse type, which the file does not have."""
 
 
 def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification]) -> Identification | None:
@@ -69,18 +72,26 @@ def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification
             recipe = join_recipe(name, keys)
             exact = table_like(read_source(join_recipe(name, {**keys, "dtype": "float64"})), table)
             half = 0.5 * 10.0**-digits  # of the last digit; float32 values may lie on the other side of a middle
-            tolerance = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
-            if compare_tables(table, exact, tolerance).equal:
-                others = [note for note in seen.notes if not note.startswith("every value within")]
-                notes = (f"every value is the exact one to {words}", *others)
-                return replace(
-                    seen, recipe=recipe, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=()
-                )
+            rounding = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
+            phases = replace(rounding, atol=rounding.atol + EPSILON["float32"] * _last(exact))
+            for tolerance, of in ((rounding, "the exact one"), (phases, "that of float32 phases, within their error,")):
+                if compare_tables(table, exact, tolerance).equal:
+                    others = [note for note in seen.notes if not WITHIN.match(note)]
+                    notes = (f"every value is {of} to {words}", *others)
+                    return replace(
+                        seen, recipe=recipe, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=()
+                    )
         if seen.recipe:
-            notes = (f"printed with {words}", *seen.notes)
+            notes = (f"printed with {words}", *(note for note in seen.notes if not WITHIN.match(note)))
             found = replace(seen, recipe=recipe, confidence="likely", notes=notes)
     other = NONE if significant else identify_printed(table, digits)
     return other if other.recipe is not None else found
+
+
+def _last(table: Table) -> float:
+    """Return the largest position."""
+    count = table.positions.count
+    return float(np.abs(table.positions.numbers(count - 1, count)).max(initial=0))
 
 
 def identify_printed(table: Tabular, decimals: int) -> Identification:
@@ -138,9 +149,11 @@ def _fits(
 
 
 def _agree(printed: Floats, exact: Floats, decimals: int, how: str) -> NDArray[np.bool_]:
-    """Return where exact values, rounded or cut to decimals, are the printed ones."""
+    """Return where exact values, rounded or cut to decimals, are the printed ones, but for float32 phases."""
     scale = 10.0**decimals
-    shortened = np.round(exact * scale) if how == "rounded" else np.trunc(exact * scale)
-    error = 0.01 + 2 * EPSILON["float32"] * scale * np.abs(printed)  # decimals may have been read as float32
-    agreed: NDArray[np.bool_] = np.abs(printed * scale - shortened) < error
+    slack = 0.01 + scale * EPSILON["float32"] * (1 + len(printed))
+    off = (printed - exact) * scale
+    agreed: NDArray[np.bool_] = np.abs(off) < 0.5 + slack
+    if how == "cut":
+        agreed = (off * np.sign(exact) < slack) & (off * np.sign(exact) > -1 - slack)
     return agreed

@@ -400,3 +400,26 @@ def test_whole_numbers_from_0_are_a_row_of_whole_numbers(tmp_path):
     (tmp_path / "t.csv").write_text("0,1,2\n1,0,1\n2,1,0\n")
     with open_table(tmp_path / "t.csv") as table:
         assert table.read("array").tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[ 0.   1.5]\n [-2.   nan]]\n",
+        "array([[0., 1.5],\n       [-2., nan]], dtype=float32)",
+        "tensor([[ 0.0000e+00,  1.5000e+00],\n        [-2.0000e+00,         nan]])",
+        "[0.0, 1.5]\n[-2, NaN]\n",
+        "0,0;1,5\n-2,0;nan\n0,0;1,5\n".replace("nan", "1,5"),
+    ],
+)
+def test_what_programs_print_is_read(text, tmp_path):
+    (tmp_path / "t.txt").write_text(text)
+    with open_table(tmp_path / "t.txt") as table:
+        values = table.read(table.arrays[0].name)
+    assert values[:2, 0].tolist() == [0.0, -2.0] and values[0, 1] == 1.5
+
+
+def test_a_shortened_print_is_refused(tmp_path):
+    (tmp_path / "t.txt").write_text(str(np.zeros((2000, 3))))
+    with pytest.raises(BadFile, match=r"is shortened with '\.\.\.': print it whole"):
+        open_table(tmp_path / "t.txt")

@@ -56,7 +56,7 @@ def test_float32_phases_are_told_behind_printed_digits(pecli, tmp_path):
     table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(300, 32)
     np.savetxt(tmp_path / "t.csv", table, fmt="%.8g", delimiter=",")
     said = pecli("identify", "t.csv").stdout
-    assert said.startswith("sinusoidal:dim=32,len=300 (likely: float32 arithmetic)"), said
+    assert said.startswith("sinusoidal:dim=32,len=300 (sure: 8 significant digits)") and "float32 phases" in said, said
 
 
 def test_random_numbers_with_few_digits_are_unknown(pecli, tmp_path):
@@ -69,3 +69,9 @@ def test_decimals_of_the_exact_values_are_that_and_nothing_else(pecli, tmp_path)
     np.savetxt(tmp_path / "t.csv", SINUSOID, fmt="%.5f", delimiter=",")
     lines = pecli("compare", "t.csv", "sinusoidal:dim=32").stdout.splitlines()
     assert lines[0] == "different: all values are rounded to 5 decimals" and "values differ" in lines[1]
+
+
+def test_what_numpy_prints_is_identified(pecli, tmp_path):
+    text = np.array2string(SINUSOID[:16].astype(np.float32), precision=4, suppress_small=True)
+    (tmp_path / "t.txt").write_text(text)
+    assert pecli("identify", "t.txt").stdout.startswith("sinusoidal:dim=32,len=16 (")
