@@ -409,14 +409,14 @@ def test_whole_numbers_from_0_are_a_row_of_whole_numbers(tmp_path):
         "array([[0., 1.5],\n       [-2., nan]], dtype=float32)",
         "tensor([[ 0.0000e+00,  1.5000e+00],\n        [-2.0000e+00,         nan]])",
         "[0.0, 1.5]\n[-2, NaN]\n",
-        "0,0;1,5\n-2,0;nan\n0,0;1,5\n".replace("nan", "1,5"),
+        "0,0;1,5\n-2,0;1,5\n",
     ],
 )
 def test_what_programs_print_is_read(text, tmp_path):
     (tmp_path / "t.txt").write_text(text)
     with open_table(tmp_path / "t.txt") as table:
         values = table.read(table.arrays[0].name)
-    assert values[:2, 0].tolist() == [0.0, -2.0] and values[0, 1] == 1.5
+    assert [*values[:2, 0], values[0, 1]] == [0.0, -2.0, 1.5]
 
 
 def test_a_shortened_print_is_refused(tmp_path):
