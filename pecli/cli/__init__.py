@@ -57,10 +57,7 @@ def _root(
         bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
     plugin: Annotated[
-        str | None,
-        typer.Option(
-            "--plugin", metavar="FILE.py", help="Load your own encodings from FILE.py (anywhere on the line)."
-        ),
+        str | None, typer.Option("--plugin", metavar="FILE.py", help="Load your own encodings from FILE.py.")
     ] = None,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
 ) -> None:

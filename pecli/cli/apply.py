@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
-WAYS = ("inverse", "gradient")
+WAYS, PAIRS = ("inverse", "gradient"), ("half", "interleaved", "interleaved:half")
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "bs(hd)", "bhqk", "hqk", "qk")
 
 
@@ -45,11 +45,9 @@ class ApplyArguments(Writing):
     random: str | None = option("Random queries and keys: batch, heads, length, width.", "BxHxSxD", INPUTS)
     kv_heads: int | None = option("Heads of random keys (default: as many).", "N", INPUTS, check=whole(1, 1 << 16))
     seed: int | None = option("Seed of the random values (default 0).", "N", INPUTS, check=whole(0, (1 << 64) - 1))
-    pairs: str | None = option(
-        "Which columns rotate together: {}.", "WORD", ROTATION, ("half", "interleaved", "interleaved:half")
-    )
+    pairs: str | None = option("Which columns rotate together: {}.", "WORD", ROTATION, PAIRS)
     way: str = option(
-        "inverse undoes the rotation; gradient is the backward pass.", "WORD", ROTATION, WAYS, default="forward"
+        "inverse undoes a rotation; gradient is its backward pass.", "WORD", ROTATION, WAYS, default="forward"
     )
     arithmetic: str | None = option(
         "{}: real values or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=lambda _, w: known_arithmetic(w)
@@ -184,9 +182,7 @@ def _positions(text: str | None) -> Any:
             if len(table.arrays) == 1 and len(table.arrays[0].shape) in (2, 3):
                 values = table.read(table.arrays[0].name)
                 if values.dtype.kind not in "iu":
-                    raise BadParameter(
-                        "positions", text, f"holds {values.dtype}: positions of batches are whole numbers"
-                    )
+                    raise BadParameter("positions", text, f"holds {values.dtype}: batches have whole positions")
                 return values.astype(np.int64)
     from pecli.numbers.positions import Positions
 

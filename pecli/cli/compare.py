@@ -13,7 +13,7 @@ from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdi
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe, MissingParameter
 from pecli.formats.paths import Kind, kind_of
-from pecli.numbers.decimals import parse_integer, parse_number
+from pecli.numbers.decimals import parse_number
 from pecli.numbers.printing import figure
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
@@ -40,11 +40,6 @@ def tolerance(name: str, given: str) -> Decimal:
     return value
 
 
-def whole_tolerance(name: str, given: str) -> int:
-    """Return a whole number of 0 or above."""
-    return parse_integer(name, tolerance(name, given))
-
-
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SourceOptions):
     """The options of ``compare``."""
@@ -52,16 +47,14 @@ class CompareOptions(SourceOptions):
     sources: tuple[str, ...] = argument("Two sources or more.", "SOURCE...", default=())
     atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
     rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
-    ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole_tolerance)
-    digits: int | None = option("Decimals that must agree as printed.", "N", TOLERANCE, check=whole_tolerance)
+    ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole(0))
+    digits: int | None = option("Decimals that must agree as printed.", "N", TOLERANCE, check=whole(0, 17))
     all: bool = flag("All figures; without sources, the facts of every encoding.", panel=SCREEN)
     stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
     cost: bool = flag("What encodings cost a model: trained values, bytes, products.", panel=MODELS)
     len: int | None = option("With --cost: positions (default 4096).", "N", MODELS, check=positions(1))
     dim: int | None = option("With --cost: width of the model (default 4096).", "D", MODELS, check=whole(1, 1 << 24))
-    heads: int | None = option(
-        "With --cost: heads of the model. Of query or key weights: their heads.", "N", MODELS, check=whole(1, 1 << 16)
-    )
+    heads: int | None = option("With --cost, or of query or key weights: heads.", "N", MODELS, check=whole(1, 1 << 16))
     layers: int | None = option("With --cost: layers of the model (default 32).", "N", MODELS, check=whole(1, 1 << 16))
     dtype: str | None = option(shared.DTYPE)
     layer_type: str | None = option(shared.LAYER_TYPE)
@@ -106,14 +99,12 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     return items
 
 
-def comparison_view(
-    first: tuple[str, Tabular], second: tuple[str, Tabular], found: Comparison, *, every: bool
-) -> list[Item]:
+def comparison_view(sides: Sequence[tuple[str, Tabular]], found: Comparison, *, every: bool) -> list[Item]:
     """Return the verdict on two tables; with `every`, what each is and all figures of what differs."""
     items = difference_view(found, ("A", "B"), every=every)
     if every:
         items[1:1] = [Fact(name, f"{text}   {shapes_text(table.arrays)}", 4)
-                      for name, (text, table) in zip("AB", (first, second), strict=True)]  # fmt: skip
+                      for name, (text, table) in zip("AB", sides, strict=True)]  # fmt: skip
         items += [f"  {line}" for array in found.arrays for line in details(array)]
     return items
 
@@ -194,9 +185,7 @@ def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison
     """Return the largest differences of every pair of several sources, of which the second is what was expected."""
     cells = {(min(pair), max(pair)): _cell(found) for pair, found in pairs.items()}
     columns = [("", "right"), *((str(j + 1), "right") for j in range(1, len(names))), ("source", "left")]
-    rows = [
-        [str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names))), name] for i, name in enumerate(names)
-    ]  # fmt: skip
+    rows = [[str(i + 1), *(cells.get((i, j), "") for j in range(1, len(names))), name] for i, name in enumerate(names)]
     differ = [(i, j) for (i, j), found in pairs.items() if not found.equal]
     verdict = f"same: all {len(names)} sources" if not differ else f"different: {len(differ)} of {len(pairs)} pairs"
     reasons = [
@@ -336,17 +325,19 @@ def show_stacks(path: str, options: CompareOptions) -> int:
         return {"source": path, "verdict": verdict, "equal": agree, "layers": layers, "advice": advised}
 
     def view() -> list[Item]:
-        items: list[Item] = []
+        reports: dict[str, tuple[list[str], list[Item]]] = {}  # layers of which the same is said are one
         for name, rows in found.items():
             known = [row for row in rows if row.known]
             count = sum(row.equal for row in known)
-            good, where = count == len(known), "" if len(found) == 1 else f" on layers {name}"
-            text = f"all {count} stacks that are known to make this table agree" if good else ""
-            items.append(Verdict(f"same: {text}{where}" if good else
-                                 f"different: {count} of {len(known)} stacks make one table{where}", good))  # fmt: skip
-            items += [] if good else [f"  {advice[name].text}"]
-            items += _stack_lines(rows, every=options.all or options.format is not None)
-        return items
+            good = count == len(known)
+            text = f"same: all {count} stacks that are known to make this table agree"
+            lead = Verdict(text if good else f"different: {count} of {len(known)} stacks make one table", good)
+            more = [] if good else [f"  {advice[name].text}"]
+            items: list[Item] = [lead, *more, *_stack_lines(rows, every=options.all or options.format is not None)]
+            reports.setdefault(repr(items), ([], items))[0].append(name)
+        for layers, items in reports.values() if len(reports) > 1 else ():
+            items.insert(1, f"  layers: {', '.join(layers)}")
+        return [item for _, items in reports.values() for item in items]
 
     answer(options, result, view, verdict=True)
     return int(not agree)
@@ -357,9 +348,8 @@ def _stack_lines(rows: Sequence[StackRow], *, every: bool) -> list[Item]:
     shown = [row for row in rows if row.known and (every or not row.equal)]
     cells = []
     for row in shown:
-        frequency, magnitude, value = (
-            "-" if figure is None else figure for figure in (row.frequencies, row.magnitude, row.values)
-        )
+        figures = (row.frequencies, row.magnitude, row.values)
+        frequency, magnitude, value = ("-" if figure is None else figure for figure in figures)
         version = row.version if row.run else f"{row.version}, read"
         more = (version, "yes" if row.equal else "no", value) if every else (", ".join(dict.fromkeys(row.keys)),)
         cells.append([row.stack, frequency, magnitude, *more])
@@ -389,7 +379,6 @@ def _stack_reasons(row: StackRow) -> list[Item]:
     return [*found, *row.remarks]
 
 
-MAX_DIGITS = 17
 DEFAULT_ROWS = 128  # of recipes that say no length
 
 
@@ -464,8 +453,6 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
     allowed = Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
     if options.digits is not None:
         refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")
-        if options.digits > MAX_DIGITS:
-            raise BadParameter("digits", options.digits, f"must be at most {MAX_DIGITS}, which float64 holds")
         allowed = Tolerance.printed(options.digits)
     sources = joined_components([_read(text, texts, options.layer_type) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
@@ -503,7 +490,7 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     taken = [] if not found.equal else [line for two in ((first, a), (second, b)) for line in _taken_layout(*two)]
     answer(
         options, lambda: {**result, **found.as_dict()},
-        lambda: [*comparison_view(*sides, found, every=options.all), *taken], verdict=True,
+        lambda: [*comparison_view(sides, found, every=options.all), *taken], verdict=True,
     )  # fmt: skip
     if charts is not None:
         _draw(charts, options)

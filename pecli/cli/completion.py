@@ -26,9 +26,7 @@ def _sources(incomplete: str) -> list[str]:
     name, colon, _ = incomplete.partition(":")
     if colon and name in CATALOGUE:
         return _keys(name, incomplete)
-    files = [
-        f"{found}/" if os.path.isdir(found) else found for found in sorted(glob.glob(glob.escape(incomplete) + "*"))
-    ]
+    files = [f"{name}/" if os.path.isdir(name) else name for name in sorted(glob.glob(glob.escape(incomplete) + "*"))]
     return [*files, *CATALOGUE]
 
 

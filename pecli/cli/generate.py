@@ -11,9 +11,7 @@ import os.path
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.help import OPTIONS, PlainCommand, PlainGroup, examples_text
@@ -68,9 +66,7 @@ class TableOptions(Writing):
     )
     config: str | None = option("A model's config.json gives what the options leave out.", "FILE", MODEL)
     layer_type: str | None = option("Kind of layer, if the model has several; all for a group of each.", "NAME", MODEL)
-    stack: str | None = option(
-        f"Whose reading of the config: {', '.join(STACKS)} (default {STACKS[0]}).", "WORD", MODEL, STACKS
-    )
+    stack: str | None = option(f"Who reads the config: {{}} (default {STACKS[0]}).", "WORD", MODEL, STACKS)
     name: str | None = option("Names of the arrays: cos_cached+sin_cached.", "NAME[+NAME]", TABLE)
     lead: str | None = option("Leading axes of length 1: 1 for (1, n, dim).", "N", TABLE)
     companion: str | None = option(
@@ -124,13 +120,6 @@ def own_parameter(parameter: Parameter, panel: str | None = None) -> inspect.Par
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
 
 
-def other_word(word: str) -> inspect.Parameter:
-    """Return what Typer makes of a word that the help leaves out: the encoding says what it means."""
-    info = typer.Option(f"--{word}", hidden=True, show_default=False)
-    name = word.replace("-", "_")
-    return inspect.Parameter(name, shared.KEYWORD, default=None, annotation=Annotated[str | None, info])
-
-
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 
@@ -143,8 +132,12 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
         if slopes is not None:
             return produce(encoding, own, slopes)
         raise MissingParameter(_all_missing(encoding, own, options, error)) from None
+    if options.on_screen and options.dry_run:
+        return describe(table, label, options)
     if options.on_screen:
-        return _on_screen(table, label, options)
+        from pecli.inspect.statistics import preview
+
+        return show(table, label, options, preview(table, rows=options.rows or 12, columns=options.columns or 8))
     for suffix, word in ((".tex", "latex"), (".md", "markdown")):
         if options.format is None and (options.output or "").endswith(suffix):
             raise BadParameter("output", options.output, f"is text: write --format {word} > {options.output}")
@@ -215,9 +208,7 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         made: Tabular = Grouped({name: _table(one.recipe, options, one.layer) for name, one in found.items()})
         label = options.config
     else:
-        one = configured(
-            options.config, encoding=encoding.name, given=own, layer_type=options.layer_type, stack=stack
-        )  # fmt: skip
+        one = configured(options.config, encoding=encoding.name, given=own, layer_type=options.layer_type, stack=stack)
         reading = one.reading
         table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
@@ -249,15 +240,6 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
     given = {name: getattr(options, name) for name in names}
     dtype, arithmetic = options.dtype or "float32", options.arithmetic or "exact"
     return Table.make(recipe, length=length, dtype=dtype, layout=layout, arithmetic=arithmetic, **given)
-
-
-def _on_screen(table: Tabular, label: str, options: TableOptions) -> int:
-    """Print the table for a person, or as JSON its rounded head and tail."""
-    from pecli.inspect.statistics import preview
-
-    if options.dry_run:
-        return describe(table, label, options)
-    return show(table, label, options, preview(table, rows=options.rows or 12, columns=options.columns or 8))
 
 
 OF_CONFIG = ("config", "layer-type", "stack")  # keys of a recipe that say what is read of a config
@@ -397,7 +379,8 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
     own |= {word.replace("-", "_"): word for word in encoding.other_words}
     panels = own_panels(encoding.options)
     parameters = [own_parameter(parameter, panels.get(parameter.name)) for parameter in encoding.options]
-    parameters += map(other_word, encoding.other_words)
+    others = [word.replace("-", "_") for word in encoding.other_words]
+    parameters += [Option("", hidden=True).parameter(name, str | None, None) for name in others]
     of_table = parameters_of(TableOptions, encoding.family)
     for name in {parameter.name for parameter in parameters} & {parameter.name for parameter in of_table}:
         option = f"--{name.replace('_', '-')}"

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 def tasks_table(found: Iterable[Recommendations]) -> list[Item]:
     """Return a table with a row for each task and its encodings, best first."""
     rows = [[one.name, ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))] for one in found]
-    return [
-        "Recommendations by task: pecli list --choose TASK",
-        ScreenTable([("task", LEFT), ("encodings", LEFT)], rows),
-    ]
+    table = ScreenTable([("task", LEFT), ("encodings", LEFT)], rows)
+    return ["Recommendations by task: pecli list --choose TASK", table]
 
 
 def _short(recipe: str) -> str:
@@ -119,10 +117,8 @@ def full_view(encoding: Encoding, *, everything: bool = False) -> list[Item]:
         ("not", guidance[1]), ("properties", ", ".join(facts)), ("not recognised", "\n".join(unknown)),
         ("needs", "\n".join(f"--{p.option} {p.metavar}: {p.help_text}" for p in encoding.options if p.required)),
     ]  # fmt: skip
-    items: list[Item] = [
-        f"{encoding.name}: {encoding.title} ({encoding.family.word})",
-        *paragraphs[: None if everything else 1],
-    ]
+    title = "" if encoding.title.lower() in (encoding.name, encoding.family.word) else f": {encoding.title}"
+    items: list[Item] = [f"{encoding.name}{title} ({encoding.family.word})", *paragraphs[: None if everything else 1]]
     items += ["\nFormula", *(f"  {line}" for line in encoding.formula), "", *(Fact(*pair) for pair in named if pair[1])]
     others = [p for p in encoding.options if not p.required]
     if everything:

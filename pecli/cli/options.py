@@ -140,9 +140,7 @@ _TYPED = re.compile(r"[:,]\s*([a-z][a-z0-9_-]*)\s*=")  # a key of a recipe
 ARGUMENTS = ("SOURCE", "input")  # given by their place: the message says what was given and no name
 
 
-def spellings(
-    parameters: Iterable[inspect.Parameter], given: Mapping[str, Any], left: Iterable[str] = ()
-) -> dict[str, str]:
+def spellings(parameters: Iterable[Any], given: Mapping[str, Any], left: Iterable[str] = ()) -> dict[str, str]:
     """Return how the options of a command are typed, by their names without dashes; of a flag, both ways.
 
     Parameters
@@ -290,11 +288,10 @@ def refuse(rule: str, options: object, *names: str) -> None:
 
 def _limit(name: str, given: str) -> int:
     unit = {"k": 10, "m": 20, "g": 30}.get(given[-1:].lower(), 0)
-    try:
-        size = whole(1)(name, given[:-1] if unit else given) << unit
-    except BadParameter as error:
-        raise BadParameter(name, given, error.rule) from None
-    return size
+    digits = given[:-1] if unit else given
+    if not digits.isdecimal() or not 0 < int(digits) <= LONGEST:
+        raise BadParameter(name, given, "must be a size such as 500M or 2G")
+    return int(digits) << unit
 
 
 DECIMALS = whole(0, 17)
@@ -318,12 +315,7 @@ SILENT = Option("Print nothing: the exit status is the answer.", panel=SCREEN, n
 GET = Option("Print one bare value: {}.", "KEY", SCREEN, ("recipe", "shape", "dtype", "verdict"))
 TABLE_FORMAT = Option("Print tables as {}.", "WORD", SCREEN, TABLE_FORMATS, check=lambda _, word: known_format(word))
 LAYER_TYPE = Option("Kind of layer, if the config has several.", "NAME")
-STACK = Option(
-    f"Framework whose reading of a config counts: {', '.join(STACKS)} (default {STACKS[0]}).",
-    "WORD",
-    words=STACKS,
-    hidden=True,
-)
+STACK = Option(f"Who reads the config: {{}} (default {STACKS[0]}).", "WORD", words=STACKS, hidden=True)
 OUTPUT_OPTION = Option("File to write; - is standard output.", "PATH", OUTPUT, names=("--output", "-o"))
 FORMAT_OPTION = Option("Format, whatever the suffix says.", "WORD", OUTPUT)
 START = Option("First position (default 0).", "P", TABLE)

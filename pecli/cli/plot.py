@@ -25,17 +25,10 @@ class PlotOptions(TableChoice):
     """The options of ``plot``."""
 
     source: str = argument("A file, a recipe or a config.json.", "SOURCE")
-    kind: str | None = option(
-        "Pictures, joined with +: {} (default: the first that suits).", "WORD", PICTURE,
-        (*PICTURES, "all"),
-    )  # fmt: skip
+    kind: str | None = option("Pictures, joined with +: {} (default: what suits).", "WORD", PICTURE, (*PICTURES, "all"))
     channels: str | None = option("Columns, or pairs of rotation, to draw: 0,1,8,9.", "LIST", PICTURE)
     output: str = option(
-        "Draw to a .svg, .png, .pdf or .html (default: the terminal).",
-        "FILE",
-        OUTPUT,
-        names=("--output", "-o"),
-        default="-",
+        "Draw to .svg, .png, .pdf or .html (default: terminal).", "FILE", OUTPUT, names=("--output", "-o"), default="-"
     )
     no_clobber: bool = flag(shared.NO_CLOBBER)
 
@@ -63,9 +56,7 @@ def command(options: PlotOptions) -> int:
     if not source.is_recipe:
         refuse_table(options.table.items())
     table = open_table_of(source, options.table)
-    columns = [
-        parse_integer("channels", part) for part in (options.channels or "").replace("+", ",").split(",") if part
-    ]
+    columns = [parse_integer("channels", n) for n in (options.channels or "").replace("+", ",").split(",") if n]
     charts = page_of(table, name) if page else charts_of_table(table, name, words, columns)
     quiet = options.quiet or options.json
     show_charts(charts, options.output, clobber=not options.no_clobber, quiet=quiet)

@@ -236,9 +236,7 @@ def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
         return _named_first(words)
     source = CONFIG if words[0] != "generate" else ()  # elsewhere a config is a source like any other
     if option in (*source, *(OTHER_SOURCE if words[0] in ("compare", "verify") else ())):
-        return [
-            part for word in words for part in word.split("=", 1)[word.startswith(f"{option}=") :] if part != option
-        ]
+        return [p for word in words for p in word.split("=", 1)[word.startswith(f"{option}=") :] if p != option]
     names = _visible(context) if context is not None else []
     for name, meant in SAME.items():
         meant = (*meant, *SIDES.get(name, ())) if any(map(SIDE.fullmatch, words)) else meant

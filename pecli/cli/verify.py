@@ -18,6 +18,7 @@ from pecli.formats.paths import Kind, kind_of
 if TYPE_CHECKING:
     from pecli.inspect.verification import Folder, Verified
 
+Answer = tuple[dict[str, Any], list[Item]]  # what --json prints, and the report
 MAX_PARTS = 8  # of a folder, that a short report lists
 
 
@@ -73,9 +74,7 @@ def _files(options: VerifyOptions) -> tuple[Sequence[str], str | None]:
     return options.sources, options.recipe
 
 
-def _file(
-    text: str, recipe: str | None, choice: dict[str, str], options: VerifyOptions
-) -> tuple[dict[str, Any], list[Item]]:
+def _file(text: str, recipe: str | None, choice: dict[str, str], options: VerifyOptions) -> Answer:
     from pecli.inspect.verification import verify
     from pecli.tables.sources import open_source, read_source
 
@@ -87,9 +86,7 @@ def _file(
     return {"source": text, **found.as_dict()}, verified_view(found, recipe, every=options.all)
 
 
-def _folder(
-    path: str, recipe: str | None, _: dict[str, str], options: VerifyOptions
-) -> tuple[dict[str, Any], list[Item]]:
+def _folder(path: str, recipe: str | None, _: dict[str, str], options: VerifyOptions) -> Answer:
     from pecli.inspect.verification import verify_folder
 
     found = verify_folder(path, recipe)

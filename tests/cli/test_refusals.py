@@ -11,7 +11,7 @@ import pytest
         ("compare a.npy", "compare needs two sources; only a.npy was given"),
         ("compare a.npy b.npy --cost", "is for encodings and recipes, and a file is none"),
         ("compare a.npy b.npy --stacks", "is for one config.json: name it alone"),
-        ("compare a.npy b.npy --digits 99", "--digits 99 must be at most"),
+        ("compare a.npy b.npy --digits 99", "--digits 99 must be from 0 to 17"),
         ("compare a.npy b.npy --digits 3 --atol 1", "cannot go with --digits: give one of them"),
     ],
 )

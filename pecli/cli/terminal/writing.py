@@ -114,9 +114,7 @@ def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
     if not many:
         raise BadParameter("workers", to.workers, "is for a store of many objects: write -o PATH.zarr")
     if find_spec("distributed") is None:
-        raise MissingPackage(
-            "distributed", "writing with workers", "pip install 'pecli[dask]', or let this process write"
-        )
+        raise MissingPackage("distributed", "writing with workers", "pip install 'pecli[dask]', or leave them out")
     from pecli.dask import cluster, spread
 
     with cluster(to.workers) as client:
