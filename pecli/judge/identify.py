@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import merit, names_of
 from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.request import take_table_keys
@@ -267,10 +269,33 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
         notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
+    if wider := _wider(name.named.keys):
+        notes.append(wider)
     aliases = tuple(recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
                           tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
+
+
+MAX_WIDER = 8192
+"""Width of a table whose first pairs a file may hold."""
+
+
+def _wider(keys: Mapping[str, str]) -> str:
+    """Return the note that a table is the first pairs of a wider one with a published base; empty where it is not."""
+    if set(keys) != {"dim", "base"} or not keys["dim"].isdecimal() or keys["base"] in PUBLISHED_BASES:
+        return ""
+    dim, log = int(keys["dim"]), math.log(float(keys["base"]))
+    for base in PUBLISHED_BASES[:3] if log > 0 else ():
+        width = dim * math.log(float(base)) / log
+        near = 2 * round(width / 2)
+        if dim < near <= MAX_WIDER and abs(width / near - 1) < MAX_BASE_ERROR:
+            return f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
+    return ""
+
+
+MAX_BASE_ERROR = 1e-6
+"""Of the logarithm of a base with seven digits, relative."""
 
 
 def _as_good(other: WaveName, name: WaveName) -> bool:
