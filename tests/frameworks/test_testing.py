@@ -42,6 +42,16 @@ def test_a_frameworks_arithmetic_may_be_what_is_expected():
         assert_table(values, "rope:dim=8")
 
 
+def test_float32_code_passes_and_other_faults_do_not():
+    w = np.float32(1) / np.float32(10000) ** (np.arange(0, 64, 2, dtype=np.float32) / np.float32(64))
+    angles = np.tile(np.arange(900, dtype=np.float32)[:, None] * w, 2)
+    assert_table((np.cos(angles), np.sin(angles)), "rope:dim=64", arithmetic="float32")
+    with pytest.raises(AssertionError, match="base 10000 where 500000 was expected"):
+        assert_table((np.cos(angles), np.sin(angles)), "rope:dim=64,base=500000", arithmetic="float32")
+    with pytest.raises(AssertionError, match=r"harmless; atol=\S+ accepts it"):
+        assert_table((np.cos(angles), np.sin(angles)), "rope:dim=64")
+
+
 def test_a_right_kernel_passes():
     assert_applied(Q, rotated_pairs(Q), "rope:dim=8", pairs="half")
     assert_applied({"q": Q}, {"q": rotated_pairs(Q, start=9)}, "rope:dim=8", pairs="half", start=9)
