@@ -6,14 +6,15 @@ n rows, d columns; a row is what all arrays hold of one position, or of a bias o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.inspect.pairs import Floats, is_matrix, planes_of
-from pecli.inspect.properties import MAX_GROWTH, MAX_NEIGHBOUR_RATIO, Property
 from pecli.inspect.rows import RowReader, RowStep, step_of
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
@@ -22,6 +23,32 @@ from pecli.tables.views import view_of
 MAX_RELATIVE_MISS = (
     1e-3  # of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser
 )
+
+
+MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
+MAX_NEIGHBOUR_RATIO = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
+
+
+@dataclass(frozen=True)
+class Property:
+    """One measured property.
+
+    Attributes
+    ----------
+    name : str
+        Name of the property.
+    holds : bool or None
+        Whether it holds; None for a number without a verdict.
+    text : str
+        The measurement in words.
+    figures : dict
+        The numbers.
+    """
+
+    name: str
+    holds: bool | None
+    text: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Check(ABC):

@@ -3,44 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pecli.errors import PecliError
+from pecli.inspect.expectations import MAX_NEIGHBOUR_RATIO, Bounded, BoundedByDistance, Property, Toeplitz
 from pecli.inspect.pairs import Floats, PairReading, Sample, head_values, is_matrix, reading_of, some_of, take
 from pecli.inspect.rows import matrix_shift, nearest_rows, pair_shift
 from pecli.numbers.dtypes import COMPLEX
-from pecli.numbers.printing import between, figure, percent
+from pecli.numbers.printing import between, figure
 from pecli.spec.declaration import REGISTRY, Family
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 from pecli.tables.views import view_of
-
-
-@dataclass(frozen=True)
-class Property:
-    """One measured property.
-
-    Attributes
-    ----------
-    name : str
-        Name of the property.
-    holds : bool or None
-        Whether it holds; None for a number without a verdict.
-    text : str
-        The measurement in words.
-    figures : dict
-        The numbers.
-    """
-
-    name: str
-    holds: bool | None
-    text: str
-    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
@@ -49,80 +28,19 @@ def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
 
 
 HEADS = 8
-MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
 
 
-@dataclass(frozen=True)
-class Matrices:
-    """The corner of an array of queries and keys, for some heads."""
-
-    array: Array
-    values: Floats
-    heads: int
-    queries: int
-    keys: int
-
-
-def matrices_of(table: Tabular) -> list[Matrices]:
-    """Return the arrays whose last two axes are queries and keys."""
-    return [_corner(table, array) for array in table.arrays if is_matrix(table, array)]
-
-
-def _corner(table: Tabular, array: Array) -> Matrices:
-    """Read the first queries and keys of some heads."""
+def bias_properties(table: Tabular, array: Array) -> list[Property]:
+    """Return the properties of an array of queries and keys: of the first ones, for some heads."""
     view, heads = view_of(table, array), array.shape[0] if len(array.shape) == 3 else 1
-    values = np.stack([head_values(view, head, heads) for head in some_of(heads, HEADS)])
-    return Matrices(array, values, heads, *array.shape[-2:])
-
-
-def bias_properties(matrices: list[Matrices]) -> list[Property]:
-    """Return the measured properties of each array."""
-    found: list[Property] = []
-    for m in matrices:
-        n, q, k = m.values.shape
-        name = m.array.name
-        text = f"{name}: {n} of {m.heads} heads, {q} of {m.queries} queries, {k} of {m.keys} keys"
-        found.append(Property("measured on", None, text, {"array": name, "heads": n, "queries": q, "keys": k}))
-        found += [_range(m), _distance(m)]
-    return found
-
-
-def _range(m: Matrices) -> Property:
-    """Return the range, and whether far keys have larger sizes than near ones."""
-    finite = m.values[np.isfinite(m.values)]
-    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
-    figures = {"minimum": low, "maximum": high, "masked": int(np.isinf(m.values).sum())}
-    rows, columns = (np.arange(side) for side in m.values.shape[1:])
-    distance = np.abs(columns[None, :] - rows[:, None])
-    limit = int(distance.max())
-    sizes = np.where(np.isfinite(m.values), np.abs(m.values), 0.0).max(axis=0)
-    near, far = (float(sizes[where].max(initial=0.0)) for where in (distance <= limit // 2, distance > limit // 2))
-    masked = f"; {figures['masked']:,} are infinite (masked)" if figures["masked"] else ""
-    return _grown(near, far, f"beyond distance {limit // 2} sizes reach", ("those within", "are"), figures, masked)
-
-
-def _grown(
-    near: float, far: float, lead: str, first: tuple[str, str], figures: Mapping[str, Any], more: str = ""
-) -> Property:
-    """Return whether the sizes that are far out are about as large as the first ones."""
-    growth = far / near if near else math.inf if far else 1.0
-    reached = f"{figure(growth, 3)} times {first[0]}" if near or not far else f"{figure(far)}, and {' '.join(first)} 0"
-    text = f"values from {between(figures['minimum'], figures['maximum'])}; {lead} {reached}{more}"
-    return Property("bounded", growth < MAX_GROWTH, text, {**figures, "growth": growth})
-
-
-def _distance(m: Matrices) -> Property:
-    """Return how much values of one distance differ along the diagonals."""
-    later, before = m.values[:, 1:, 1:], m.values[:, :-1, :-1]
-    same = (later == before) | (np.isnan(later) & np.isnan(before))
-    with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.abs(np.where(same, 0.0, later - before))
-    off = float(np.where(np.isnan(steps), np.inf, steps).max(initial=0.0))
-    share = float(same.mean()) if same.size else 1.0
-    most = figure(off, 3)
-    equal = percent(share, 2)
-    text = f"neighbours along a diagonal (the same key - query) differ by {most} at most, {equal} are equal"
-    return Property("depends on key - query alone", bool(same.all()), text, {"difference": off, "equal": share})
+    corner = [head_values(view, head, heads) for head in some_of(heads, HEADS)]
+    (q, k), name = corner[0].shape, array.name
+    text = f"{name}: {len(corner)} of {heads} heads, {q} of {array.shape[-2]} queries, {k} of {array.shape[-1]} keys"
+    checks = [BoundedByDistance(q, k), Toeplitz(q)]
+    for check in checks:
+        check.add(0, np.concatenate(corner))
+    figures = {"array": name, "heads": len(corner), "queries": q, "keys": k}
+    return [Property("measured on", None, text, figures), *(check.finish() for check in checks)]
 
 
 SEED = 7
@@ -188,7 +106,6 @@ def _orthogonal(reading: PairReading) -> Iterator[Property]:
 ROWS = 512  # enough for every distance that is reported, and every product of rows fits the memory
 SHIFTS = (1, 2, 4, 8, 16, 32, 64)
 FAR_POSITION = 10**9  # position at which a recipe's values are measured too
-MAX_NEIGHBOUR_RATIO = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
 
 
 def measure_properties(table: Tabular) -> list[Property]:
@@ -197,9 +114,9 @@ def measure_properties(table: Tabular) -> list[Property]:
     At most 512 rows are read (of a bias, 512 queries and keys of 8 heads), and
     the first entry says which; rows of a recipe are measured far out too.
     """
-    matrices = matrices_of(table)
+    matrices = [array for array in table.arrays if is_matrix(table, array)]
     if matrices:
-        found = bias_properties(matrices)
+        found = [one for array in matrices for one in bias_properties(table, array)]
         rest = [a for a in table.arrays if a.name == "vector"]
         return found if not rest else [*found, *_of_rows(take(table, ROWS), "vector")]
     return _of_rows(take(table, ROWS))
@@ -262,8 +179,10 @@ def _bounded(values: Floats, table: Tabular | None) -> Property:
         figures["far"] = size
         text = f"values from {between(low, high)}; near position 1e9 their size is {figure(size)} at most"
         return Property("bounded", size <= 4 * near + 1, text, figures)
-    near, far = (_largest(half) for half in np.split(values, [len(values) // 2]))
-    return _grown(near, far, "the second half of the rows reaches", ("the first", "is"), figures)
+    check = Bounded(len(values))
+    check.add(0, values)
+    found = check.finish()
+    return replace(found, text=f"values from {between(low, high)}; {found.text}", figures={**figures, **found.figures})
 
 
 def _largest(values: Floats) -> float:

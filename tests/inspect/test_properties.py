@@ -121,22 +121,22 @@ def test_integers_are_not_bounded_far_out():
 
 def test_a_bias_is_measured_by_query_and_key():
     found = measured("alibi:heads=4,len=40")
-    assert found["depends on key - query alone"]["holds"] is True
+    assert found["relative"]["holds"] is True
     assert found["bounded"]["holds"] is False
-    assert found["bounded"]["minimum"] == -39 * 0.25
-    assert measured("alibi:heads=4,len=40,bias=key-position")["depends on key - query alone"]["holds"] is False
-    assert measured("fire:heads=2,threshold=16,len=30")["depends on key - query alone"]["holds"] is False
+    assert found["bounded"]["second"] == 39 * 0.25
+    assert measured("alibi:heads=4,len=40,bias=key-position")["relative"]["holds"] is False
+    assert measured("fire:heads=2,threshold=16,len=30")["relative"]["holds"] is False
 
 
 def test_a_bias_in_a_file_is_recognised(saved):
     distance = np.abs(np.arange(30)[:, None] - np.arange(30)[None, :])
     found = measured(saved(-distance[None] * np.array([0.5, 0.25])[:, None, None]))
-    assert found["depends on key - query alone"]["holds"] is True
+    assert found["relative"]["holds"] is True
     shifted = -distance[None] * np.array([0.5, 0.25])[:, None, None]
     shifted[0, 3, 9] -= 1
-    found = measured(saved(shifted, "y.npy"))["depends on key - query alone"]
+    found = measured(saved(shifted, "y.npy"))["relative"]
     assert found["holds"] is False
-    assert found["difference"] == 1
+    assert found["differ"] == 2
 
 
 def test_a_square_pair_of_cosines_and_sines_is_no_bias(saved):
@@ -147,8 +147,8 @@ def test_a_square_pair_of_cosines_and_sines_is_no_bias(saved):
 
 def test_a_mask_is_counted_and_does_not_spoil_the_rest():
     found = measured("alibi:heads=2,len=10,mask=causal")
-    assert found["bounded"]["masked"] == 2 * 45
-    assert found["depends on key - query alone"]["holds"] is True
+    assert found["bounded"]["second"] == 9 * 2**-4
+    assert found["relative"]["holds"] is True
 
 
 def test_huge_tables_cost_no_more():
@@ -175,9 +175,9 @@ def test_one_nan_of_a_bias_is_off_its_diagonal_wherever_it_stands(saved):
     for place in ((1, 0, 3), (1, 7, 7), (1, 4, 4)):
         bias = np.zeros((2, 8, 8))
         bias[place] = np.nan
-        found = measured(saved(bias, "bias.npy"))["depends on key - query alone"]
+        found = measured(saved(bias, "bias.npy"))["relative"]
         assert found["holds"] is False
-        assert found["difference"] == math.inf
+        assert found["differ"] in (1, 2)
 
 
 def test_one_wrong_row_of_many_shows_in_the_scores(saved):
@@ -199,19 +199,12 @@ def test_the_nearest_rows_are_found_far_from_zero_and_among_huge_ones(saved):
         assert found["smooth"]["smallest"] >= found["unique rows"]["nearest"] > 0
 
 
-def test_all_and_none_in_percent_are_all_and_none(saved):
-    bias = np.zeros((2, 400, 400))
-    bias[1, 200, 100] = 1
-    found = measured(saved(bias))
-    assert found["depends on key - query alone"]["text"].endswith("differ by 1 at most, 99.999 % are equal")
-
-
 def test_values_beyond_a_first_half_of_zeros_grow(saved):
     found = measured(saved(np.where(np.arange(40)[:, None] < 20, 0.0, np.ones((40, 3)))))["bounded"]
-    assert (found["holds"], found["growth"]) == (False, np.inf)
+    assert (found["holds"], found["first"]) == (False, 0)
     distance = np.abs(np.subtract.outer(range(20), range(20)))
     found = measured(saved(np.where(distance > 12, -5.0, 0.0)[None], "y.npy"))["bounded"]
-    assert (found["holds"], found["growth"]) == (False, np.inf)
+    assert (found["holds"], found["first"]) == (False, 0)
 
 
 def test_the_fast_pairs_that_are_alike_are_not_called_slow(saved):

@@ -100,17 +100,15 @@ def texts(tmp_path_factory):
 
 
 INSPECT = (  # a case, another case, and words that are printed for the first and not for the second
-    ("alibi", "far", "times those"),
-    ("alibi", "rope", "- query", "0; beyond", "bias: 4"),
-    ("far", "alibi", "reach 5"),
+    ("alibi", "rope", "distances up to", "bias: 4"),
+    ("far", "alibi", "5 in larger"),
     ("fast", "rope", "1 exceeds"),
     ("few", "noise", "20 rows"),
     ("identify good.npz", "identify noise.npy", "sure: all values equal"),
     ("identify spoiled.npz", "identify good.npz", "likely"),
     ("listed", "plain good.npz", "first 0"),
-    ("masked", "alibi", "within; 760"),
     ("noise", "few", "M_k, fitted"),
-    ("noise", "rope", "largest value", "rows reaches"),
+    ("noise", "rope", "largest value", "half of the rows"),
     ("noise", "zeros", "bounded yes"),
     ("none", "few", "1 keeps"),
     ("odd", "rows", "16 times"),
