@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
-from pecli.errors import PecliError
+from pecli.errors import BadRecipe, PecliError
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
 from pecli.spec.plans import Bias
@@ -254,11 +255,24 @@ class Excerpt:
         }
 
 
+MAX_ROW_VALUES = 1 << 22
+"""Values of a row that is shown; each takes some 70 bytes on its way to the screen."""
+
+
 def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2) -> list[Excerpt]:
     """Return the visible parts of every array, at most `rows` x `columns` each.
 
     Of an array with heads, the first `heads` of them.
+
+    Raises
+    ------
+    BadRecipe
+        For rows that are too long: whole ones are computed.
     """
+    for array in table.arrays:
+        if (count := math.prod(array.row_shape)) > MAX_ROW_VALUES:
+            rule = f"at most {MAX_ROW_VALUES:,} are looked at: ask for shorter ones"
+            raise BadRecipe(f"a row of '{array.name}' has {count:,} values, and {rule}")
     view = _View(table)
     return [part for array in table.arrays for part in _parts(view, array, rows, columns, heads)]
 

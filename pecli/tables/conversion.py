@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.dtypes import COMPLEX, DTYPES, REAL, known_dtype, real_type, storage
 from pecli.spec.recipe import join_recipe, split_recipe
@@ -133,7 +135,7 @@ def convert(
 
 
 def source_layout(source: Tabular) -> str:
-    """Return the layout that a table's recipe states, or that its arrays' names leave no doubt of."""
+    """Return the layout that a table's recipe states, or that the names and values of its arrays leave no doubt of."""
     if source.recipe is not None:
         return split_recipe(source.recipe)[1].get("layout", "split")
     only = source.arrays[0]
@@ -143,7 +145,29 @@ def source_layout(source: Tabular) -> str:
         return "sin-cos"
     if only.name == "cos_sin":
         return "pairs" if len(only.shape) == 3 else "concat"
-    raise BadRecipe("the layout of this table is not known: say which it has with --from-layout, such as split or half")
+    if (found := _pair_layout(source)) is not None:
+        return found
+    raise BadRecipe(
+        "the layout of this table is not known: say which it has in pecli convert --from-layout, such as split or half"
+    )
+
+
+PAIR_ROWS = 64
+"""Rows of a pair that are looked at; the row of position 0 shows nothing."""
+
+
+def _pair_layout(source: Tabular) -> str | None:
+    """Return the layout of arrays named cos and sin by their columns: which are equal, if any; None if all are."""
+    shapes = {array.name: array.shape for array in source.arrays}
+    if shapes.keys() != {"cos", "sin"} or shapes["cos"] != shapes["sin"] or len(shapes["cos"]) != 2:
+        return None
+    found = [*source.read_rows(["cos", "sin"], 0, min(PAIR_ROWS, shapes["cos"][0])).values()]
+    if all((part == part[:, :1]).all() for part in found):
+        return "split" if shapes["cos"][1] == 1 else None
+    middle = shapes["cos"][1] // 2
+    if all(np.array_equal(part[:, :middle], part[:, middle:]) for part in found):
+        return "half"
+    return "interleaved" if all(np.array_equal(part[:, ::2], part[:, 1::2]) for part in found) else "split"
 
 
 def convert_into(values: NDArray[Any], before: str, after: str, out: NDArray[Any]) -> None:
