@@ -26,7 +26,7 @@ from pecli.spec.recipe import join_recipe, split_recipe
 if TYPE_CHECKING:
     from pecli.inspect.checkpoints import Checkpoint
     from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
-    from pecli.inspect.properties import Property
+    from pecli.inspect.expectations import Property
     from pecli.inspect.statistics import Excerpt, Inspection, Statistics
     from pecli.spec.tabular import Tabular
     from pecli.tables.sources import NamedSource

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pecli import open_table
+from pecli import apply, open_table
 
 ANGLES = np.arange(6)[:, None] * 10000.0 ** (-np.arange(4) / 4)
 COS, SIN = np.cos(ANGLES).astype(np.float32), np.sin(ANGLES).astype(np.float32)
@@ -29,16 +29,52 @@ def test_a_file_in_one_layout_becomes_another_to_the_bit(before, after, pecli, t
         np.testing.assert_array_equal(found[name], values)
 
 
+@pytest.mark.parametrize("before", ["split", "half", "interleaved"])
+def test_cosines_and_sines_stacked_in_one_array_are_told_apart(before, pecli, tmp_path):
+    np.save(tmp_path / "a.npy", np.stack(list(FILES[before].values())))
+    done = pecli("convert", "a.npy", "--from-layout", before, "--layout", "concat", "-o", "b.csv")
+    assert done.returncode == 0, done.stderr
+    with open_table(tmp_path / "b.csv") as table:
+        np.testing.assert_array_equal(np.float32(table.read(table.arrays[0].name)), FILES["concat"]["cos_sin"])
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("split", np.float16), ("concat", np.float32)])
+def test_a_complex_table_takes_the_type_that_is_asked_for(name, dtype, pecli, tmp_path):
+    np.savez(tmp_path / "a.npz", **{key: values.astype(dtype) for key, values in FILES[name].items()})
+    words = ("--from-layout", name, "--layout", "complex", "--dtype", "float64")
+    done = pecli("convert", "a.npz", *words, "-o", "b.npz")
+    assert done.returncode == 0, done.stderr
+    expected = COS.astype(dtype).astype(np.float64) + 1j * SIN.astype(dtype)
+    np.testing.assert_array_equal(np.load(tmp_path / "b.npz")["cis"], expected)
+    done = pecli("convert", "b.npz", "--dtype", "float32", "-o", "c.npz")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npz")["cis"], expected.astype(np.complex64))
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "says"),
+    [
+        ("complex", "--dtype float16", "has no complex type for cis: use float32 or float64"),
+        ("constant", "--layout half", "say which it has in pecli convert --from-layout"),
+        ("split", "--from-layout pairs --layout half", "does not fit the arrays cos (6, 4), sin (6, 4)"),
+        ("split", "--from-layout split --layout angles", "generate that table instead"),
+        ("split", "--from-layout half-split --layout half", "half-split"),
+        ("concat", "--from-layout split --layout half", "needs cos and sin, and cos_sin has shape (6, 8)"),
+    ],
+)
+def test_a_layout_that_does_not_fit_is_refused(name, words, says, refuses, tmp_path):
+    np.savez(tmp_path / "a.npz", **FILES.get(name, {"cos": np.ones((6, 8)), "sin": np.zeros((6, 8))}))
+    refuses("convert", "a.npz", *words.split(), "-o", "b.npz", says=says)
+
+
 @pytest.mark.parametrize("layout", ["split", "half", "interleaved"])
-def test_a_pair_of_any_layout_rotates(layout, pecli, tmp_path):
+def test_a_pair_of_any_layout_rotates(layout, tmp_path):
     q = np.random.default_rng(0).normal(size=(6, 8)).astype(np.float32)
     np.savez(tmp_path / "a.npz", **FILES[layout])
-    np.save(tmp_path / "q.npy", q)
-    assert pecli("apply", "a.npz", "q.npy", "--pairs", "half", "-o", "b.npz").returncode == 0
     x, y = q[:, :4], q[:, 4:]
     expected = np.hstack([x * COS - y * SIN, y * COS + x * SIN])
-    with open_table(tmp_path / "b.npz") as found:
-        np.testing.assert_allclose(found.read(found.arrays[0].name), expected, atol=1e-6)
+    found = apply(tmp_path / "a.npz", q, pairs="half")["array"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_half_precision_is_not_made_complex(refuses, tmp_path):
