@@ -31,7 +31,7 @@ from pecli.tables.table import Table
 
 CONFIG, INDEX = "config.json", "model.safetensors.index.json"
 FREQUENCIES, CACHES, VECTORS = "frequencies", "cosines and sines", "a vector for each position"
-BIASES = "a number for each distance"
+BIASES = "trained numbers or vectors of distances"
 NAMES = {
     FREQUENCIES: r"(^|[._])inv_freq$",
     CACHES: r"(^|[._])(cos_sin_cache|(cos|sin)(_cached?)?|freqs_cis)$",
@@ -39,8 +39,15 @@ NAMES = {
         r"(^|\.)(wpe|\w*(embed_positions|position_embeddings?|pos_emb(ed(ding)?)?(_\d+)?|positional_embedding))"
         r"(\.weights?)?$"
     ),
-    BIASES: r"(relative_attention_bias\.weight|relative_position_bias_table|rel_pos_[hw]|attention_biases)$",
+    BIASES: (
+        r"((relative_attention_bias|rel_embeddings|distance_embedding)\.weight|relative_position_bias_table|rel_pos_[hw]|"
+        r"attention_biases)$"
+    ),
 }
+FAMILIES = {
+    FREQUENCIES: (Family.ROTARY,), CACHES: (Family.ROTARY,), VECTORS: (Family.ABSOLUTE,),
+    BIASES: (Family.BIAS, Family.RELATIVE),
+}  # fmt: skip
 COMPONENT = re.compile(r"(?<!cos_)(cos|sin)(?=(_cached?)?$)")
 """What the names of a table's cosines and of its sines differ in."""
 MAX_RELATIVE_GAP = {"float64": 1e-6, "float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}
@@ -227,14 +234,13 @@ def compared(what: str, arrays: Mapping[str, NDArray[Any]], sources: Mapping[str
     sources : mapping of str to NamedSource
         As `sources_of` returns them.
     """
-    families = {FREQUENCIES: Family.ROTARY, CACHES: Family.ROTARY, VECTORS: Family.ABSOLUTE, BIASES: Family.BIAS}
     learned = ""
     table, found = InMemory({name.rpartition(".")[2]: values for name, values in arrays.items()}), list[Compared]()
     for source in sources.values():
         assert source.recipe is not None
         encoding = source.recipe.encoding
         is_single = what == VECTORS and source.model_layout in SINGLE
-        if encoding.family is not families[what] and not is_single:
+        if encoding.family not in FAMILIES[what] and not is_single:
             continue
         if encoding.facts.learned:
             learned = source.text

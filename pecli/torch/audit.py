@@ -170,6 +170,7 @@ def _putter(model: Any, name: str, kinds: list[str], module: Any, source: NamedS
 DOUBLED: dict[str | None, Callable[[torch.Tensor], torch.Tensor]] = {
     "half": lambda part: torch.cat((part, part), -1),
     "interleaved": lambda part: part.repeat_interleave(2, -1),
+    "split": lambda part: part,
 }
 """How a model's own module lays the pairs out."""
 
@@ -492,10 +493,12 @@ def audit(model: torch.nn.Module | Mapping[str, Any], length: int = 64, *, confi
         others = [name for name in model if POSITIONAL_NAME.search(name) and not any(name in one for one in known)]
         found += [Audited(note=UNNAMED, name=name) for name in others]
         sources, holder = sources_of(reading), "tensor was found to hold it"
-    recipes = {one.recipe for one in found}
+    seen = {word for one in found for word in (one.recipe, one.recipe.partition(":")[0])}
     for kind, source in sources.items():
         assert source.recipe is not None
-        if source.text not in recipes and source.recipe.encoding.family is not Family.NONE:
+        encoding = source.recipe.encoding
+        is_seen = source.text in seen or (encoding.facts.learned and encoding.name in seen)
+        if not is_seen and encoding.family is not Family.NONE:
             found.append(Audited(source.text, note=f"the config says it, and no {holder}", name=kind))
     return found
 

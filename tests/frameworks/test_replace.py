@@ -216,6 +216,33 @@ def test_what_nobody_saw_is_not_good():
     assert all(audit(trained))
 
 
+VISION = {"hidden_size": 32, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 32,
+          "image_size": 32, "patch_size": 8}  # fmt: skip
+SWIN = {"image_size": 32, "patch_size": 4, "embed_dim": 16, "depths": [1, 1], "num_heads": [1, 2], "window_size": 4}
+TRAINED = {
+    "CLIP": {"text_config": {**VISION, "vocab_size": 32, "max_position_embeddings": 16}, "vision_config": VISION},
+    "DebertaV2": {**VISION, "vocab_size": 32, "relative_attention": True, "pos_att_type": "c2p|p2c"},
+    "MPNet": {**VISION, "vocab_size": 32}, "Beit": {**VISION, "use_relative_position_bias": True},
+    "Swin": SWIN, "Swinv2": SWIN,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_tables_of_every_part_are_found(name):
+    found = audit(build(name, **TRAINED[name]))
+    assert found
+    assert all(found), found
+    assert any(one.trained for one in found) or name == "Swinv2"  # whose network makes the numbers
+
+
+def test_a_gpt_oss_whose_module_returns_each_pair_once_is_replaced():
+    model = text("GptOss", num_local_experts=2, num_experts_per_tok=1)
+    with torch.no_grad():
+        own = model(input_ids=WORDS).last_hidden_state
+        assert replace(model) == ["rotary_emb"]
+        assert (model(input_ids=WORDS).last_hidden_state - own).abs().max() < 2e-5
+
+
 def test_a_masked_mpt_and_a_cache_give_the_same():
     model = build("Mpt", **BUFFERS["Mpt"], vocab_size=32, **IDS)
     with torch.no_grad():
