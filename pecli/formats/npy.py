@@ -5,7 +5,7 @@ It holds no recipe.
 
 from __future__ import annotations
 
-import ast
+import io
 import struct
 from typing import Any
 
@@ -58,36 +58,20 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     ValueError
         With what is wrong, to follow the file's name.
     """
-    if len(head) < 10:
-        raise ValueError("ends within the header: it is truncated; make it again")
-    major = head[6]
-    start = 10 if major == 1 else 12
-    if major not in (1, 2, 3):
-        raise ValueError(f"has npy version {major}, and versions 1 to 3 are known: save it with a current NumPy")
-    length = int.from_bytes(head[8:start], "little")
-    if length > LONGEST_NPY_HEADER:
-        raise ValueError(
-            f"has a header of {length:,} bytes, and at most {LONGEST_NPY_HEADER:,} are sensible: it is damaged"
-        )
-    if len(head) < start + length:
-        raise ValueError("ends within the header: it is truncated; make it again")
+    file, readers = io.BytesIO(head), np.lib.format
     try:
-        text = head[start : start + length].decode("utf-8" if major == 3 else "latin1").strip()
-        fields = ast.literal_eval(
-            text.replace("\\", "?")
-        )  # no type of numbers has one, and Python warns of odd escapes
-        described, fortran, shape = fields["descr"], fields["fortran_order"], safe_shape(fields["shape"])
-        dtype = np.dtype(described if isinstance(described, str) else "O")
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
-        raise ValueError("has a header that is not NumPy's: it is damaged; make it again") from None
-    if dtype.hasobject or not isinstance(described, str):
+        read = readers.read_array_header_1_0 if readers.read_magic(file) == (1, 0) else readers.read_array_header_2_0
+        shape, fortran, dtype = read(file, max_header_size=LONGEST_NPY_HEADER)
+    except Exception:  # of Python's tokenizer too
+        raise ValueError("has a header that is not NumPy's: it is truncated or damaged; make it again") from None
+    if safe_shape(shape) is None:
+        raise ValueError(f"has the shape {shape!r}, which no array can have: it is damaged")
+    if dtype.hasobject or dtype.names is not None:
         raise ValueError("holds Python objects or records, which are never unpickled: save plain numbers")
-    if shape is None or not isinstance(fortran, bool):
-        raise ValueError(f"has the shape {fields['shape']!r}, which no array can have: it is damaged")
     if dtype_name(dtype) is None:
         hint = "; NumPy saves bfloat16 so: use safetensors or hdf5" if dtype.str[1:] == "V2" else ""
-        raise ValueError(f"holds values of type {described!r}, which are no numbers of a known type{hint}")
-    return dtype, fortran, shape, start + length
+        raise ValueError(f"holds values of type {dtype.str!r}, which are no numbers of a known type{hint}")
+    return dtype, fortran, shape, file.tell()
 
 
 class NpyArray:

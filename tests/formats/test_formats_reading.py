@@ -399,8 +399,8 @@ def npy(header, data=b""):
         ("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 64)}", "no array can have"),
         ("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 4)}", "no array can have"),
         ("{'descr': '<f4', 'fortran_order': False, 'shape': (True, 4)}", "no array can have"),
-        ("{'descr': '<f4', 'fortran_order': False, 'shape': 7}", "no array can have"),
-        ("{'descr': '<f4', 'fortran_order': 'no', 'shape': (1,)}", "no array can have"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': 7}", "not NumPy's"),
+        ("{'descr': '<f4', 'fortran_order': 'no', 'shape': (1,)}", "not NumPy's"),
         ("{'descr': '|V2', 'fortran_order': False, 'shape': (1,)}", "NumPy saves bfloat16 so"),
         ("{'descr': '|S4', 'fortran_order': False, 'shape': (1,)}", "no numbers of a known type"),
         ("{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "no numbers of a known type"),
@@ -410,7 +410,7 @@ def npy(header, data=b""):
         ("{'shape': (1,)}", "not NumPy's"),
         ("__import__('os').mkdir('x')", "not NumPy's"),
         ("(" * 3000, "not NumPy's"),
-        ("{'descr': " + " " * 20_000, "at most 10,000 are sensible"),
+        ("{'descr': " + " " * 20_000, "not NumPy's"),
     ],
 )
 def test_an_absurd_npy_header_is_refused(header, word, tmp_path):
@@ -420,7 +420,7 @@ def test_an_absurd_npy_header_is_refused(header, word, tmp_path):
 
 def test_an_npy_of_a_future_version_is_refused(tmp_path):
     (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x09\x00" + bytes(100))
-    refused(tmp_path / "x.npy", "npy version 9")
+    refused(tmp_path / "x.npy", "not NumPy's")
 
 
 def test_a_member_that_claims_more_than_it_holds_is_refused(tmp_path):

@@ -183,11 +183,15 @@ def _own(descriptor: int, old: os.stat_result) -> None:
     """Copy the owner, the group and the permissions of the old file, as far as the system allows."""
     if not hasattr(os, "fchmod"):
         return
-    mode = old.st_mode & PERMISSIONS
-    try:
-        os.fchown(descriptor, old.st_uid, old.st_gid)
-    except OSError:  # what the old group was allowed is not for another one
-        mode &= ~0o070
+    mode, now = old.st_mode & PERMISSIONS, os.fstat(descriptor)
+    if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+        try:
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        except OSError:
+            try:
+                os.fchown(descriptor, -1, old.st_gid)
+            except OSError:  # what the old group was allowed is not for another one
+                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode
     os.fchmod(descriptor, mode)
 
 
