@@ -10,9 +10,10 @@ import csv
 import io
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, BadParameter
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLOCK = 8 << 20  # bytes that pyarrow parses at a time; a line must fit, and that of 65,536 columns does
+TYPED_TOGETHER = 1 << 20  # values whose type is found at once
 SHOWN = 40  # characters of a cell in a message
 SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and comments
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
@@ -139,7 +141,21 @@ class CsvTable(BatchTable):
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
         """Return entries `start` to `stop` of the named columns, batch by batch."""
         found = super().read_batches(names, start, stop)
-        return [{name: narrowed(v, self._columns[name].dtype) for name, v in one.items()} for one in found]
+        return [self._narrowed(one) for one in found]
+
+    def _narrowed(self, found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return columns in their types, those of one type together: 20,000 of one row each took a second."""
+        kinds: dict[tuple[str, np.dtype[Any]], list[str]] = {}
+        for name, values in found.items():
+            kinds.setdefault((self._columns[name].dtype, values.dtype), []).append(name)
+        made: dict[str, NDArray[Any]] = {}
+        for (dtype, own), some in kinds.items():
+            if own == dtype:
+                made |= {name: found[name] for name in some}
+            else:
+                whole = np.stack([found[name] for name in some])
+                made |= zip(some, narrowed(whole.reshape(-1), dtype).reshape(whole.shape), strict=True)
+        return made
 
     is_text = True
 
@@ -147,8 +163,10 @@ class CsvTable(BatchTable):
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
         names = [name for name, column in self._columns.items() if column.dtype == "float64" and name not in KEYS]
         rows = self._table.num_rows
-        if not all(spelled(self.read_column(name, 0, rows), dtype) for name in names):
-            return False
+        step = max(1, TYPED_TOGETHER // rows)
+        for some in (names[at : at + step] for at in range(0, len(names), step)):
+            if not all(spelled(np.concatenate([*one.values()]), dtype) for one in self.read_batches(some, 0, rows)):
+                return False
         self._columns.update({name: Column(name, dtype) for name in names})
         self._gather(rows)
         kept = {array.name for array in self.arrays}
