@@ -18,7 +18,7 @@ import numpy as np
 
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
-from pecli.judge.measured import Measured
+from pecli.judge.measured import NEAR_ROWS, Measured
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, rounded, unit
 from pecli.judge.tally import BlockDifferences, Tally
 from pecli.numbers.decimals import digits, shortest
@@ -251,6 +251,8 @@ class WaveName:
         """Return the name with the arithmetic that gives most sampled values; None where none comes near."""
         measured, expected = self.measured, Expectation(self)
         few = np.searchsorted(measured.rows, measured.signal.rows)
+        if len(few) == NEAR_ROWS < len(measured.rows):  # where later ones are other waves, their angles were rounded
+            few = np.arange(len(measured.rows))
         if len(few) > SAMPLE_ROWS:
             few = few[np.r_[:32, np.linspace(32, len(few) - 1, SAMPLE_ROWS - 32).astype(np.int64)]]
         rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]

@@ -81,19 +81,29 @@ def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None)
     rows = sample_rows(planes[0].rows, planes[0].width)
     values = [plane.at(rows) for plane in planes]
     dtype = effective_dtype(np.concatenate([v.ravel() for v in values]), planes[0].array.dtype)
-    for reading in readings(planes, values):
-        if reading.sin is None:
-            continue
-        at = rows if stated is None else stated[rows]
-        signal = measure(reading, at, dtype)
-        if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
-            continue
-        doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
-        for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
-            oriented = reading.swapped() if swapped else reading
-            own = signal.exchanged() if swapped else signal
-            pairs = _pairs(oriented, own, dtype, swapped, planes)
-            yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
+    at = rows if stated is None else stated[rows]
+    found = [reading for reading in readings(planes, values) if reading.sin is not None]
+    for reading in found:
+        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated)
+    for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
+        assert reading.sin is not None
+        near = replace(reading, cos=reading.cos[:NEAR_ROWS], sin=reading.sin[:NEAR_ROWS])
+        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated)
+
+
+def _measured(
+    reading: Reading, signal: Signal | None, planes: tuple[Plane, ...], dtype: str, at: Integers,
+    stated: Integers | None,
+) -> Iterator[Measured]:  # fmt: skip
+    """Yield a reading with its signal, and the other way round where the signal leaves that open."""
+    if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
+        return
+    doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
+    for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
+        oriented = reading.swapped() if swapped else reading
+        own = signal.exchanged() if swapped else signal
+        pairs = _pairs(oriented, own, dtype, swapped, planes)
+        yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
 
 
 def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
@@ -155,17 +165,30 @@ def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None
                   rows[~good])  # fmt: skip
 
 
+NEAR_ROWS = 32
+"""Rows in which bfloat16 angles are still near the exact ones."""
+
+
 def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
-    """Return each column as one wave A cos(w r + phase); None where columns are no waves."""
+    """Return each column as one wave A cos(w r + phase); None where columns are no waves.
+
+    Where the first rows alone are waves, angles or positions were rounded.
+    """
     good = usable_rows([reading.cos])
     values, own = reading.cos[good], rows[good]
-    runs = runs_of(own)
-    run = max(runs, key=lambda r: r.stop - r.start)
+    run = max(runs_of(own), key=lambda r: r.stop - r.start)
+    signal = _waves(values, own, run, 2 * EPSILON[dtype], rows[~good])
+    if signal is None and run.stop - run.start > NEAR_ROWS:
+        signal = _waves(values, own, slice(run.start, run.start + NEAR_ROWS), 2 * EPSILON["bfloat16"], rows[~good])
+    return signal
+
+
+def _waves(values: Floats, own: Integers, run: slice, eps: float, unused: Integers) -> Signal | None:
+    """Return the columns of a run of consecutive rows as waves."""
     x, count = values[run], run.stop - run.start
     if count < MIN_LONE_ROWS:
         return None
     size = float(np.abs(values).max())
-    eps = 2 * EPSILON[dtype]
     steps, errors = _frequencies(x / size, eps)
     r = np.arange(count)[:, None]
     c, s = np.cos(r * steps), np.sin(r * steps)
@@ -188,7 +211,7 @@ def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
     noise = np.where(known, eps * 2, np.inf)
     flat = np.zeros(len(steps), bool)
     return Signal(steps, errors, phases, np.full(len(steps), middle), flat, int(own[run.start]), own[run], unit, noise,
-                  rows[~good])  # fmt: skip
+                  unused)  # fmt: skip
 
 
 def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:

@@ -243,3 +243,23 @@ def test_tensors_with_one_equal_row_are_no_rotations(pecli, tmp_path):
     np.save(tmp_path / "a.npy", Q.astype(np.float32))
     np.save(tmp_path / "b.npy", other.astype(np.float32))
     assert "rotat" not in pecli("compare", "a.npy", "b.npy").stdout
+
+
+def to_bfloat16(values):
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("steps", ["frequencies", "angles", "frequencies and angles", "positions and angles"])
+def test_the_steps_that_were_rounded_to_bfloat16_are_named_in_float32_files(steps, alone, pecli, tmp_path):
+    w = np.float32(1) / np.float32(10000) ** (np.arange(0, 64, 2, dtype=np.float32) / np.float32(64))
+    w = to_bfloat16(w) if "frequencies" in steps else w
+    p = np.arange(1024, dtype=np.float32)
+    p = to_bfloat16(p) if "positions" in steps else p
+    angles = np.tile(p[:, None] * w, 2)
+    angles = to_bfloat16(angles) if "angles" in steps else angles
+    np.savez(tmp_path / "t.npz", **{"cos": np.cos(angles)}, **({} if alone else {"sin": np.sin(angles)}))
+    first = pecli("compare", "t.npz::cos" if alone else "t.npz", "rope:dim=64").stdout.splitlines()[0]
+    assert "bfloat16" in first and all(step in first for step in steps.split(" and ")), first
+    assert pecli("identify", "t.npz").stdout.startswith("rope:dim=64,len=1024,layout=half (sure: bfloat16 arithmetic)")

@@ -232,7 +232,7 @@ def test_rows_at_stated_positions_are_named():
     assert (found.recipe, found.confidence) == ("sinusoidal:dim=64", "sure")
     assert "rows are at the positions that were given" in found.notes
     assert pecli.identify(table).recipe is None
-    with pytest.raises(pecli.PecliError, match="whole numbers that rise"):
+    with pytest.raises(pecli.PecliError, match="must be rising whole numbers"):
         pecli.identify(table, positions=at + 0.5)
 
 
