@@ -165,7 +165,7 @@ def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None
                   rows[~good])  # fmt: skip
 
 
-NEAR_ROWS = 32
+NEAR_ROWS = 24
 """Rows in which bfloat16 angles are still near the exact ones."""
 
 

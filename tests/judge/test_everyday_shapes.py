@@ -250,8 +250,13 @@ def to_bfloat16(values):
     return ((bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
 
 
-@pytest.mark.parametrize("alone", [False, True])
-@pytest.mark.parametrize("steps", ["frequencies", "angles", "frequencies and angles", "positions and angles"])
+@pytest.mark.parametrize(
+    ("steps", "alone"),
+    [
+        *((steps, False) for steps in ("frequencies", "angles", "frequencies and angles", "positions and angles")),
+        *((steps, True) for steps in ("frequencies", "angles", "positions and angles")),
+    ],
+)
 def test_the_steps_that_were_rounded_to_bfloat16_are_named_in_float32_files(steps, alone, pecli, tmp_path):
     w = np.float32(1) / np.float32(10000) ** (np.arange(0, 64, 2, dtype=np.float32) / np.float32(64))
     w = to_bfloat16(w) if "frequencies" in steps else w
@@ -259,7 +264,8 @@ def test_the_steps_that_were_rounded_to_bfloat16_are_named_in_float32_files(step
     p = to_bfloat16(p) if "positions" in steps else p
     angles = np.tile(p[:, None] * w, 2)
     angles = to_bfloat16(angles) if "angles" in steps else angles
-    np.savez(tmp_path / "t.npz", **{"cos": np.cos(angles)}, **({} if alone else {"sin": np.sin(angles)}))
+    np.savez(tmp_path / "t.npz", cos=np.cos(angles), sin=np.sin(angles))
     first = pecli("compare", "t.npz::cos" if alone else "t.npz", "rope:dim=64").stdout.splitlines()[0]
     assert "bfloat16" in first and all(step in first for step in steps.split(" and ")), first
-    assert pecli("identify", "t.npz").stdout.startswith("rope:dim=64,len=1024,layout=half (sure: bfloat16 arithmetic)")
+    said = pecli("identify", "t.npz").stdout
+    assert said.startswith("rope:dim=64,len=1024,layout=half (sure: bfloat16 arithmetic)"), said
