@@ -46,7 +46,7 @@ KINDS = {
     "rotation": "The first positions of a few pairs as arrows.",
     "patches": "Columns over the grid of patches, and the similarity of one patch with all.",
     "bias": "What is added to the logits of the first and of the last head.",
-    "slopes": "Slopes by head where there are any, and the bias of each head by distance.",
+    "slopes": "The slope of each head.",
     "buckets": "Which trained number or vector each distance has.",
 }
 

@@ -270,7 +270,8 @@ def _scale(ax: Any, axis: Axis, which: str) -> None:
         drawn.set_major_locator(ticker.MaxNLocator("auto", integer=True, steps=[1, 2, 4, 5, 8, 10]))
     if axis.base or axis.whole:
         drawn.set_major_formatter(lambda value, _: tick_text(value, axis.base))
-    getattr(ax, f"set_{which}lim")(axis.low, axis.high)
+    if axis.low is not None or axis.high is not None:  # without ends, frames that share an axis find them together
+        getattr(ax, f"set_{which}lim")(axis.low, axis.high)
 
 
 GAP = 0.06  # between parts of a heat map, as a share of its columns

@@ -380,8 +380,12 @@ def buckets(sample: Sample, name: str) -> list[Chart]:
     if index is None or index.shape[0] != index.shape[1] or index.rows < 2:
         return []
     half = index.rows - 1
-    last, first = (table.read_rows(["index"], row, row + 1)["index"][0].tolist() for row in (half, 0))
-    line, across = Trace("", range(-half, half + 1), [*last, *first[1:]]), Axis(DISTANCE, low=-half, high=half)
+    middle = half // 2
+    last, between, first = (table.read_rows(["index"], row, row + 1)["index"][0].tolist() for row in (half, middle, 0))
+    found = [*last, *first[1:]]
+    if between != found[half - middle : 2 * half + 1 - middle]:  # offsets in a grid are no distances
+        return []
+    line, across = Trace("", range(-half, half + 1), found), Axis(DISTANCE, low=-half, high=half)
     return [LineChart(f"Buckets of {name}", across, Axis("bucket", whole=True), [line], style="steps")]
 
 

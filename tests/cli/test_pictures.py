@@ -238,6 +238,19 @@ def test_buckets_are_those_of_the_index(text, near, far):
     assert {d: bucket[d] for d in near} == near or text.startswith("deberta")
 
 
+def test_a_grid_has_no_bucket_for_a_distance():
+    with pytest.raises(PecliError, match="buckets"):  # one step in a window may also be the end of a line of patches
+        charts("window:grid=3x4,heads=2", "buckets")
+
+
+def test_frames_below_each_other_show_all_values():
+    drawn = figure("shaw:dim=32,clip=3,len=64", "waves")
+    values = [line.get_ydata() for ax in drawn.axes for line in ax.lines]
+    for ax in drawn.axes:
+        low, high = ax.get_ylim()
+        assert low <= min(map(min, values)) <= max(map(max, values)) <= high
+
+
 def test_slopes_of_heads():
     (slopes,) = charts("alibi:heads=4,len=6", "slopes")
     assert list(slopes.series[0].y) == [0.25, 0.0625, 0.015625, 0.00390625]

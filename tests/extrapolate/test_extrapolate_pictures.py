@@ -157,5 +157,5 @@ def test_pictures_are_chosen_by_name(pecli, refuses, tmp_path):
     ]  # fmt: skip
     refuses("extrapolate", "rope:dim=16", *lengths, "--kind", "phases", says=["--plot"])
     refuses("extrapolate", "rope:dim=16", *lengths, "--plot", "-", "--kind", "ramp", says=["ramps"])
-    says = ["cannot be drawn of alibi:heads=2", "reach can"]
+    says = ["cannot be drawn of alibi:heads=2", "choose reach"]
     refuses("extrapolate", "alibi:heads=2", *lengths, "--plot", "-", "--kind", "phases", says=says)
