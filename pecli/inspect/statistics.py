@@ -126,21 +126,17 @@ class _Running:
 
     def add(self, start: int, raw: NDArray[Any], dtype: str) -> None:
         """Count one block."""
-        values = floats(raw, dtype)
-        wide = values.reshape(max(1, len(raw)), -1).astype(np.float64)
-        if not wide.size:
-            return
-        found, finite = self.found, np.isfinite(wide)
-        if not finite.all():
-            nan = np.isnan(wide)
+        values = floats(raw, dtype).reshape(max(1, len(raw)), -1)
+        found, wide, finite = self.found, values.astype(np.float64), values
+        if not np.isfinite(wide.sum()):
+            known, nan = np.isfinite(wide), np.isnan(wide)
             found.nan, found.infinite = int(nan.sum()), int(np.isinf(wide).sum())
             found.first_nan = start + int(nan.any(axis=1).argmax()) if found.nan else None
-        self.count = int(finite.sum())
+            finite, wide = wide[known], np.where(known, wide, 0.0)
+        self.count = finite.size
         if not self.count:
             return
-        found.minimum = float(wide.min(initial=np.inf, where=finite))
-        found.maximum = float(wide.max(initial=-np.inf, where=finite))
-        wide = wide if self.count == wide.size else np.where(finite, wide, 0.0)
+        found.minimum, found.maximum = float(finite.min()), float(finite.max())
         power = int(np.frexp(max(-found.minimum, found.maximum))[1])  # squares beyond 1e154 are no float64
         power = power if abs(power) > MAX_POWER else 0
         scaled = np.ldexp(wide, -power) if power else wide
