@@ -70,16 +70,11 @@ def whole_head(params: Params, written: RawConfig) -> Params:
     return {**without(params, "rotary-dim"), **odd}
 
 
-no_factor = lacking("factor")
-
-
 # ----- YaRN's magnitude and ramp
 
 
 plain_magnitude = lacking(*MAGNITUDE)  # 0.1 ln(factor) + 1
 magnitude_of_one = after(plain_magnitude, giving("attention-factor=1"))  # cos and sin as they are
-whole_ends = lacking("truncate")  # of the ramp: whole indices
-fractional_ends = giving("truncate=false")  # of the ramp: the indices as they are
 
 
 def ratio(params: Params, written: RawConfig) -> Params:
@@ -164,11 +159,6 @@ def of(*models: str) -> Where:
     return lambda written: written.model in models
 
 
-def not_of(*models: str) -> Where:
-    """Return the condition that a config is of none of these model types."""
-    return lambda written: written.model not in models
-
-
 def short(params: Params, written: RawConfig) -> bool:
     """Whether the longest sequence does not exceed the original length."""
     return written.length is not None and written.length <= int(params["original-max"])
@@ -197,11 +187,6 @@ def key(name: str) -> Where:
 def has(*names: str) -> Where:
     """Return the condition that all these keys stand among the rope parameters of the file."""
     return lambda written: all(name in written.scaling for name in names)
-
-
-def lacks(*names: str) -> Where:
-    """Return the condition that any of these keys is missing among the rope parameters of the file."""
-    return lambda written: any(name not in written.scaling for name in names)
 
 
 def zero(*names: str) -> Where:

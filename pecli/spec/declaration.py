@@ -2,9 +2,9 @@
 
 An encoding is declared once, as a function whose keyword-only parameters are its options, annotated with
 :class:`Param` where type and default do not say all.  Its docstring holds what people read of it, in the sections
-Formula, Parameters, Source, Used by, Use it and Not.  The sub-command and its options, recipes, the metadata in files,
-``pecli list``, the man pages, the README's catalogue, the facts that ``pecli compare`` prints and the contract tests
-all derive from it.
+Formula, Parameters, Source, Used by, Use it, Not and Not recognised.  The sub-command and its options, recipes, the
+metadata in files, ``pecli list``, the man pages, the README's catalogue, the facts that ``pecli compare`` prints and
+the contract tests all derive from it.
 
 A declaration names its hooks, which describe an encoding beyond its values.  Each is a function,
 or the text "module:function" of one whose module is imported when the hook is first asked for; one that begins with a
@@ -422,7 +422,8 @@ def encoding(
     The name is the function's, underscores as hyphens; the first line of its
     docstring is the help of its command.  `example` is a small recipe for
     worked examples, `users` says who uses it.  Formula lines are separated by
-    newlines.  The docstring may have `formula`, `source`, `users`, `use_when` and `not_when` as sections instead.
+    newlines.  The docstring may have them, `source`, `use_when`, `not_when` and `unrecognised` as sections
+    instead.
     `place` orders the listings of a family, those without one last
     and by name.  `hooks` names what else is known of the encoding: see
     `pecli.spec.declaration`; `use_when` and `not_when` are advice to whoever chooses,
@@ -434,10 +435,8 @@ def encoding(
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         word = name or function.__name__.rstrip("_").replace("_", "-")
         page = sections(function)
-        users_, when, unless = (
-            given or " ".join(page.get(section, "").split())
-            for given, section in ((users, "Used by"), (use_when, "Use it"), (not_when, "Not"))
-        )
+        given = {"Used by": users, "Use it": use_when, "Not": not_when, "Not recognised": unrecognised}
+        used_by, when, unless, why = (text or " ".join(page.get(name, "").split()) for name, text in given.items())
         sources = source if isinstance(source, tuple) else (source,)
         declared = Encoding(
             name=word,
@@ -446,7 +445,7 @@ def encoding(
             formula=tuple(map(str.strip, (formula.strip() or page.get("Formula", "")).splitlines())),
             source=sources or tuple(page.get("Source", "").splitlines()),
             facts=facts,
-            users=users_,
+            users=used_by,
             example=example,
             function=function,
             presets=presets,
@@ -455,7 +454,7 @@ def encoding(
             hooks=dict(hooks or {}),
             guidance=Guidance(when, unless) if when else None,
             home=function.__module__,
-            unrecognised=unrecognised,
+            unrecognised=why,
             unrecognised_with=dict(unrecognised_with or {}),
             work=work,
         )

@@ -7,6 +7,7 @@ colon or a quote is written in double quotes, ``\`` before a quote inside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -210,26 +211,21 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     return name, keys
 
 
+_ITEM = re.compile(r'((?:[^,"]++|"(?:[^"\\]++|\\.)*+")*+)(,|$)', re.DOTALL)
+
+
 def _items(rest: str, text: str) -> list[str]:
     """Split at commas outside quotes."""
-    if not rest:
-        return []
-    items, current, quoted, escaped = [], "", False, False
-    for c in rest:
-        if quoted and not escaped and c == "\\":
-            escaped = True
-        elif c == '"' and not escaped:
-            quoted = not quoted
-        elif c == "," and not quoted:
-            items.append(current)
-            current = ""
-            continue
-        else:
-            escaped = False
-        current += c
-    if quoted:
-        raise BadRecipe(f"'{shorten(text)}' has a quote that does not end")
-    return [*items, current]
+    items, at = list[str](), 0
+    while rest:
+        found = _ITEM.match(rest, at)
+        if found is None:
+            raise BadRecipe(f"'{shorten(text)}' has a quote that does not end")
+        items.append(found[1])
+        if not found[2]:
+            break
+        at = found.end()
+    return items
 
 
 def _unquote(value: str, text: str) -> str:

@@ -19,7 +19,6 @@ from pecli.spec.plans import Waves, rotation
     facts=Facts(relative="rotation"),
     example="complex:dim=4",
     place=10,
-    unrecognised="its values are those of rope with layout=complex, and are named so",
 )
 def complex_numbers(
     *,
@@ -53,5 +52,9 @@ def complex_numbers(
     Not
     ---
     if the table is added to real embeddings
+
+    Not recognised
+    --------------
+    its values are those of rope with layout=complex, and are named so
     """
     return rotation(geometric(base, Fraction(2, dim), dim // 2), form="complex")

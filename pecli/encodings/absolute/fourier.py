@@ -33,7 +33,6 @@ LARGEST_POSITIVE = Fraction(1, 1 << 63)
     facts=Facts(relative="rotation", cost="n * dim + dim // 2"),
     example="fourier:dim=8,sigma=0.1",
     place=11,
-    unrecognised="its frequencies are random: only their statistics can be reported",
 )
 def fourier(
     *,
@@ -89,6 +88,10 @@ def fourier(
     Not
     ---
     if several scales are needed, or runs must agree on the random matrix
+
+    Not recognised
+    --------------
+    its frequencies are random: only their statistics can be reported
     """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     if log and points is not None:

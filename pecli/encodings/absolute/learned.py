@@ -49,7 +49,6 @@ REACH = Reach("rows", "trained rows, resized or repeated", "--extend makes a lon
     example="learned:dim=4,max-len=8",
     place=4,
     hooks={"extend": lambda recipe: REACH},
-    unrecognised="its values are random, then trained: only their statistics can be reported",
 )
 def learned(
     *,
@@ -105,6 +104,10 @@ def learned(
     Not
     ---
     if sequences may be longer than any in training
+
+    Not recognised
+    --------------
+    its values are random, then trained: only their statistics can be reported
     """
     if init == "sinusoidal" and dim % 2:
         raise BadParameter("dim", dim, f"must be even with init=sinusoidal: use {max(2, dim - 1)} or {dim + 1}")

@@ -18,7 +18,6 @@ from pecli.spec.plans import Values
     example="none:dim=4",
     place=1,
     hooks={"lesson": ":lesson"},
-    unrecognised="zeros are also what nobody filled in",
 )
 def none(*, dim: Dim) -> Values:
     """All zeros (NoPE): order comes only from the causal mask.
@@ -43,6 +42,10 @@ def none(*, dim: Dim) -> Values:
     Not
     ---
     without a causal mask: the order is lost
+
+    Not recognised
+    --------------
+    zeros are also what nobody filled in
     """
 
     def at(points: dd.Points) -> Floats:

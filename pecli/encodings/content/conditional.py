@@ -33,7 +33,6 @@ EFFECT = Effect(content="adds", note="the input stands for the content, and the 
     example='conditional:dim=4,content="learned:dim=3,max-len=512",channels=3',
     place=1,
     hooks={"extend": reach, "apply": lambda recipe: EFFECT},
-    unrecognised="its rows depend on content that the table does not hold",
 )
 def conditional(
     *,
@@ -79,6 +78,10 @@ def conditional(
     Not
     ---
     if one table must serve every input
+
+    Not recognised
+    --------------
+    its rows depend on content that the table does not hold
     """
 
     @cache

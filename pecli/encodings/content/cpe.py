@@ -34,7 +34,6 @@ EFFECT = Effect(content="replaces", note="the input stands for the content")
     example='cpe:content="learned:dim=4,max-len=512",channels=4',
     place=2,
     hooks={"apply": lambda recipe: EFFECT},
-    unrecognised="its rows depend on content that the table does not hold",
 )  # fmt: skip
 def cpe(
     *,
@@ -87,6 +86,10 @@ def cpe(
     Not
     ---
     for sequences without a border, or if tables must be made in advance
+
+    Not recognised
+    --------------
+    its rows depend on content that the table does not hold
     """
     if kernel % 2 == 0:
         raise BadParameter(

@@ -48,7 +48,6 @@ def effect(recipe: Recipe) -> Effect:
     example="decomposed:grid=3x4,dim=2",
     place=4,
     hooks={"apply": effect},
-    unrecognised="its vectors are drawn, and each of its indices is one of clipped distances",
 )  # fmt: skip
 def decomposed(
     *,
@@ -101,6 +100,10 @@ def decomposed(
     Not
     ---
     for sequences
+
+    Not recognised
+    --------------
+    its vectors are drawn, and each of its indices is one of clipped distances
     """
     keys = key_grid or grid
     tables, indices = [], []

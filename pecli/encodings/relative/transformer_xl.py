@@ -54,7 +54,6 @@ def effect(recipe: Recipe) -> Effect:
     example="transformer-xl:dim=8,heads=2,head-dim=4",
     place=2,
     hooks={"apply": effect},
-    unrecognised="its rows are sinusoids of falling distances, and are named so",
     presets=(conventions("relative", "transformer-xl"),),
 )  # fmt: skip
 def transformer_xl(
@@ -128,6 +127,10 @@ def transformer_xl(
     Not
     ---
     with fused attention: it adds a term to each score
+
+    Not recognised
+    --------------
+    its rows are sinusoids of falling distances, and are named so
     """
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")

@@ -25,7 +25,6 @@ EFFECT = Effect(factor="scale", opposed=True, note="queries are multiplied by th
     example="xpos:dim=4,max-len=8",
     place=4,
     hooks={"apply": lambda recipe: EFFECT},
-    unrecognised="its cosines and sines are named as those of rope; the scales have no rule",
 )
 def xpos(
     *,
@@ -69,6 +68,10 @@ def xpos(
     Not
     ---
     without a causal mask: later keys grow instead
+
+    Not recognised
+    --------------
+    its cosines and sines are named as those of rope; the scales have no rule
     """
     if isinstance(centre, Decimal):
         if abs(centre) >= 1 << 53:

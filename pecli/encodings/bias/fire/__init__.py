@@ -30,7 +30,6 @@ from pecli.spec.plans import Bias, Domain, Fixed, nothing
     ),
     work=Work(kernel="2 * hidden + (hidden + 1) * heads + 2"),
     example="fire:heads=2,threshold=16",
-    unrecognised="its values come from a trained network",
     place=6,
     hooks={"lesson": ":lesson"},
 )  # fmt: skip
@@ -84,6 +83,10 @@ def fire(
     Not
     ---
     if one bias per distance must serve all queries, as in a fused kernel
+
+    Not recognised
+    --------------
+    its values come from a trained network
     """
 
     @cache

@@ -29,7 +29,6 @@ def reach(recipe: Recipe) -> Reach:
     facts=Facts(relative="distance", cost="heads * n * n"),
     work=Work(kernel="heads", additions="0", products="heads * n * n"),
     example="gaussian:heads=2,sigma=1+4",
-    unrecognised="the width of each head is any number",
     place=3,
     hooks={
         "mistakes": ":mistakes",
@@ -76,6 +75,10 @@ def gaussian(
     Not
     ---
     for distant tokens: nothing beyond a few sigma is reached
+
+    Not recognised
+    --------------
+    the width of each head is any number
     """
     if apply == "multiply" and mask == "causal":
         rule = "needs a bias, and apply=multiply gives a weight that minus infinity would turn round: use apply=log"

@@ -24,7 +24,6 @@ SMALLEST = Fraction(1, 100)  # the authors' code lets no trained parameter fall 
     facts=Facts(learned=True, bounded=False, relative="distance", parameters="2 * heads", cost="heads * n * n"),
     work=Work(kernel="2 * heads"),
     example="kerple:heads=2,r1=1+0.5,r2=1+0.25",
-    unrecognised="its two numbers for each head are trained",
     place=2,
     hooks={"lesson": ":lesson"},
 )
@@ -74,6 +73,10 @@ def kerple(
     Not
     ---
     if positions should have no trained parameters
+
+    Not recognised
+    --------------
+    its two numbers for each head are trained
     """
     if (r1 is None) != (r2 is None):
         given, other = ("r1", "r2") if r2 is None else ("r2", "r1")
