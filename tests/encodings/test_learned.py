@@ -105,14 +105,14 @@ def test_the_table_itself_is_as_long_as_asked_where_nothing_is_said():
 @pytest.mark.parametrize(
     ("recipe", "options", "says"),
     [
-        ("learned:dim=4,max-len=8", {"length": 9}, ["position=8", "positions 0 to 7", "max-len"]),
-        ("learned:dim=4,max-len=8", {"length": 4, "start": -1}, ["position=-1", "max-len"]),
+        ("learned:dim=4,max-len=8", {"length": 9}, ["position 8", "positions 0 to 7", "max-len"]),
+        ("learned:dim=4,max-len=8", {"length": 4, "start": -1}, ["position -1", "max-len"]),
         ("learned:dim=4", {"length": 4, "start": 2}, ["max-len", "part"]),
         ("learned:dim=4,max-len=8", {"positions": "0.5"}, ["whole numbers"]),
         ("learned:dim=5,max-len=8,init=sinusoidal", {"length": 4}, ["dim=5", "4 or 6"]),
         ("learned:dim=4,max-len=8,init=zeros,std=1", {"length": 4}, ["std=1", "init=zeros"]),
         ("learned:dim=4,max-len=8,init=uniform,std=1", {"length": 4}, ["std=1", "init=uniform"]),
-        ("learned:dim=4,max-len=8,std=0", {"length": 4}, ["std=0", "at least"]),
+        ("learned:dim=4,max-len=8,std=0", {"length": 4}, ["std=0", "from 1e-30"]),
         ("learned:dim=4,max-len=8,seed=-1", {"length": 4}, ["seed=-1"]),
         ("learned:dim=4,max-len=8,seed=18446744073709551616", {"length": 4}, ["seed=18446744073709551616"]),
         ("learned:dim=4,max-len=8,init=normall", {"length": 4}, ["normall", "'normal'"]),

@@ -165,7 +165,7 @@ def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
         ("xpos:dim=8,scale-base=0", ["scale-base=0"]),
         ("xpos:dim=8,centre=1e300", ["centre=1e300", "2^53"]),
         ("retnet:dim=8", ["heads=N"]),
-        ("retnet:dim=8,heads=901", ["heads=901", "at most 900"]),
+        ("retnet:dim=8,heads=901", ["heads=901", "from 1 to 900"]),
         ("retnet:dim=8,heads=2,normalize=true", ["normalize=true", "decay=distance"]),
         ("retnet:dim=8,heads=2,decay=none,apply=log", ["apply=log", "decay=none"]),
     ],
