@@ -411,15 +411,12 @@ def command(options: CompareOptions) -> int:
 
 def _check_plot(options: CompareOptions, sources: int) -> None:
     """Refuse a picture that cannot be drawn, before any work."""
-    from pecli.plots.figures import check_picture
+    from pecli.cli.plot import check_plot
 
-    assert options.plot is not None
     refuse("has no values to draw: leave it or --plot out", options, "stacks", "cost")
     if sources != 2:
         raise BadParameter("plot", options.plot, f"draws the difference of two sources, and {sources} are given")
-    if options.plot == "-" and options.json:
-        raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
-    check_picture(options.plot)
+    check_plot(options)
 
 
 def _draw(charts: Sequence[Chart], options: CompareOptions) -> None:

@@ -73,7 +73,7 @@ def _example(options: ExplainOptions) -> int:
         text = find(text).example
     elif kind is Kind.FILE and not os.path.exists(text):
         raise shared.absent(text)
-    source = read_source(text, **options.choice)
+    source = read_source(text, **shared.choice_of(options))
     if source.recipe is None:
         raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
     refuse("has no effect on a worked example: leave it out", options, "dtype", "layout", "form")

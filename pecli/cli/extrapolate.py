@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pecli.cli import options as shared
 from pecli.cli.options import LONGEST, OUTPUT, SCREEN, argument, flag, option, positions, refuse, share, whole
+from pecli.cli.plot import check_plot, show_charts
 from pecli.cli.terminal.layout import TABLE_FORMATS
 from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer
@@ -89,8 +90,6 @@ def check_together(options: ExtrapolateOptions) -> None:
     """Refuse options that would have no effect together."""
     if options.plot is None:
         refuse("says what --plot draws: give --plot PATH, or - for the terminal", options, "kind")
-    if options.plot == "-" and options.json:
-        raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
     extending = ("grid", "to_grid", "antialias", "prefix")
     measuring = ("threshold", "tuned", "all")
     writing = (*(() if options.format in TABLE_FORMATS else ("format",)), "dtype", "layout")
@@ -142,13 +141,12 @@ def command(options: ExtrapolateOptions) -> int:
     from pecli.cli.extrapolate_report import reports_view
     from pecli.extrapolate.report import read_subjects, report, rules_of
     from pecli.plots.charts import check_words
-    from pecli.plots.figures import check_picture
 
     if options.to_grid is not None and options.extend is None:
         options = replace(options, extend="cubic")
     check_together(options)
     if options.plot is not None:
-        check_picture(options.plot)  # before any work
+        check_plot(options)
         check_words(options.pictures, REACHES)
     if (whole := checkpoint_of(options)) is not None:
         path, name, way = whole
@@ -174,7 +172,6 @@ def command(options: ExtrapolateOptions) -> int:
     if not any(report.bias for report in reports):
         refuse("is for biases, and these sources have none: leave it out", options, "threshold")
     if options.plot is not None:
-        from pecli.cli.plot import show_charts
         from pecli.plots.reach import charts_of
 
         charts = charts_of(reports, options.pictures)

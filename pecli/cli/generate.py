@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pecli.tables.table import Table
 
 MODEL, OWN = "Model", "Parameters"
-MANY, SEVERAL = 16, 3  # parameters that are grouped; choices that a group does not name
+SEVERAL = 3  # choices that a group does not name
 EVERYDAY = ("dtype", "layout", "form", "positions", "output")  # options of a table that the short help shows
 ROOM, MEASURE = 9, 56  # lines and columns that it has for parameters
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
@@ -92,14 +92,8 @@ class TableOptions(Writing):
     json: bool = flag("Print one JSON object with the rows shown; --format json has all.", panel=SCREEN)
 
 
-def own_panels(parameters: Sequence[Parameter]) -> dict[str, str]:
-    """Return the part of the help in which each parameter stands: where there are many, by what they go with."""
-    if len(parameters) < MANY:
-        return {}
-    return {parameter.name: _panel(parameter, {p.name: p for p in parameters}) for parameter in parameters}
-
-
 def _panel(parameter: Parameter, known: Mapping[str, Parameter]) -> str:
+    """Return the group of a parameter in the whole help: the choice that it goes with, or the encoding's own."""
     name, values = parameter.param.when or ("", ())
     above = known.get(name)
     if above is None or not (above.choices and isinstance(values, tuple) and all(isinstance(v, str) for v in values)):
@@ -110,13 +104,13 @@ def _panel(parameter: Parameter, known: Mapping[str, Parameter]) -> str:
     return f"With --{above.option} {', '.join(map(str, values)) if len(values) < SEVERAL else 'of several kinds'}"
 
 
-def own_parameter(parameter: Parameter, panel: str | None = None) -> inspect.Parameter:
+def own_parameter(parameter: Parameter, panel: str) -> inspect.Parameter:
     """Return what Typer makes the option of an encoding's parameter from."""
     names = (f"--{parameter.option}",)
     if parameter.kind == "flag":
         names = (f"{names[0]}/--{parameter.param.off or f'no-{parameter.option}'}",)
     mark = parameter.metavar or None
-    option = Option(parameter.help_text, mark, panel or OWN, parameter.choices, names)
+    option = Option(parameter.help_text, mark, panel, parameter.choices, names)
     return option.parameter(parameter.name, str | None if mark else bool | None, None)
 
 
@@ -377,8 +371,8 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
     own = {parameter.name: parameter.option for parameter in encoding.options}
     own |= {word.replace("-", "_"): word for word in encoding.other_words}
-    panels = own_panels(encoding.options)
-    parameters = [own_parameter(parameter, panels.get(parameter.name)) for parameter in encoding.options]
+    known = {parameter.name: parameter for parameter in encoding.options}
+    parameters = [own_parameter(parameter, _panel(parameter, known)) for parameter in encoding.options]
     others = [word.replace("-", "_") for word in encoding.other_words]
     parameters += [Option("", hidden=True).parameter(name, str | None, None) for name in others]
     of_table = parameters_of(TableOptions, encoding.family)

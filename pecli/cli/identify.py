@@ -39,7 +39,7 @@ def command(options: IdentifyOptions) -> int:
     from pecli.tables.alignment import take_usual_type
     from pecli.tables.sources import read_source
 
-    source = read_source(options.source, **options.choice)
+    source = read_source(options.source, **shared.choice_of(options))
     if not source.is_recipe:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
@@ -109,9 +109,7 @@ def _share(equal: float) -> str:
 
 def _positions(source: NamedSource, options: IdentifyOptions) -> Any:
     """Return the positions that the command gives to the rows of a file."""
-    if source.is_recipe or options.positions is None:
-        return None
     from pecli.numbers.positions import Positions
 
-    given = Positions.parse(options.positions)
-    return given.numbers(0, given.count)
+    given = None if source.is_recipe or options.positions is None else Positions.parse(options.positions)
+    return given and given.numbers(0, given.count)

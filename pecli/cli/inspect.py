@@ -78,7 +78,7 @@ def command(options: InspectOptions) -> int:
         first, count = table.pop("start", None), table.pop("length", None)
         start = None if first is None else parse_integer("start", first)
         text = shared.with_rows(text, start, None if count is None else parse_count("len", count))
-    source = read_source(text, **options.choice)
+    source = read_source(text, **shared.choice_of(options))
     if not source.is_recipe:
         refuse_table(table.items())
     if options.frequencies:

@@ -359,16 +359,9 @@ class TableChoice(SourceOptions):
     @property
     def table(self) -> dict[str, str]:
         """What is asked of a recipe's table, by the names of :meth:`Table.make`."""
-        asked = {
-            "length": self.len, "start": self.start, "step": self.step, "positions": self.positions,
-            "dtype": self.dtype, "layout": self.layout, "form": self.form,
-        }  # fmt: skip
+        names = ("len", "start", "step", "positions", "dtype", "layout", "form")
+        asked = {name.replace("len", "length"): getattr(self, name) for name in names}
         return {name: text for name, text in asked.items() if text is not None}
-
-    @property
-    def choice(self) -> dict[str, str]:
-        """What is read of a config."""
-        return choice_of(self)
 
 
 def absent(word: str) -> PecliError:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.options import OUTPUT, TableChoice, argument, flag, option, refuse, refuse_table
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
+from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
 from pecli.spec.catalogue import CATALOGUE
@@ -36,7 +37,6 @@ class PlotOptions(TableChoice):
 def command(options: PlotOptions) -> int:
     """Draw a table."""
     from pecli.cli.inspect import open_table_of
-    from pecli.errors import BadParameter
     from pecli.plots.charts import check_words
     from pecli.plots.figures import check_picture, is_page
     from pecli.plots.page import page_of
@@ -52,7 +52,7 @@ def command(options: PlotOptions) -> int:
     if options.json and options.output == "-":
         raise BadParameter("output", "-", "is standard output, where --json prints: name a file")
     name = shown(options.source)
-    source = read_source(CATALOGUE[name].usual if name in CATALOGUE else name, **options.choice)
+    source = read_source(CATALOGUE[name].usual if name in CATALOGUE else name, **shared.choice_of(options))
     if not source.is_recipe:
         refuse_table(options.table.items())
     table = open_table_of(source, options.table)
@@ -66,6 +66,15 @@ def command(options: PlotOptions) -> int:
         titles = [] if isinstance(charts, str) else [chart.title for chart in charts]
         print_json({"source": name, "path": options.output, "pictures": titles})
     return 0
+
+
+def check_plot(options: Any) -> None:
+    """Refuse, before any work, a picture of --plot that cannot be drawn."""
+    from pecli.plots.figures import check_picture
+
+    if options.plot == "-" and options.json:
+        raise BadParameter("plot", "-", "cannot go with --json: both use standard output")
+    check_picture(options.plot)
 
 
 def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = True, quiet: bool = False) -> None:
