@@ -91,7 +91,7 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
         return f"{typed or 'pecli'} has no option {option}: {_remedy(option, context, words)}"
     if hasattr(error, "param_type"):
         example = COMMANDS[typed].examples.splitlines()[0]
-        return f"{typed} needs {context.command.params[0].metavar}, as in {example}"
+        return f"{typed} needs {context.command.params[0].metavar.replace('...', '')}, as in {example}"
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
     return f"{typed} does not take {extra}: {_place(extra, context, words)}" if extra else error.format_message()
 

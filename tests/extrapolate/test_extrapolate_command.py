@@ -208,7 +208,7 @@ REFUSED = [
     (("rope:dim=8", "--train-len", 100, "--test-len", 100), "--test-len 100 must be above the training length 100"),
     (("rope:dim=8", "--test-len", 100), "rope:dim=8 does not say how long it was trained: give --train-len 4096"),
     (("rope:dim=8", "--train-len", 100), "give --test-len 400"),
-    ((), "extrapolate needs SOURCE..., as in pecli extrapolate rope:dim=128"),
+    ((), "extrapolate needs SOURCE, as in pecli extrapolate rope:dim=128"),
     (("rope:dim=8", "--train-len", "ten", "--test-len", 20), "--train-len ten must be a whole number"),
     (("sinusoidal:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "yarn"), "none that sinusoidal has: use"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "longrope"), "lists that were searched"),

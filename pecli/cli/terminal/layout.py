@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, zip_longest
 
 from pecli.cli.terminal.items import RIGHT, Fact, Item, ScreenTable, Section, Verdict
-from pecli.cli.terminal.output import WIDE, clean, wrapped
+from pecli.cli.terminal.output import WIDE, clean, has_unicode, wrapped
 from pecli.errors import BadParameter, UnknownName
 
 GAP = "  "
@@ -47,7 +47,7 @@ def _line(line: str, width: int | None, lead: str = "") -> list[str]:
 
 def _section(item: Section, width: int, terminal: bool, colour: bool) -> list[str]:
     """Return what each name is, beside it where it is short and the screen is wide, else below it."""
-    panel = terminal and width >= WIDE
+    panel = terminal and width >= WIDE and has_unicode()
     width -= len(FRAME) if panel else len(GAP)
     indent = 4 if width < NARROW else 2 + min(LONGEST_NAME, max(len(name) for name, _ in item.rows))
     lines = []

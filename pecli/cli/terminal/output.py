@@ -23,8 +23,12 @@ ASCII = str.maketrans({"…": ".", "≥": ">", "─": "-"})  # where no more is 
 def say(text: str) -> None:
     """Print a result."""
     text = shown(text)
-    unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
-    sys.stdout.write((text if unicode else text.translate(ASCII)) + "\n")
+    sys.stdout.write((text if has_unicode() else text.translate(ASCII)) + "\n")
+
+
+def has_unicode() -> bool:
+    """Whether standard output shows all of Unicode."""
+    return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
 
 
 EXAMPLE = "for example: "  # before a command line in a message, which a terminal shows on a line of its own
