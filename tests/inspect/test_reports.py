@@ -173,7 +173,7 @@ EXTRAPOLATE = (  # a case, another case, and words that are printed for the firs
     ("rope", "longer", "table: sines", "64 positions"),
     ("shaw", "alibi", "used 64"),
     ("shaw", "few buckets", "longer sequences", "37 rows"),
-    ("shorter", "rope", "64: nothing"),
+    ("shorter", "rope", "must be above the training length 64"),
 )
 
 
