@@ -498,7 +498,7 @@ def audit(model: torch.nn.Module | Mapping[str, Any], length: int = 64, *, confi
         assert source.recipe is not None
         encoding = source.recipe.encoding
         is_seen = source.text in seen or (encoding.facts.learned and encoding.name in seen)
-        if not is_seen and encoding.family is not Family.NONE:
+        if not is_seen and encoding.family is not Family.NONE and "/" not in kind:  # a part may be another model's
             found.append(Audited(source.text, note=f"the config says it, and no {holder}", name=kind))
     return found
 

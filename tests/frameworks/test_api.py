@@ -90,7 +90,7 @@ def test_inspect_extrapolate_and_plot_are_readable():
 def test_apply_gives_each_value_rounded_once():
     q = np.random.default_rng(1).standard_normal((1, 2, 3, 4)).astype(np.float32)
     made = pecli.apply("rope:dim=4,base=100", {"q": q}, pairs="half", start=7)
-    assert "pairs half" in repr(made)
+    assert "axes of q: bhsd" in repr(made)
     a, b = mpmath.mpf(float(q[0, 1, 2, 1])), mpmath.mpf(float(q[0, 1, 2, 3]))
     angle = mpmath.mpf(9) / 10
     assert dict(made)["q"][0, 1, 2, 1] == np.float32(float(a * mpmath.cos(angle) - b * mpmath.sin(angle)))
