@@ -49,7 +49,7 @@ def files(tmp_path):
         ("rope:dim=8 q.npy --pairs half --seed 3", "give --random BxHxSxD too"),
         ("rope:dim=8 q.npy --pairs half --random 1x2x3x8", "replaces the inputs: name no files"),
         ("rope:dim=8 --pairs half --random 1x4x3x8 --kv-heads 3", "must divide the 4 heads"),
-        ("rope:dim=8 q.npy --pairs half --positions @places.npy", "positions of batches are whole numbers"),
+        ("rope:dim=8 q.npy --pairs half --positions @places.npy", "batches have whole positions"),
         ("rope:dim=8 q.npy --pairs half --arithmetic float32 --way inverse", "is for plain rotations"),
         ("cache.npz q.npy --pairs half", "has vectors of 8, and the table rotates 16 columns"),
         ("flat.npy q.npy k.npy --scores --pairs half", "--pairs half is for rotary tables"),

@@ -160,7 +160,7 @@ def test_what_is_wrong_is_said_in_one_sentence(recipe, says):
 
 
 @pytest.mark.parametrize(
-    ("positions", "says"), [("16", ["position=16", "2^4 - 1"]), ("-1", ["position=-1"]), ("0.5", ["whole numbers"])]
+    ("positions", "says"), [("16", ["position 16", "2^4 - 1"]), ("-1", ["position -1"]), ("0.5", ["whole numbers"])]
 )
 def test_a_position_that_bits_do_not_hold_is_refused(positions, says):
     with pytest.raises(PecliError) as error:

@@ -214,7 +214,7 @@ def test_complex_rows_are_cosines_and_sines_of_the_sinusoid(dtype, parts):
         ("fourier:dim=8,sigma=0", {"length": 4}, ["sigma=0", "above 0"]),
         ("fourier:dim=8,matrix=1+2+3", {"length": 4}, ["3 numbers", "must be 4", "dim/2 = 4"]),
         ("fourier:dim=8,matrix=1+2+3+4,seed=1", {"length": 4}, ["seed=1", "matrix"]),
-        ("fourier:dim=8,log=true", {"length": 4}, ["position=0", "above 0"]),
+        ("fourier:dim=8,log=true", {"length": 4}, ["position 0", "above 0"]),
         ("fourier:dim=8,log=true,coordinates=corners", {"length": 4}, ["log=true", "coordinates=corners"]),
         ("fourier:dim=8,log=true,points=1+2", {"length": 2}, ["log=true", "points="]),
         ("fourier:dim=8,grid=4x4", {}, ["grid=4x4", "coordinates=given"]),

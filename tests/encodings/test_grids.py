@@ -181,7 +181,7 @@ def test_a_grid_too_large_to_keep_all_coordinates_is_the_same():
         ("sincos2d:dim=4,grid=4x4,shift=1", ["shift=1", "dim=4"]),
         ("sincos2d:dim=8,grid=4", ["grid=4", "2 numbers", "'x'"]),
         ("sincos2d:dim=8,grid=4x4x4", ["grid=4x4x4", "2 numbers"]),
-        ("sincos2d:dim=8,grid=0x4", ["grid=0x4", "at least 1"]),
+        ("sincos2d:dim=8,grid=0x4", ["grid=0x4", "from 1 to"]),
         ("sincos2d:dim=8,grid=4xa", ["grid=a", "whole number"]),
         ("sincos2d:dim=8", ["needs grid=HxW"]),
         ("sincos2d:dim=8,grid=4x4,grid-scale=1+2+3", ["grid-scale=1+2+3"]),
@@ -210,10 +210,10 @@ def test_what_is_wrong_is_said_in_one_sentence(recipe, says):
     [
         ({"length": 15}, ["len=15", "must be 16", "grid=4x4"]),
         ({"length": 17}, ["len=17", "must be 16"]),
-        ({"positions": "16"}, ["position=16", "grid=4x4", "0 to 15"]),
-        ({"positions": "-1"}, ["position=-1"]),
+        ({"positions": "16"}, ["position 16", "grid=4x4", "0 to 15"]),
+        ({"positions": "-1"}, ["position -1"]),
         ({"positions": "0.5"}, ["whole numbers"]),
-        ({"start": 10, "length": 7}, ["position=16"]),
+        ({"start": 10, "length": 7}, ["position 16"]),
     ],
 )
 def test_rows_that_a_grid_has_not_are_refused(options, says):

@@ -265,7 +265,7 @@ def test_forms_choose_arrays(encoding):
     ("recipe", "says"),
     [
         ("shaw:dim=4", "needs clip=N"),
-        ("shaw:dim=4,clip=0", "clip=0 must be at least 1"),
+        ("shaw:dim=4,clip=0", "clip=0 must be from 1 to"),
         ("transformer-xl:dim=7", "dim=7 must be even"),
         ("transformer-xl:dim=8,heads=3", "heads=3 does not divide dim=8"),
         ("transformer-xl:dim=8,head-dim=3", "head-dim=3 needs heads="),
