@@ -71,17 +71,23 @@ MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 
 
 def headline(found: Comparison) -> str:
-    """Return the verdict: same, or different and the first cause."""
-    if found.equal:
+    """Return the verdict: same, or different and the first cause, and whether that is harmless."""
+    cause = _cause(found)
+    if found.equal or not cause:
         return found.verdict
-    cause = next((finding.text for finding in found.findings if finding.kind != "dtype"), None)
-    return found.verdict if cause is None else f"different: {cause}"
+    if ": harmless" in cause and all(finding.kind in ("rounding", "dtype") for finding in found.findings):
+        return f"different, but harmless: {cause.replace(': harmless', '')}"
+    return f"different: {cause}"
+
+
+def _cause(found: Comparison) -> str:
+    return next((finding.text for finding in found.findings if finding.kind != "dtype"), "")
 
 
 def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = False) -> list[Item]:
     """Return whether two tables are the same, why not, and where: a table with a row for each array."""
-    first = headline(found)
-    reasons = [text for one in found.findings if (text := one.text) != first.removeprefix("different: ")]
+    first, cause = headline(found), _cause(found)
+    reasons = [one.text for one in found.findings if one.text != cause]
     if first != found.verdict:
         dtypes = {dtype for array in found.arrays for dtype in (array.dtype, array.other_dtype)}
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"

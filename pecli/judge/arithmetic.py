@@ -7,7 +7,7 @@ The frequencies of float32 code differ by some units from library to library and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,7 @@ import numpy as np
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.measured import NEAR_ROWS, Measured
-from pecli.judge.planes import Floats, Integers, Plane, planes_of, rounded, unit
+from pecli.judge.planes import TF32, Floats, Integers, Plane, planes_of, rounded, unit
 from pecli.judge.tally import BlockDifferences, Tally
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
@@ -57,6 +57,8 @@ MAX_SIZE_DIGITS = 5
 OTHER_SIZE = 3.0
 """Digits that a magnitude counts for which the parameters do not give."""
 LOW_TYPES = ("bfloat16", "float16")
+COARSE_TYPES = (*LOW_TYPES, TF32)
+"""Types of the steps of a computation, among them the one in which no value is stored."""
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
 """Phase of every pair at position 0 for each sign error, after cosine and sine were put in order."""
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
@@ -100,7 +102,7 @@ class Way:
 
     Attributes
     ----------
-    name : {"exact", "float64", "float32", "bfloat16", "float16"}
+    name : {"exact", "float64", "float32", "TF32", "bfloat16", "float16"}
         The narrowest type in which a step was computed.
     frequencies : (m,) float64
         As rounded.
@@ -146,9 +148,16 @@ class Way:
 
     def words(self) -> str:
         """Return the rounded steps of the computation, as text."""
-        if self.name not in LOW_TYPES:
+        if self.name not in COARSE_TYPES:
             return f"{self.name} phases"
-        return f"{self.name} {' and '.join(self.coarse_steps)}"
+        return f"{self.coarse_type} {' and '.join(self.coarse_steps)}"
+
+    @property
+    def coarse_type(self) -> str:
+        """The narrowest type, or both of those that have as many bits, where frequencies do not tell them apart."""
+        kinds, w = ("float16", TF32), self.frequencies
+        alike = "frequencies" not in self.coarse_steps or all(np.array_equal(rounded(w, kind), w) for kind in kinds)
+        return " or ".join(kinds) if self.name in kinds and self.angles != self.name and alike else self.name
 
     @property
     def coarse_steps(self) -> list[str]:
@@ -158,22 +167,29 @@ class Way:
         return [step for step, kind in steps.items() if kind == self.name]
 
 
-def ways(exact: Floats, singles: Floats, dtype: str, positions: Floats) -> tuple[list[Way], list[Way]]:
+def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions: Floats) -> tuple[list[Way], list[Way]]:
     """Return the ways to compute a table of a type: the best that doubles give and float32, then narrower types.
 
-    A float64 table that this process computes is no exact one: only a comparison of all values tells them apart.
+    `singles` returns the float32 frequencies that values show, by the type of the positions.  A float64 table that this
+    process computes is no exact one: only a comparison of all values tells them apart.
     """
     wide = [Way("float64" if dtype == "float64" else "exact", exact)]
-    wide += [Way("float32", singles, "float32", "float32"), Way("float32", singles)]
+    plain = singles("float64")
+    wide += [Way("float32", plain, "float32", "float32"), Way("float32", plain)]
     if len(exact) > 1 and (exact > 0).all():
         wide.append(Way("float32", exact, "float32", "float32", running=True))
     narrow = []
-    for low in LOW_TYPES:
+    for low in (TF32, *LOW_TYPES):
         coarse = not np.array_equal(rounded(positions, low), positions)
+        own = singles(low) if coarse else plain
+        if low == TF32:
+            narrow += [Way(low, rounded(plain, low), "float32", "float32")]
+            narrow += [Way(low, rounded(own, low), low, "float32")] * coarse
+            continue
         narrow += [Way(low, exact, low)] * coarse + [Way(low, rounded(exact, low))]
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
-                narrow.append(Way(low, rounded(singles, f), p, a))
+                narrow.append(Way(low, rounded(own if p == low else plain, f), p, a))
     return wide, narrow
 
 
@@ -256,14 +272,17 @@ class WaveName:
         if len(few) > SAMPLE_ROWS:
             few = few[np.r_[:32, np.linspace(32, len(few) - 1, SAMPLE_ROWS - 32).astype(np.int64)]]
         rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]
-        positions = self.positions(rows)
-        near = Circle.of(positions[:, None] * self.named.frequencies)
+        positions, w = self.positions(rows), self.named.frequencies
+        near = Circle.of(positions[:, None] * w)
         have = [values[at.plane][:, at.index] for at in expected.places]
         real = expected.made(near, positions)
         gaps = (np.nan_to_num(np.abs(a - b)[:FIRST_ROWS], nan=1.0) for a, b in zip(have, real, strict=False))
         if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > PLAUSIBLE_GAP:
             return None
-        singles = expected.float32_frequencies(have, real, positions)
+
+        def singles(kind: str) -> Floats:
+            p = rounded(positions, kind)
+            return expected.float32_frequencies(have, expected.made(Circle.of(p[:, None] * w), p), p)
 
         def seen(way: Way, rows: slice) -> WaveName:
             circle = Circle(*(part[rows] for part in near))
@@ -272,7 +291,7 @@ class WaveName:
             return replace(self, way=way, explained=1 - wrong / count, equal=sum(one.equal for one in parts) / count)
 
         every = slice(None)
-        wide, low = ways(self.named.frequencies, singles, measured.dtype, positions)
+        wide, low = ways(w, singles, measured.dtype, positions)
         found: list[WaveName] = []
         for way in wide:
             found.append(seen(way, every))

@@ -17,6 +17,7 @@ from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import at_least
 from pecli.spec import hooks
+from pecli.spec.hooks import Change
 from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate, units
 from pecli.spec.recipe import Recipe
@@ -89,7 +90,12 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
     described = _described(best, actual, expected, compared) if best is not None else []
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
-    if described and "slope_values" not in kinds and ("heads" not in kinds or (len(kinds) == 1 and several)):
+    by_rule = best is not None and bool(best.candidate.notes)  # as the slopes of other heads
+    if (
+        described
+        and ("slope_values" not in kinds or by_rule)
+        and ("heads" not in kinds or (len(kinds) == 1 and several))
+    ):
         return described  # a part of the heads may look like other slopes, or like fewer heads with another bias-max
     if found := _placed(actual, expected) or described:
         return found
@@ -170,7 +176,8 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
     have, want = _keys(found.table.source), _keys(expected.source)
     known = [key for key in {**want, **have} if key not in found.candidate.open]
     if found.candidate.trained or not found.table.source.keys().keys() >= want.keys():
-        known = [key for key in known if key in have]
+        optional = {p.option for p in expected.source.encoding.parameters.values() if p.default is None}
+        known = [key for key in known if key in have or key in optional]
     return {key: (have.get(key, ""), want.get(key, "")) for key in known if have.get(key) != want.get(key)}
 
 
@@ -188,6 +195,8 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
     encoding = expected.source.encoding
     words = encoding.hook("words")(other) if encoding.declares("words") else {}
     for key, (have, wanted) in other.items():
+        if words.get(key) == "":  # another sentence says it
+            continue
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
         findings.append(Finding(key.replace("-", "_"), words.get(key) or _parameter_text(key, have, wanted, option)))
     findings += _extent(found, expected)
@@ -236,6 +245,9 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     exact = Candidate("", {}, ulp=MAX_ULP)
     kind = next((lines.dtype for lines in held if lines.dtype in GRIDS), expected.request.dtype)
     effective_dtype = next((lines.effective_dtype for lines in held if lines.dtype in GRIDS), "float64")
+    best: tuple[Fit, Change] | None = None
+    plain = fit_table(exact, expected.as_type(kind), held, effective_dtype)
+    most = math.inf if plain is None else plain.unexplained
     for change in encoding.hook("mistakes")(expected.source.keys()):
         table = expected
         if change.waves is not None:
@@ -251,12 +263,11 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
         if not all(_resembles(lines, table, change.values) for lines in held):
             continue
         found = fit_table(exact, table, held, effective_dtype, change.values)
-        if found is None or found.explained < MIN_SHARE_LIKELY:
-            continue
-        plain = fit_table(exact, expected.as_type(kind), held, effective_dtype)
-        if plain is None or found.unexplained < plain.unexplained:
-            return [Finding(change.kind, change.text), *(Finding("place", place) for place in found.places)]
-    return []
+        if found is not None and found.explained >= MIN_SHARE_LIKELY and found.unexplained < most:
+            best, most = (found, change), found.unexplained
+        if not most:
+            break
+    return [Finding(best[1].kind, best[1].text), *(Finding("place", at) for at in best[0].places)] if best else []
 
 
 def _resembles(lines: Lines, table: Table, change: hooks.Values | None) -> bool:

@@ -264,11 +264,11 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
             if not indices:
                 what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
-                slopes = profile.slopes(profile.at, np.ones(len(profile.at), bool))
-                if slopes is not None and (slopes > 0).all():
-                    some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
-                    only = "those of keys before the query are ALiBi's"
-                    return f"{what} in proportion to key minus query, slopes {some}: {only}"
+                for by, number in (("key minus query", profile.at), ("the distance", np.abs(profile.at))):
+                    slopes = profile.slopes(number, np.ones(len(profile.at), bool))
+                    if slopes is not None and (slopes > 0).all():
+                        some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
+                        return f"{what} in proportion to {by}, slopes {some}: ALiBi's have the other sign"
                 return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.arithmetic import (
+    COARSE_TYPES,
     LOW_TYPES,
     Circle,
     Expectation,
@@ -30,10 +31,11 @@ from pecli.judge.arithmetic import (
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
-from pecli.judge.orders import numbered
+from pecli.judge.orders import descriptions, numbered
 from pecli.judge.planes import Integers, Plane, exchanged, planes_of, rows_of, unit
+from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
-from pecli.judge.waves import LEVELS, QUARTERS, bound, exactly, fitted, names_of
+from pecli.judge.waves import LEVELS, MAX_PLACE, QUARTER_WORDS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_units
@@ -63,7 +65,7 @@ OTHER_FREQUENCIES = 1.5
 OTHER_STEP = 1.25
 """Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
-"""Units of position that a first fault shows: below, rounding of values hides it."""
+"""Units in the last place, of values and of float32 phases, that a first fault shows."""
 MIN_PART_ROWS = 16
 """Rows that are described by themselves where the others are as expected."""
 WAVE_GAP = 0.02
@@ -150,6 +152,8 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         crossed = bool(planes) and shape == (planes[0].width, planes[0].rows) != shape[::-1]
         orders = (True, False) if crossed else (False,) if is_large(actual) else (False, True)
         for transposed in orders:
+            if crossed and not transposed:  # the length was taken for that of a transposed table
+                want = replace(want, rows=planes[0].rows)
             for group in groups:
                 read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
                 findings = _of_group(read, want, found) if len(read) == len(group) else None
@@ -160,7 +164,15 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
                 if findings is not None:
                     return findings
-        return next((findings for group in groups if (findings := _by_frequencies(group, want))), None)
+        return next((findings for group in groups if (findings := _by_positions(group, want))), None)
+
+
+def other_frequencies(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return a finding on the measured frequencies of a table of waves whose values no description gives."""
+    want = Expected.of(expected)
+    planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
+    groups = wave_groups(planes) if want is not None else ()
+    return next((findings for group in groups if want and (findings := _by_frequencies(group, want))), [])
 
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
@@ -186,6 +198,7 @@ PARTS = {"cos": "cosines", "sin": "sines"}
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
     parts = dict(_components(group, want))
+    one_wrong: list[Finding] = []
     labels, changes = list(parts), [change for change in _mistakes(want) if change.waves is not None]
     for change in (None, *changes) if len(parts) == 2 else ():
         names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]
@@ -199,11 +212,13 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
         for number, name in enumerate(names if change is None and len(group) == 2 else ()):
             right = name is not None and kinds[number] == list(PARTS)[number] and not names[1 - number]
             if name is not None and right and (name.start, name.step) == (want.start, want.step):
-                return _other_part(group[1 - number], labels[1 - number], name, 1 - number, want)
+                one_wrong = _other_part(group[1 - number], labels[1 - number], name, 1 - number, want)
+                if any(one.kind != "place" for one in one_wrong):
+                    return one_wrong
         named = {label: name for label, name in zip(labels, names, strict=True) if name}
         if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
             return found
-    return None
+    return one_wrong or None
 
 
 def _components(group: tuple[Plane, ...], want: Expected) -> Iterator[tuple[str, list[Measured]]]:
@@ -229,7 +244,7 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
         bands = [band for band in changed[1].bands if getattr(band, part) is not None] if changed else []
         w = np.array([float(f) for band in bands for f in band.frequencies])
     for measured in readings:
-        if measured.pairs.count == len(w):
+        if measured.pairs.count == len(w) and _fits(measured.pairs, w, want.step):
             named = replace(want.named, frequencies=w, by_engine=False)
             name = fitted(measured, want.encoding, named, exact=False)
             if name is not None and name.explained == 1.0 and _gives_sample(name):
@@ -283,6 +298,33 @@ def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, s
     return out
 
 
+def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
+    """Return at which positions rows are, where all pairs have the expected frequencies."""
+    w = want.named.frequencies
+    for measured in measured_readings(group):
+        signal = measured.signal
+        if measured.pairs.count != len(w) or len(signal.rows) != group[0].rows or group[0].rows < MIN_PART_ROWS:
+            continue
+        places = positions_in_steps(signal, w, np.zeros(len(w)))
+        index = (np.rint(places) - float(want.start)) / float(want.step)
+        found = np.rint(index).astype(np.int64)
+        among = found.min() >= 0 and found.max() < want.rows  # whoever compares rows knows more
+        if among or np.abs(places - np.rint(places)).mean() > MAX_PLACE or (index != found).any():
+            continue
+        order = np.argsort(places, kind="stable")
+        planes = tuple(replace(plane, offset=0, values=plane.stored(0, plane.rows)[order]) for plane in group)
+        for own in measured_readings(planes, np.rint(places[order]).astype(np.int64)):
+            name = WaveName(want.encoding, want.named, Fraction(0), Fraction(1), "", own, Way("exact", w)).computed()
+            if name is None or name.explained < MIN_SAMPLE or verified(name)[1].explained < MIN_SAMPLE:
+                continue
+            named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
+            text = next((text for text, order in named if np.array_equal(order, found)), "")
+            few = ", ".join(f"{place:.0f}" for place in places[:MAX_LISTED])
+            text = text or f"rows are at other positions: {few}, .. where {fraction_text(want.start)}, .. was expected"
+            return [Finding("rows", text)]
+    return None
+
+
 def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return a finding on the frequencies of a table of waves if most of them differ from the expected ones."""
     w = want.named.frequencies * abs(float(want.step))
@@ -302,19 +344,20 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
 
 
 def _series_words(steps: Floats, w: Floats, off: NDArray[np.bool_], slack: Floats) -> str:
-    """Describe measured frequencies: some that are off, equal ones, a series by its ratio, or the range of others."""
+    """Describe measured frequencies: some that are off, equal ones, all times a factor, or their range."""
     if not off[:2].any() and (w > 0).all():
         bad = np.flatnonzero(off)
         return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
-    clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
-    ratios = clear[1:] / clear[:-1]
     own = f"{w.max():.4g} to {w.min():.4g}"
     if np.ptp(steps) <= 1e-3 * steps.max():
         return f"every pair has the frequency {np.median(steps):.4g} where {own} were expected"
-    ratio = float(np.median(ratios)) if len(ratios) > 1 else np.nan
-    if len(ratios) > 1 and np.allclose(ratios, ratio, rtol=1e-3):
-        base = f", as base {ratio ** -len(w):.4g}" if ratio < 1 else ""
-        text = f"the frequencies are another series: each is {ratio:.4g} of the one before{base}"
+    moving = w > 0
+    if (times := float(np.median(steps[moving] / w[moving]))) and np.allclose(steps, times * w, rtol=1e-3):
+        return f"every pair turns {times:.4g} times as fast"
+    clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
+    ratios = clear[1:] / clear[:-1]
+    if len(ratios) > 1 and np.allclose(ratios, np.median(ratios), rtol=1e-3):
+        text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
         return f"{text}, where {w[1] / w[0]:.4g} was expected"
     return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
@@ -354,6 +397,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     step = _other_step(pairs, base)
     if step is not None:
         yield replace(base, step=want.step * step), [], "same"
+    yield from _pair_order(pairs, base)
     placed = 0
     for change in _mistakes(want)[:MAX_MISTAKES]:
         changed = _changed(want, base.keys, change) if placed < MAX_PLACED else None
@@ -361,7 +405,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             continue
         keys, plan = changed
         w = np.array([float(f) for f in plan.frequencies]) * float(change.step)
-        if len(w) == pairs.count and any(pairs.at(e).fits(w, float(want.step), 0.9) for e in LEVELS.values()):
+        if len(w) == pairs.count and _fits(pairs, w, want.step):
             placed += 1
             size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
             alike = change.waves is None and change.step == 1
@@ -371,6 +415,29 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
                             by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
     yield from _some_pairs(pairs, base)
+
+
+def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
+    """Yield the expected frequencies in another order, and the words for it."""
+    w, seen, places = base.frequencies, pairs.at(LEVELS["float32"]), np.arange(pairs.count)
+    near = np.abs(pairs.steps[:, None] - w) <= 2 * (pairs.errors[:, None] + seen.level * w)
+    found = np.where(near.diagonal(), places, near.argmax(axis=1))
+    unrotated, still = np.flatnonzero(w == 0), np.flatnonzero(pairs.still)
+    if len(unrotated) == len(still) and len(still):
+        found[still] = unrotated
+    if not near.any(axis=1).all() or len(np.unique(found)) < len(w) or (found == places).all():
+        return
+    for text, order in descriptions(found, len(w), "pair"):
+        if np.array_equal(order, found):
+            if len(still) and still[-1] < len(still):
+                text = f"the unrotated pairs come first, where they were expected last ({numbered('pair', unrotated)})"
+            yield replace(base, frequencies=w[found], by_engine=False), [text], "columns"
+            return
+
+
+def _fits(pairs: Pairs, w: Floats, step: Fraction) -> bool:
+    """Whether most measured frequencies are these, rounded to some type."""
+    return any(pairs.at(error).fits(w, float(step), 0.9) for error in LEVELS.values())
 
 
 def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
@@ -485,14 +552,14 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     findings[len(best.lines) if name.encoding != want.encoding else 0 : 0] = _rows(name, want)
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings
-    if way.name in LOW_TYPES:
+    if way.name in COARSE_TYPES:
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
     elif findings and (way.name == "float32" or narrowed):
         kind = kind if kind in LOW_TYPES else "float32"
         yield Finding("rounding", f"the rest is {kind} rounding, at most {total.residual:.2g}")
     elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
-    if rest and not findings and way.name not in LOW_TYPES:
+    if rest and not findings and way.name not in COARSE_TYPES:
         yield from _located(name, want, total)
     elif rest:
         part = [] if best.lines else list(_in_part(name.measured.planes, total, want))
@@ -566,17 +633,19 @@ def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[
 
 def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
-    way, coarse = name.way, " and ".join(name.way.coarse_steps)
-    text = f"phases were computed in {way.name} ({coarse} rounded to {way.name})"
-    if coarse == "positions":
-        text = f"positions were rounded to {way.name}"
+    way, coarse, kind = name.way, " and ".join(name.way.coarse_steps), name.way.coarse_type
+    w = name.named.frequencies
+    text = f"phases were computed in {kind} ({coarse} rounded to {kind})"
+    if coarse in ("positions", "frequencies"):
+        text = f"{coarse.replace('frequencies', 'frequencies (inv_freq)')} were rounded to {kind}"
     text = f"{'and ' if also else ''}{text}"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)
-    exact = Way("exact", name.named.frequencies)
-    both = (one.compute(positions, name.magnitude, dtype) for one in (way, exact))
+    right = Way("exact", w if "frequencies" in coarse else way.frequencies)
+    both = (one.compute(positions, name.magnitude, dtype) for one in (way, right))
+    doubt = STEP_UNITS * 2.0**-24 * np.abs(positions[:, None]) * w  # that float32 phases leave
     for one, other in zip(*both, strict=True):
-        wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + 1e-3).any(axis=1)
+        wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + doubt).any(axis=1)
     if not wrong.any():
         return text
     return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
@@ -631,13 +700,28 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
                 yield Finding("exchanged", f"every column holds {held}s where {gone}s were expected")
         elif one and want.named.table.get("layout") != "angles":
             yield Finding("exchanged", f"every column holds {held}s: the {gone}s are missing")
-    elif len(measured.planes) == 2 and measured.swapped and not name.phase:
-        yield Finding("exchanged", "sin and cos are exchanged")
-    elif name.phase:
-        words = {"negated": "every value has the other sign",
-                 "sine negated": "the sign of sin is changed: the rotation goes the other way",
-                 "cosine negated": "the sign of cos is changed"}  # fmt: skip
-        yield Finding("sign", words[name.phase])
+    elif text := _quarter_words(name, want):
+        yield Finding("sign" if name.phase else "exchanged", text)
+
+
+def _quarter_words(name: WaveName, want: Expected) -> str:
+    """Return how cosines and sines are exchanged or negated, where both have the expected columns; "" if they are not.
+
+    Cosines and sines together are as many quarter turns from the expected ones as the phase has, exchanged or not.
+    """
+    measured, order = name.measured, want.keys.get("order")
+    sine_first, exchanged = bool(name.measured.swapped), bool(name.quarter % 2)  # of other columns, in any order
+    if len(measured.planes) == 2 or _same_columns(name, want):
+        expected = order != "cos-sin" if order is not None else want.named.table.get("layout") == "sin-cos"
+        exchanged = sine_first != (expected and len(measured.planes) == 1)
+    first = f": the {'sines' if sine_first else 'cosines'} come first" * (len(measured.planes) == 1)
+    return QUARTER_WORDS[exchanged, name.quarter] + first * ((exchanged, name.quarter) == (True, 0))
+
+
+def _same_columns(name: WaveName, want: Expected) -> bool:
+    """Whether sines and cosines of one array are halves of it where halves were expected, or else neighbours."""
+    own, expected = want.keys.get("order", want.named.table.get("layout", "")), ("concat", "sin-cos", "cos-sin")
+    return (name.measured.reading.layout in expected) == (own in expected)
 
 
 def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
@@ -682,8 +766,3 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
             yield Finding("layout", f"sin and cos stand {halves}, where they were expected {turns}")
         elif not in_halves and order != "interleaved":
             yield Finding("layout", f"sin and cos stand {turns}, where they were expected in two halves ({order})")
-        elif sine_first == (order == "cos-sin"):
-            yield Finding("exchanged", f"sin and cos are exchanged: {first} come first")
-    elif {reading.layout, own} == {"concat", "sin-cos"} and name.phase not in QUARTERS:
-        first = "sines" if own == "concat" else "cosines"
-        yield Finding("exchanged", f"sin and cos are exchanged: the {first} stand first")

@@ -1,34 +1,36 @@
 """Differences of a table over several axes from an expected one, in the words of whoever made the mistake.
 
 Two descriptions of the file are compared with the expected recipe: the recipe that the file follows, and, for mistakes
-that no recipe makes, the expected plan after a change: the axis that pairs follow, or the first coordinate.  The
-shorter one is reported.
+that no recipe makes, the coordinates that the pairs of each axis show.  The shorter one is reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import pairwise
 
 import numpy as np
 
-from pecli.judge.axes import Grid, grids_of, views
+from pecli.judge.axes import Grid, grids_of, pairs_of, views
 from pecli.judge.grids import (
     GridName,
     PlannedPairs,
     compare_all,
-    compare_rows,
     fitted,
     is_exact,
     names_of,
     planned_grids,
 )
+from pecli.judge.planes import EPSILON, Integers
+from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.waves import bound
-from pecli.spec.measured import Named
-from pecli.spec.plans import Coordinate, Waves
+from pecli.numbers.decimals import digits, shortest
+from pecli.spec.measured import Floats, Named
+from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
@@ -37,8 +39,14 @@ MIN_SHARE_EXPLAINED = 0.998
 """Smallest share of the values that a reported description reproduces; corrupted values may be left."""
 SAMPLE_ROWS = 512
 """Rows by which pairs are distinguished."""
-STARTS = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2))
-"""Numbers that are added to coordinates by mistake: counted from 1, or as centres of cells."""
+MAX_VALUES = 1 << 22
+"""Values of a table whose coordinates are measured row by row; of more, it would take seconds."""
+MAX_COORDINATE_GAP = 0.1
+"""Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02."""
+MAX_PARTS = 4
+"""Runs of rows to whose coordinates different numbers are added; of more, the place says more."""
+MAX_FACTOR_GAP, MAX_FACTOR_DIGITS, MAX_SIDE = 2.0**-14, 3, 256
+"""Of a factor of coordinates: its relative error, its digits, and the largest side that it may be a ratio of."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
@@ -71,7 +79,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
             if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
             for grid in planned:
-                own = _by_axes(grid, pairs, expected)
+                own = _by_coordinates(grid, pairs, expected)
                 if own == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [own] if own else []
@@ -118,7 +126,10 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
         return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
     have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
     have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
-    differ = [key for key in have if key in want and have[key] != want[key]]
+    optional = {parameter.option for parameter in bound(own, name.keys).encoding.parameters.values()
+                if parameter.default is None}  # fmt: skip
+    want = {key: text for key, text in want.items() if key in have or key in optional}
+    differ = [key for key in want if have.get(key) != want[key]]
     for key in differ:  # a parameter without effect on the values is not reported
         other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
         if other is not None and compare_all(other).unexplained <= odd:
@@ -133,7 +144,7 @@ RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
-    found = []
+    found = [Finding(key, f"{key} {text} is missing") for key, text in expected.items() if key not in actual]
     other_order = "x".join(reversed(expected.get("grid", "").split("x")))
     if {"grid", "axis-order"} <= differ.keys() and actual["grid"] == other_order:
         del differ["grid"], differ["axis-order"]
@@ -153,30 +164,30 @@ def _outer(key: str, have: int, want: int) -> Finding:
 
 
 SENTENCES = {
-    "axes": "axes widths {have} where {want} were expected",
+    "axes": "axis widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
     "pairs": "pairs of height and width {have} where {want} were expected",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
-    "merge": "rows are in {have} where {want} were expected",
+    "merge": "rows are in {have} where they were expected in {want}",
     "shift": "frequencies are spaced {have} where {want} was expected",
-    "normalize": "coordinates are {have} where {want} was expected (normalize)",
-    "center": "coordinates are {have} where {want} was expected (0.5 is subtracted: center)",
+    "normalize": "coordinates are {have} where {want} ones were expected (normalize)",
+    "center": "coordinates are {have} where {want} were expected (0.5 is subtracted: center)",
     "pi": "frequencies are {have} where {want} was expected (pi)",
     "grid-scale": "coordinates are divided by {have} where {want} was expected (interpolation scale)",
     "scale": "coordinates are multiplied by {have} where {want} was expected (interpolation scale)",
     "base-size": "coordinates are interpolated to {have} where {want} was expected (base-size)",
     "reference": "coordinates are interpolated to {have} where {want} was expected (reference)",
     "centred": "coordinates count from minus half the side where centred is 1: {have} where {want} was expected",
-    "coordinates": "coordinates are {have} where {want} was expected",
+    "coordinates": "coordinates are {have} where they were expected to be {want}",
     "order": "columns in the order {have} where {want} was expected",
 }
 """Message for each parameter that differs; others are reported by their name."""
 VALUES = {
     "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
-    "normalize": {"true": "normalised", "false": "not normalised"},
+    "normalize": {"true": "normalised", "false": "counted"},
     "center": {"true": "centres of cells", "false": "counts of cells"},
     "merge": {"1": "row-major order", "2": "blocks of 2 x 2 (merge=2)"},
     "base-size": {"1": "0..1 (normalised by the side)"},
@@ -194,70 +205,173 @@ VALUES = {
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
+    if key in ("base", "temperature") and "+" not in have + want:
+        ratio = math.log(float(want)) / math.log(float(have))
+        over = {2.0: ", as exponents over twice the width", 0.5: ", as exponents over half the width"}
+        return f"{key} {have} where {want} was expected{over.get(round(ratio, 6), '')}"
     values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
     return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
                            sections=actual.get("sections"))  # fmt: skip
 
 
-# by axes ------------------------------------------------------------------------------------------
+# by coordinates -----------------------------------------------------------------------------------
 
 
-def _by_axes(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
-    """Return which axes pairs follow, or where coordinates start; None where no such change gives the values."""
-    if grid.view.total != pairs.plan.rows:
+@dataclass(frozen=True)
+class Stream:
+    """Coordinates of the rows on one axis, as the file has them: those of an axis, times a factor, plus some steps.
+
+    `source` is the number of the axis, -1 where rows count the table from 0, and -2 where no coordinate moves; a step
+    is the space between the expected coordinates.
+    """
+
+    source: int
+    factor: float
+    added: Floats
+
+
+def _by_coordinates(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+    """Return how the coordinates of the rows differ; None where pairs at the expected frequencies do not show them."""
+    view, plan = grid.view, pairs.plan
+    if view.total != plan.rows or view.total * view.planes[0].width > MAX_VALUES or pairs.plan.ramps:
         return None
-    keys, view = expected.source.keys(), grid.view.few(SAMPLE_ROWS)
-    own = GridName(expected.source.encoding.name, keys, {}, 0.0, pairs, "float64", Tally.of(grid.view.planes), grid)
-    for finding, changed in _changes(pairs, view.total, keys):
-        if compare_rows(grid, changed, [(view.rows, view.values)]).explained < MIN_SHARE_EXPLAINED:
-            continue
-        if compare_all(replace(own, pairs=changed)).explained >= MIN_SHARE_EXPLAINED:
-            return [finding] if finding.text else []
-    return None
+    rows = np.arange(plan.prefix, view.total - plan.suffix)
+    at = pairs.coordinates(rows)
+    want = np.stack([pairs.values(a)[at[:, a]] for a in range(at.shape[1])], axis=1)
+    known: list[Stream] = []
+    slowest = pairs.axis[np.argmin(np.where(pairs.frequencies > 0, pairs.frequencies, np.inf))]
+    guess = _places(grid, pairs, slowest, rows)
+    for axis in range(at.shape[1]):
+        fast = pairs.frequencies[pairs.axis == axis].min() * np.abs(guess).max() > np.pi  # turns would be lost
+        stream = _stream(_places(grid, pairs, axis, rows, guess if fast else None), want, axis)
+        if stream is None:
+            return None
+        known.append(stream)
+    sources = [*want.T, np.zeros(len(rows)), np.arange(len(rows), dtype=float)]  # -2 and -1 are the last ones
+    have = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(known, want.T, strict=True)]
+    changed = replace(pairs, streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
+    keys = expected.source.keys()
+    own = GridName(expected.source.encoding.name, keys, {}, 0.0, changed, "float64", Tally.of(view.planes), grid)
+    if compare_all(own).explained < MIN_SHARE_EXPLAINED:
+        return None
+    return list(_coordinate_words(known, want, pairs, keys))
 
 
-def _changes(pairs: PlannedPairs, rows: int, keys: Mapping[str, str]) -> Iterator[tuple[Finding, PlannedPairs]]:
-    """Yield the pairs of a plan as they are, and after each change that somebody makes by mistake."""
-    axes, count = pairs.plan.axes, len(pairs.plan.axes)
+def _places(grid: Grid, pairs: PlannedPairs, axis: int, rows: Integers, guess: Floats | None = None) -> Floats:
+    """Return the coordinates of rows that the pairs of an axis show, near a guess where all of them turn fast."""
+    view = grid.view
+    which = np.flatnonzero((pairs.axis == axis) & (pairs.cos >= 0) & (pairs.sin >= 0))
+    if grid.reading is None:
+        values = view.planes[0].at(rows)
+        z = values[:, pairs.cos[which]] + 1j * values[:, pairs.sin[which]]
+    else:
+        z = pairs_of(view, grid.reading, pairs.cos[which], rows)
+    w, size, none = pairs.frequencies[which], pairs.magnitude[which], np.zeros(len(which))
+    noise = np.full(len(which), 2 * EPSILON[view.dtype])
+    unit = phasors(z.real / size, z.imag / size)
+    signal = Signal(w, none, none, size, none > 0, 0, rows, unit, noise, np.empty(0, np.int64))
+    return positions_in_steps(signal, w, none, guess)
+
+
+def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
+    """Return coordinates in terms of the expected ones: of the axis itself, of another one, of a line."""
+    own, index = want[:, axis], np.arange(len(have), dtype=float)
+    space, zeros = _space(own), np.zeros(len(have))
+    near = MAX_COORDINATE_GAP * space
+    steps = np.rint(2 * (have - own) / space) / 2  # whole and half numbers are added
+    shifted = (np.abs(have - own - steps * space) <= near).all()
+    if shifted and not np.ptp(steps):
+        return Stream(axis, 1.0, steps)
+    for source, other in (*((b, want[:, b]) for b in range(want.shape[1]) if b != axis), (-1, index), (-2, zeros)):
+        if (np.abs(have - other) <= near).all():
+            return Stream(source, 1.0, zeros)
+    if shifted and np.count_nonzero(np.diff(steps)) < MAX_PARTS:
+        return Stream(axis, 1.0, steps)
+    square = float(own @ own)
+    factor = float(have @ own) / square if square else 0.0
+    if not factor > 0 or (np.abs(have - factor * own) > near * factor).any():
+        return None
+    for turns, most in ((1.0, MAX_FACTOR_DIGITS), (2 * np.pi, 1), (0.5 / np.pi, 1)):
+        low, high = factor / turns * (1 - MAX_FACTOR_GAP), factor / turns * (1 + MAX_FACTOR_GAP)
+        if digits(short := shortest(low, high)) <= most:
+            return Stream(axis, turns * float(short), zeros)
+    found = float(Fraction(factor).limit_denominator(MAX_SIDE))  # a ratio of two sides
+    return Stream(axis, found if abs(found / factor - 1) <= MAX_FACTOR_GAP else factor, zeros)
+
+
+def _space(own: Floats) -> float:
+    """Return the space between the coordinates of an axis."""
+    return float(np.diff(np.unique(own)).min(initial=np.inf)) if np.ptp(own) else 1.0
+
+
+def _coordinate_words(
+    streams: Sequence[Stream], want: Floats, pairs: PlannedPairs, keys: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield how streams of coordinates differ from the expected ones."""
+    count = len(streams)
     names = NAMES.get(count, tuple(f"axis {k}" for k in range(count)))
-    moving = [a for a in range(count) if len(axes[a].multiples) > 1]
-    yield Finding("", ""), pairs
-
-    def with_axes(**changed: Coordinate) -> PlannedPairs:
-        own = tuple(changed.get(f"axis{a}", axis) for a, axis in enumerate(axes))
-        return replace(pairs, plan=replace(pairs.plan, axes=own))
-
-    def followed(order: Mapping[int, int]) -> PlannedPairs:
-        return with_axes(**{f"axis{a}": axes[b] for a, b in order.items()})
-
-    for a, b in combinations(moving, 2):
-        half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
-        text = f"{names[a]} and {names[b]} are exchanged{half}"
-        yield Finding("exchanged", text), followed({a: b, b: a})
-    line = Coordinate(range(rows), lambda at: at)
-    text = f"positions count all {rows} patches in one line where {' and '.join(names)} of a grid were expected"
-    if "sections" in keys:
-        text = "all streams are the position, as in text: sections and grids are ignored"
-    yield Finding("grid", text), with_axes(**{f"axis{a}": line for a in range(count)})
-    for b in moving if len(moving) > 1 else ():
-        text = f"every pair follows the {names[b]}: the other axes are ignored"
-        yield Finding("axes", text), followed(dict.fromkeys(range(count), b))
-    for a, b in permutations(moving, 2):
-        yield Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}"), followed({a: b})
-    for some, offset in product(([*range(count)], *([a] for a in moving)), STARTS):
-        moved = {f"axis{a}": _moved(axes[a], offset) for a in some}
-        low = float(min(axes[some[0]].multiples) * axes[some[0]].unit)
-        text = f"coordinates start at {low + float(offset):g} where {low:g} was expected"
-        yield Finding("first", text + f" on the axis {names[some[0]]}" * (len(some) < count)), with_axes(**moved)
-    yield Finding("unit", "2 pi is missing: every angle is the expected one over 2 pi"), pairs.times(0.5 / np.pi)
-    yield Finding("unit", "every angle is 2 pi times the expected one"), pairs.times(2 * np.pi)
-    for a in moving:
-        still = replace(axes[a], multiples=(axes[a].multiples[0],) * len(axes[a].multiples))
-        yield Finding("still", f"the pairs of the {names[a]} do not move"), with_axes(**{f"axis{a}": still})
+    moving = [a for a in range(count) if np.ptp(want[:, a]) > 0]
+    sources = [stream.source for stream in streams]
+    others = [a for a in range(count) if sources[a] != a and (a in moving or sources[a] != -2)]
+    followed = {sources[a] for a in moving}
+    if -1 in followed and all(sources[a] == -1 for a in moving):
+        sides = " and ".join(names)
+        text = f"positions count all {len(want)} patches in one line where {sides} of a grid were expected"
+        if "sections" in keys:
+            text = "all streams are the position, as in text: sections and grids are ignored"
+        yield Finding("grid", text)
+    elif len(followed) == 1 < len(moving) and min(followed) >= 0:
+        yield Finding("axes", f"every pair follows the {names[min(followed)]}: the other axes are ignored")
+    else:
+        for a in others:
+            b = sources[a]
+            if b < 0:
+                what = "do not move" if b == -2 else "count the rows in one line"
+                yield Finding("still" if b == -2 else "grid", f"the pairs of the {names[a]} {what}")
+            elif sources[b] != a:
+                yield Finding("axes", f"the pairs of the {names[a]} follow the {names[b]}")
+            elif a < b:
+                half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
+                yield Finding("exchanged", f"{names[a]} and {names[b]} are exchanged{half}")
+    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
+    yield from _added_words(streams, want, names, moving)
 
 
-def _moved(axis: Coordinate, offset: Fraction) -> Coordinate:
-    """Return a coordinate with a number added to all of its values."""
-    over = offset.denominator
-    added = offset * over / axis.unit
-    return replace(axis, multiples=tuple(int(over * m + added) for m in axis.multiples), unit=axis.unit / over)
+def _factor_words(
+    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], keys: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield the factors of coordinates, together where they are alike."""
+    sides = [len(np.unique(want[:, a])) for a in moving]
+    cells = [side / factor for side, factor in zip(sides, factors, strict=True)]
+    whole = [f"{cell:.0f}" if abs(cell - round(cell)) < MAX_FACTOR_GAP * cell else "" for cell in cells]
+    if set(factors) == {0.5 / np.pi}:
+        yield Finding("unit", "2 pi is missing: every angle is the expected one over 2 pi")
+    elif set(factors) == {2 * np.pi}:
+        yield Finding("unit", "every angle is 2 pi times the expected one")
+    elif len(set(factors)) == 1 != factors[0]:
+        scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
+        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
+        more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
+        own = f" ({', or '.join(more)})" if more else ""
+        yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")
+    else:
+        for name, factor, side, cell in zip(names, factors, sides, whole, strict=True):
+            text = f"coordinates of the {name} are {factor:.6g} times the expected ones"
+            if factor != 1:
+                yield Finding("scale", text + f", as of {cell} cells where there are {side}" * bool(cell))
+
+
+def _added_words(
+    streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int]
+) -> Iterator[Finding]:
+    """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
+    added = np.stack([stream.added for stream in streams], axis=1)
+    edges = [0, *(np.flatnonzero((np.diff(added, axis=0) != 0).any(axis=1)) + 1).tolist(), len(added)]
+    for first, stop in pairwise(edges):
+        moved = [a for a in range(len(names)) if added[first, a]]
+        alike = moved and len({added[first, a] for a in moved}) == 1 and set(moved) >= set(moving)
+        for a in moved[:1] if alike else moved:
+            low = round(float(want[first:stop, a].min()) / _space(want[:, a]), 6)
+            rows = f"rows {first} to {stop - 1}: " if len(edges) > 2 else ""
+            text = f"{rows}coordinates start at {low + added[first, a]:g} where {low:g} was expected"
+            yield Finding("first", text + f" on the axis {names[a]}" * (not alike))

@@ -62,6 +62,8 @@ class PlannedPairs:
     cos, sin : (m,) int64
         Columns.
     magnitude : (m,) float64
+    streams : (rows, axes) float64, optional
+        Coordinates that each row has instead of the plan's.
     """
 
     plan: Waves
@@ -70,6 +72,7 @@ class PlannedPairs:
     cos: NDArray[np.int64]
     sin: NDArray[np.int64]
     magnitude: Floats
+    streams: Floats | None = None
 
     @classmethod
     def of(cls, plan: Waves) -> PlannedPairs:
@@ -84,10 +87,6 @@ class PlannedPairs:
         number = table.astype(np.int64)
         return cls(plan, table[:, 0] * table[:, 1], number[:, 2], number[:, 3], number[:, 4], table[:, 5])
 
-    def times(self, factor: float) -> PlannedPairs:
-        """Return the same with all frequencies multiplied."""
-        return replace(self, frequencies=self.frequencies * factor)
-
     @property
     def ascending(self) -> bool:
         """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""
@@ -95,10 +94,14 @@ class PlannedPairs:
 
     def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which coordinate of its axis each row has, (n, axes)."""
+        if self.streams is not None:
+            return np.repeat(rows[:, None], len(self.plan.axes), axis=1)
         return np.stack([axis.index(rows - self.plan.prefix) for axis in self.plan.axes], axis=1)
 
     def values(self, number: int) -> Floats:
         """Return the coordinates that an axis takes."""
+        if self.streams is not None:
+            return self.streams[:, number]
         axis = self.plan.axes[number]
         found: Floats = np.array(list(axis.multiples), np.float64) * float(axis.unit)
         return found

@@ -14,11 +14,13 @@ from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
+from pecli.judge.orders import descriptions
 from pecli.judge.planes import Floats, Integers, Plane, exchanged, planes_of
 from pecli.judge.printed import identify_digits
+from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.vectors import identify_vector
-from pecli.judge.waves import merit, names_of
+from pecli.judge.waves import QUARTER_WORDS, merit, names_of
 from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import PUBLISHED_BASES
@@ -52,10 +54,7 @@ ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 MAX_ALIAS_COST = 2.5
 """Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache."""
-PHASE_WORDS = {
-    "negated": "every value has the other sign",
-    "sine negated": "the sines have the other sign",
-    "cosine negated": "the cosines have the other sign",
+LONE_WORDS = {
     "cos": "cosines alone",
     "sin": "sines alone",
     "cos negated": "cosines alone, with the other sign",
@@ -331,10 +330,12 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield ANGLES
     if measured.reading.is_angles and measured.reading.layout != "angles":
         yield f"each angle stands twice ({'half-split' if measured.reading.layout == 'angles-half' else 'interleaved'})"
-    if measured.reading.is_alone or name.phase:
-        yield PHASE_WORDS[name.phase]
-    if len(measured.planes) == 2 and measured.swapped and not name.phase:
-        yield f"cos and sin are exchanged: '{measured.planes[0].name}' holds the sines"
+    if measured.reading.is_alone:
+        yield LONE_WORDS[name.phase]
+    elif name.phase or (len(measured.planes) == 2 and measured.swapped):
+        exchanged = measured.swapped if len(measured.planes) == 2 else name.quarter % 2 == 1
+        holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
+        yield QUARTER_WORDS[exchanged, name.quarter] + holds
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
         yield "cosines and sines stand in one array, each twice"
     ratio = name.magnitude / name.named.magnitude
@@ -349,18 +350,35 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
         return replace(NONE, nearly=explained)
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     many = f"{pairs.count} pairs" if pairs.count > 1 else f"1 pair of period {2 * np.pi / pairs.steps[0]:.6g} rows"
-    text = f"{kind}, {many}, {LAYOUT_WORDS.get(reading.layout, reading.layout)}"
+    layout = "complex" if measured.planes[0].part else reading.layout
+    text = f"{kind}, {many}, {LAYOUT_WORDS.get(layout, layout)}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         what = "frequencies" if nearest is None else "values"
-        text += f"; the {what} follow no known rule" * (pairs.count > 1)
+        if pairs.count > 1:
+            text += f"; the {what} follow no known rule: {pairs.steps[0]:.4g} to {pairs.steps[-1]:.4g} radians a row"
+            fast = np.arange(pairs.count) < max(2, pairs.count // 4)
+            base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
+            text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
     else:
         some = " sampled" if explained == nearest.explained else ""
-        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
+        order = next((f"; {text}" for text, _ in row_order(measured, nearest)), "")
+        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values{order}"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained, nearest=recipe_of(nearest) if nearest else None)  # fmt: skip
+
+
+def row_order(measured: Measured, name: WaveName) -> Iterator[tuple[str, Integers]]:
+    """Yield descriptions of the positions of rows, if all of them are whole and known."""
+    signal, w = measured.signal, name.named.frequencies
+    if measured.reading.sin is None or len(signal.rows) != measured.planes[0].rows:
+        return
+    places = np.rint(positions_in_steps(signal, w, np.zeros(len(w)))).astype(np.int64)
+    if places.min() >= 0:
+        count = max(len(places), int(places.max()) + 1)
+        yield from (one for one in descriptions(places, count, "row") if np.array_equal(one[1], places))
 
 
 LAYOUT_WORDS = {

@@ -259,8 +259,8 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
     """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
     yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
-    yield "it was rotated twice", partial(applied.rotated, times=2)
-    yield "it was rotated three times", partial(applied.rotated, times=3)
+    yield TWICE, partial(applied.rotated, times=2)
+    yield THRICE, partial(applied.rotated, times=3)
     for other in PAIRINGS:
         if other != pairs:
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)
@@ -367,6 +367,12 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
     return f"{one} pairs were rotated where {other} ones were expected"
 
 
+TWICE, THRICE = "it was rotated twice", "it was rotated three times"
+RELATIVE = {
+    TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
+    THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
+}
+"""What two tensors say of a rotation too many, which the expected one may lack."""
 COMMON_BASES = 4
 """Published bases that are tried where no recipe says one; each takes a tenth of a second."""
 MAX_VALUES = 1 << 22
@@ -400,7 +406,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
             whole = _rotated_back(made, want, rows, pairing, rotary, dtype, source)
             for text, kernel in kernels(whole, moved=False):
                 if text in texts and whole.gives(kernel):
-                    return [Finding("rotation", f"{text}; base {base}")]
+                    return [Finding("rotation", f"{RELATIVE.get(text, text)}; base {base}")]
     return []
 
 

@@ -49,6 +49,7 @@ MAX_KEYS = 32  # columns among them, evenly spread
 MAX_HELD = 1 << 25  # values of an array that is read into memory; of a longer one only runs of rows are compared
 MAX_EXCHANGED = 1 << 22  # values of a table whose axes are exchanged in memory
 MAX_ULP = 2  # units of the largest expected value within which a value is the expected one; two roundings
+MAX_SINGLE_ULP = 8  # the same of float32 values that were computed in some steps
 DOUBLE = 2.0**-40  # relative error of values in double precision, whose angles at position 65536 are off by 7e-12
 MAX_NOISE = 0.01  # of the largest expected value: float32 phases at position 131072 are off by 0.008
 MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table is called a detail
@@ -70,6 +71,7 @@ MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 a
 MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
 ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 FLOATS = (*GRIDS, *REAL)
+VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
 @dataclass(frozen=True)
@@ -181,13 +183,17 @@ class ArrayPair:
         return float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
 
     def within(self, how: str) -> float:
-        """Return how near a value of the stored or the effective type is to the expected one, or one with noise."""
+        """Return how near a value of some type is to the expected one: the stored, the effective, float32, or noise."""
         if not self.stored or how == "exact":
             return 0.0
         actual = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
         expected = real_type(self.expected.dtype) if self.expected.dtype in FLOATS else "float64"
         near = MAX_ULP * 2 * max(EPSILON[actual], EPSILON[expected], 0 if how == "stored" else DOUBLE)
-        return max(near, MAX_NOISE if how == "noise" else 0.0) * self.scale
+        near *= self.scale
+        if how == "single":
+            largest = np.nanmax(np.where(np.isfinite(self.sample[0]), np.abs(self.sample[0]), 0.0), initial=self.scale)
+            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * float(largest))
+        return max(near, MAX_NOISE * self.scale) if how == "noise" else near
 
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""
@@ -268,6 +274,8 @@ class RowChange:
         Which values of some rows of an array change.
     fill : float, optional
         What the other values are; left out, the expected ones.
+    half : float
+        Half the step of decimals: a value that near an expected one, which was rounded before, is this one.
     """
 
     kind: str
@@ -278,6 +286,7 @@ class RowChange:
     sources: Mapping[ArrayPair, ArrayPair] = field(default_factory=dict)
     masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
     fill: float | None = None
+    half: float = 0.0
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
         """Return some rows of the expected array with the change applied."""
@@ -376,6 +385,8 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         off = gaps(actual, made)
         if change.order is not None:
             off[change.order[places] == UNKNOWN] = 0.0
+        if change.half:
+            off[gaps(actual, pair.expected_rows(places)) <= change.half + pair.within("stored")] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
@@ -422,8 +433,8 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
         return [place(pair) for pair in differing]
     few = max(1, min(MAX_SINGLE, MAX_SINGLE_SHARE * sum(math.prod(pair.actual.shape) for pair in differing)))
     same = all(pair.same_shape for pair in differing)
-    tried = list[list[float]]()
-    for how in ("stored", "effective", "noise"):
+    tried, unclear = list[list[float]](), list[Finding]()
+    for how in ("stored", "effective", "single", "noise"):
         nears = [pair.within(how) for pair in differing]
         if nears in tried or (how == "noise" and _is_small(differing, nears)):
             continue
@@ -437,11 +448,15 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
             seen = [pair.overview for pair in differing]
             singles = [one for pair, left in zip(differing, seen, strict=True) for one in _remainder(pair, left)]
             return [*singles, *_rounding(differing, seen)]
-        if not _is_small(differing, nears) and (found := _explained(pairs, differing, loose=how == "noise")):
+        found, clear = ([], True) if _is_small(differing, nears) else _explained(pairs, differing, loose=how == "noise")
+        if found and clear:
             return found
+        unclear = unclear or found
+    if unclear:
+        return unclear
     own = [_located(pairs, [pair]) for pair in differing] if len(differing) > 1 else []
     if any(findings[0].kind != "place" for findings in own):
-        return [finding for findings in own for finding in findings]
+        return sorted((finding for findings in own for finding in findings), key=lambda one: one.kind in VAGUE)
     return [place(pair) for pair in differing]
 
 
@@ -459,9 +474,14 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
     return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
-def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> list[Finding]:
-    """Return the first change that explains all; else the one that leaves least, if that is little."""
-    least, best = 1 << 62, list[Finding]()
+def _explained(
+    pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool
+) -> tuple[list[Finding], bool]:  # fmt: skip
+    """Return the first change that explains all; else the one that leaves least, if that is little.
+
+    It is clear if the values that it leaves are off by much more than a rounding.
+    """
+    least, best, clear = 1 << 62, list[Finding](), True
     names = [] if len(differing) == len(pairs) else [pair.name for pair in differing if pair.name]
     for change in _changes(pairs, differing, loose=loose):
         if not all(_promising(pair, change) for pair in differing):
@@ -475,8 +495,9 @@ def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: boo
         remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
         least, best = left, [Finding(change.kind, text), *remainder, *_rounding(differing, found)]
         if not left:
-            break
-    return best
+            return best, True
+        clear = not any(abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values)
+    return best, clear
 
 
 def _promising(pair: ArrayPair, change: RowChange) -> bool:
@@ -530,6 +551,8 @@ def place(pair: ArrayPair) -> Finding:
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
+    if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
+        return Finding("rounding", f"{name}differs by rounding, at most {figure(seen.largest, 2)}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))
@@ -580,6 +603,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         yield from _other_axes(differing)
     if not same:
         return
+    yield from _stretched(differing)
     yield from _dropped(differing)
     for chosen in (0, 1, 2, -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
@@ -641,7 +665,9 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
         off = gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
-            yield RowChange(kind, text.format(where), function, masks=regions)
+            half = function.args[0] if isinstance(function, partial) and kind == "decimals" else None
+            half = 0.0 if half is None or "cut" in text else 0.5 * 10.0**-half
+            yield RowChange(kind, text.format(where), function, masks=regions, half=half)
 
 
 def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
@@ -671,6 +697,11 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     if factor not in (0.0, 1.0, -1.0):
         exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
         yield "factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact
+    slope, added = np.polyfit(x, y, 1)
+    if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
+        sign = "plus" if added > 0 else "minus"
+        text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"
+        yield "factor", f"{text}, as of other mean and deviation", lambda v: slope * v + added
     if stored or (y == np.rint(y)).all():
         yield from _coarser(y, near, stored)
 
@@ -711,7 +742,7 @@ def _decimals(decimals: int, whole: Values, values: Floats) -> Floats:
 
 
 def _stepped(steps: float, whole: Values, values: Floats) -> Floats:
-    return whole(values * steps) / steps
+    return whole(values * steps) / steps + 0.0
 
 
 def _cut(values: Floats, kind: str) -> Floats:
@@ -771,13 +802,21 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
         ):
             signs = partial(np.multiply, np.where(negated, -1.0, 1.0))
             yield RowChange("sign", f"the sign of the {text} is changed", signs)
-        for text, order in (
-            (f"{'real and imaginary parts' if parts else 'neighbouring columns'} are exchanged", k ^ 1),
-            ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
-            ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
-            ("the two halves of the columns are exchanged", (k + half) % width),
-        ):
-            yield RowChange("columns", text, columns=order)
+        for blocks in (1, 2, 3, 4) if not parts else (1,):  # axes of a grid have a block of columns each
+            size, each = width // blocks, f", in each of {blocks} blocks" if blocks > 1 else ""
+            if width % blocks or size % 2 or size < 4:
+                continue
+            first, k, half = np.arange(width) // size * size, np.arange(width) % size, size // 2
+            for text, order in (
+                (f"{'real and imaginary parts' if parts else 'neighbouring columns'} are exchanged", k ^ 1),
+                ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
+                ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
+                ("the two halves of the columns are exchanged", (k + half) % size),
+            ):
+                yield RowChange("columns", text + each, columns=first + order)
+                if blocks == 2:
+                    moved = (first + order + size) % width
+                    yield RowChange("columns", f"{text}{each}, and the blocks are exchanged", columns=moved)
     if parts:
         return
     actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
@@ -848,9 +887,36 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
 
 def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
     whole = floats(pair.expected, 0, count_of(pair.expected)).reshape(*pair.expected.shape, -1)
-    rows = whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width)
-    made = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
-    return replace(pair, expected=made)
+    return _with_rows(pair, whole.transpose(*axes, len(axes)).reshape(count_of(pair.actual), pair.width))
+
+
+def _with_rows(pair: ArrayPair, rows: Floats) -> ArrayPair:
+    """Return a pair whose expected rows are others."""
+    own = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
+    return replace(pair, expected=replace(own, values=rows))
+
+
+def _stretched(differing: list[ArrayPair]) -> Changes:
+    """Yield the first rows, stretched to all by linear interpolation: a table that was resized like an image."""
+    first = differing[0]
+    count = count_of(first.actual)
+    if count * first.width > MAX_EXCHANGED or any(pair.actual.lead != 1 for pair in differing):
+        return
+    whole = [floats(pair.expected, 0, count) for pair in differing]
+    (last,) = match(floats(first.actual, count - 1, count), whole[0], max(first.near, first.within("effective")))
+    if not 1 <= last < count - 1:
+        return
+    rows = np.arange(count)
+    for how, at in (
+        (", corners aligned", rows * last / (count - 1)),
+        ("", np.clip((rows + 0.5) * (last + 1) / count - 0.5, 0, last)),
+    ):
+        low = np.minimum(at.astype(np.int64), last - 1)
+        share = (at - low)[:, None]
+        made = [table[low] * (1 - share) + table[low + 1] * share for table in whole]
+        sources = {pair: _with_rows(pair, own) for pair, own in zip(differing, made, strict=True)}
+        text = f"rows 0 to {last} are stretched to {count} rows by linear interpolation{how}"
+        yield RowChange("rows", text, sources=sources)
 
 
 def _dropped(differing: list[ArrayPair]) -> Changes:

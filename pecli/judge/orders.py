@@ -120,9 +120,14 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
     if description:
         yield description
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
-        for width in range(2, n // 2 + 1) if n <= MAX_WIDTH else ():
-            if n % width == 0 and np.array_equal(found, places.reshape(-1, width).T.ravel()):
-                yield f"the {units} are those of a grid of {n // width} x {width} whose axes are exchanged", found
+        first = int((found != places).argmax())
+        for skipped in {0, max(0, first - 1)} if n <= MAX_WIDTH else ():  # the first place of a grid stays
+            rest = found[skipped:] - skipped
+            for width in range(2, len(rest) // 2 + 1):
+                if len(rest) % width == 0 and np.array_equal(rest, np.arange(len(rest)).reshape(-1, width).T.ravel()):
+                    after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
+                    text = f"the {units} are those of a grid of {len(rest) // width} x {width} whose axes are exchanged"
+                    yield text + after, found
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found
@@ -185,7 +190,7 @@ def runs_of(found: Integers) -> list[OrderRun]:
         elif ends[0] > first or max(ends) == first:
             last, step = ends[0], 0 if first == ends[0] and first and found[first - 1] == target else 1
         elif ends[1] > first:
-            last, step = (first, 1) if target == first else (ends[1], 0)  # the row that the following ones repeat
+            last, step = (first, 1) if target == first else (ends[1] - (target == ends[1]), 0)  # but for the row itself
         else:
             last, step = ends[2], -1
         runs.append(OrderRun(first, last, target, step))
@@ -205,6 +210,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if run.target < 0 or run.step == 0:
             pending.append(run)
             continue
+        end_run = run.target == 0 and run.last == n - 1
         end, put, gap = run.first == n, sum(one.places for one in pending), run.target - expected
         overwritten = gap == put or (end and 0 < put <= gap)
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
@@ -218,7 +224,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
                 parts.append(_filled(one, unit))
         if gap < 0:
             put_twice = True
-            parts.append(f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice")
+            again = f"{units_from(run.first, unit)} start again at {unit} 0"
+            parts.append(again if end_run else f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice")
         elif gap and run.first == 0:
             left_out = True
             parts.append(f"the first {unit} is what was expected at {unit} {gap}")
@@ -229,7 +236,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             return None
         if end and put and gap > put:
             parts.append(f"{span(expected + put, count - 1, unit)} {_are(gap - put)} missing")
-        if gap != put and run.first and not end:
+        if gap != put and run.first and not end and not end_run:
             parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
         expected, pending = run.target + run.places, []
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None

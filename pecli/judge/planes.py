@@ -31,6 +31,7 @@ SAMPLE_VALUES = 1 << 21
 EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 """Largest relative rounding error of each type."""
 TYPES = ("bfloat16", "float16", "float32", "float64")
+TF32 = "TF32"
 TYPE_VALUES = 1 << 16
 """Values from which the type is inferred; the verification of all values finds exceptions."""
 MIN_TELLING = 12
@@ -186,6 +187,9 @@ def rounded(values: Floats, kind: str) -> Floats:
         return values.astype(np.float32).astype(np.float64)
     if kind == "float16":
         return values.astype(np.float16).astype(np.float64)
+    if kind == TF32:  # float32 without its last 13 bits, as a GPU multiplies matrices
+        bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+        return ((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000).astype(np.uint32).view(np.float32).astype(np.float64)
     return nearest(values, kind)
 
 

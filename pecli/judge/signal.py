@@ -26,6 +26,8 @@ LAG_ROWS = 96
 GOOD_SPREAD = 0.1
 """Mean spread in radians at which the first such block is measured by; later ones look calmer in bfloat16, whose angles
 repeat there."""
+BREAK_ROWS = 4
+"""Consecutive rows that move otherwise than those before, from which on frequencies are not measured."""
 MIN_GAIN = 0.6
 """A pair must place rows this much sharper than the last one; with 1, wide tables ask hundreds of pairs for nothing."""
 NOISE = 1.5
@@ -170,6 +172,10 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
     steps = np.median(turns, axis=0)
     apart = np.abs(wrapped(turns - steps)).mean(axis=1)  # of a corrupted first row the next one says nothing
     first = best[1].start + int((apart <= max(GOOD_SPREAD, 2 * float(np.median(apart)))).argmax())
+    usual = max(GOOD_SPREAD, 2 * float(np.median(apart)))
+    off = np.abs(wrapped(np.angle(part[1:] * np.conj(part[:-1])) - steps)).mean(axis=1) > usual
+    changed = np.flatnonzero(np.convolve(off, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
+    part = part[: changed[0] + 1] if len(changed) and changed[0] >= BREAK_ROWS else part  # clamped rows tell nothing
     errors = 2 * noise
     lag, open_ = 2, np.ones(pairs, bool)
     while lag < len(part) and open_.any():

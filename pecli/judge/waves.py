@@ -30,6 +30,17 @@ MAX_TRIED = 6
 """Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
 QUARTERS = ("sine negated", "cosine negated")
 """Phases of a quarter turn, which exchange cosines and sines."""
+QUARTER_WORDS = {
+    (False, 0): "",
+    (False, 1): "every angle is a quarter turn further: -sin stands for cos, and cos for sin",
+    (False, 2): "every value has the other sign",
+    (False, 3): "every angle is a quarter turn less: sin stands for cos, and -cos for sin",
+    (True, 0): "sin and cos are exchanged",
+    (True, 1): "the sign of sin is changed: the rotation goes the other way",
+    (True, 2): "sin and cos are exchanged, and every value has the other sign",
+    (True, 3): "the sign of cos is changed",
+}
+"""By whether cosines and sines stand in exchanged places, and the quarter turns of the angles: what was done."""
 MAX_PLAIN_COST = 1.6
 """Fitted digits below which a name that explains every sampled value needs no rival."""
 MAX_TURNS = 12

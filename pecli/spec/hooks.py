@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -321,7 +321,11 @@ def other_units() -> Iterator[Change]:
     yield Change("exponent", phrase, waves=partial(_multiplied, _ratio))
     phrase = "exponent (2i + 1)/d where 2i/d was expected: every frequency lies half a pair further in the series"
     yield Change("exponent", phrase, waves=partial(_multiplied, lambda w: CONTEXT.sqrt(_ratio(w))))
-    yield Change("exponent", "the frequencies run backwards: the last one comes first", waves=_backwards)
+    for sine, which in ((False, "cosines"), (True, "sines")):
+        phrase = f"the {which} have the exponents of the next pair: 2 (i + 1)/d where 2i/d was expected"
+        yield Change("exponent", phrase, waves=partial(_next_pair, sine))
+    for phrase, formula in PRECEDENCE.items():
+        yield Change("exponent", f"{phrase} where base^(-2i/d) was expected", waves=partial(_renumbered, formula))
 
 
 def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
@@ -330,8 +334,32 @@ def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
     return CONTEXT.divide(*first) if len(first) > 1 and min(first) > 0 else Decimal(1)
 
 
-def _backwards(waves: Waves) -> Waves:
-    bands = (replace(band, frequencies=tuple(band.frequencies[::-1])) for band in waves.bands)
+def _next_pair(sine: bool, waves: Waves) -> Waves:
+    """Return waves whose cosines, or sines, have the frequencies of the next pair."""
+    bands = []
+    for band in waves.bands:
+        cos, sin = replace(band, sin=None), replace(band, cos=None)
+        moved = replace(waves, bands=(sin if sine else cos,))
+        bands += [*_multiplied(_ratio, moved).bands, cos if sine else sin]
+    return replace(waves, bands=tuple(bands))
+
+
+PRECEDENCE: dict[str, Callable[[Decimal, Decimal, int], Decimal]] = {
+    "the power is taken before the division: d base^(-2i)": lambda b, d, i: d * b ** (-2 * i),
+    "the power is taken before the division: base^(-2i)/d": lambda b, d, i: b ** (-2 * i) / d,
+    "the base is squared before the product: i/(d base^2)": lambda b, d, i: i / (d * b * b),
+}
+"""Exponents without parentheses: what they compute of base, width and pair."""
+
+
+def _renumbered(formula: Callable[[Decimal, Decimal, int], Decimal], waves: Waves) -> Waves:
+    """Return waves with a formula of base, width and pair; as they are where the frequencies are no series."""
+    bands = []
+    for band in waves.bands:
+        count = len(band.frequencies)
+        base = CONTEXT.power(_ratio(band.frequencies), -count)
+        with localcontext(CONTEXT):
+            bands.append(replace(band, frequencies=tuple(formula(base, Decimal(2 * count), i) for i in range(count))))
     return replace(waves, bands=tuple(bands))
 
 

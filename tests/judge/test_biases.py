@@ -94,17 +94,6 @@ def trained(index, heads=4, kind="f4"):
     return weights[index].transpose(2, 0, 1).astype(kind)
 
 
-def sandwich(heads, n, width=128):
-    w = 10000.0 ** (-2 * np.arange(1, width // 2 + 1) / width)
-    total = np.cos(distances(n)[..., None] * w).sum(-1) - width // 2
-    return np.stack([total / (8 * (h + 1) / heads) for h in range(heads)])
-
-
-def decay(heads=4, n=40):
-    rate = 1 - 2.0 ** (-5 - np.arange(heads))
-    return np.where(distances(n) <= 0, rate[:, None, None] ** -np.minimum(distances(n), 0), 0)
-
-
 def bits(rows, width, start=0):
     return np.arange(start, start + rows)[:, None] >> np.arange(width) & 1
 
@@ -183,17 +172,11 @@ TABLES = {
     "deberta 1": (np.clip(64 - distances(100), 0, 127), "deberta:buckets=0,max-distance=64,len=100,form=index"),
     "shaw": (np.clip(distances(100), -16, 16) + 16, "shaw:dim=1,clip=16,len=100,form=index"),
     "shaw uneven": (np.clip(distances(100), -64, 8) + 64, "shaw:dim=1,clip=64,right=8,len=100,form=index"),
-    "sandwich": (sandwich(8, 40).astype("f4"), "sandwich:heads=8,len=40"),
-    "sandwich 64": (sandwich(4, 40, 64), "sandwich:heads=4,width=64,len=40,dtype=float64"),
-    "retnet": (decay().astype("f4"), "retnet:dim=2,heads=4,decay=dense,max-len=40,len=40"),
     "gray": (bits(32, 6) ^ np.roll(np.pad(bits(32, 6), ((0, 0), (0, 1))), -1, 1)[:, :6],
              "binary:dim=6,code=gray,len=32"),
     "binary": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,msb=true,len=32,dtype=float64"),
     "binary signed": (2.0 * bits(20, 6, 5) - 1, "binary:dim=6,signed=true,len=20,start=5,dtype=float64"),
     "integer": (np.tile(np.arange(50.0)[:, None] / 49, (1, 4)).astype("f4"), "integer:dim=4,max-len=50,len=50"),
-    "query scale": ((1 + 0.1 * np.log1p((np.arange(100) + 1) // 16))[:, None], "query-scale:length=16,len=100,dtype=float64"),
-    "log-n": (np.maximum(1, np.log(np.arange(100) + 1) / np.log(30))[:, None].astype("f4"),
-              "query-scale:kind=log-n,length=30,len=100"),
 }  # fmt: skip
 
 
@@ -332,7 +315,6 @@ def test_no_small_array_is_called_an_encoding():
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32", "float64"])
 @pytest.mark.parametrize("text", [
     "alibi:heads=12,len=33", "alibi:heads=12,mask=causal,len=33", "t5:heads=3,len=200", "window:grid=4x5,heads=2",
-    "sandwich:heads=4,len=33",
 ])  # fmt: skip
 def test_its_own_tables_are_sure(text, dtype):
     import pecli

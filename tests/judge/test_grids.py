@@ -289,7 +289,7 @@ MISTAKES = [
                             (32, 32), kind=np.float64)), "coordinates are normalised to -1..1 by each side"),
     (R, lambda: column_major(plain(), 6, 10), "rows are in column-major order where row-major order was expected"),
     (R, lambda: pair(angles(merged(6, 10), (32, 32))), "rows are in blocks of 2 x 2 (merge=2)"),
-    (R + ",merge=2", plain, "rows are in row-major order where blocks of 2 x 2"),
+    (R + ",merge=2", plain, "rows are in row-major order where they were expected in blocks of 2 x 2"),
     (R, lambda: pair(np.stack([angles(places(6, 10), (32, 32))[:, k::16] for k in range(16)], 1).reshape(60, -1)),
      "pairs of height and width in turn (alternate) where in blocks were expected"),
     (G, lambda: pair(angles([c * 16 / 14 for c in places(14, 14)], (32, 32), kind=np.float64)),
@@ -306,12 +306,12 @@ MISTAKES = [
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 2, 1, 3).reshape(48, 64)},
      "columns in the order sin-sin where sin-cos was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, 20)}, "temperature 20 where 10000 was expected"),
-    (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "coordinates are not normalised"),
+    (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "coordinates are counted"),
     (D, lambda: {"pe": detr(12, 16, 64, center=True)}, "coordinates are centres of cells"),
     (D, lambda: {"pe": np.roll(detr(12, 16, 64), 32, axis=1)},
      "height and width are exchanged: the height half holds the width"),
     (A, lambda: pair(angles(places(3, 4, 5), (42, 42, 44), kind=np.float64)),
-     "axes widths 42+42+44 where 44+42+42 were expected"),
+     "axis widths 42+42+44 where 44+42+42 were expected"),
     (A, lambda: pair(angles([places(3, 4, 5)[k] for k in (0, 2, 1)], (44, 42, 42), kind=np.float64)),
      "height and width are exchanged"),
     (A, lambda: pair(angles([places(3, 4, 5)[0] * 2, *places(3, 4, 5)[1:]], (44, 42, 42), kind=np.float64)),
@@ -350,9 +350,9 @@ CHANGES = [
     (R, lambda: {"cos": plain()["cos"], "sin": -plain()["sin"]}, "sin: the sign of all values is changed"),
     (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "columns 16 to 31 are missing"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 1, 3, 2).reshape(48, 64)},
-     "the columns are in another order"),
+     "the columns are interleaved where half-split ones were expected, in each of 2"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16)[:, :, ::-1].reshape(48, 64)},
-     "columns 0 to 15 hold what was expected at columns 16 to 31"),
+     "the two halves of the columns are exchanged, in each of 2 blocks"),
     (R + ",layout=half", lambda: pair(angles(places(6, 10), (32, 32)), "interleaved"), "the columns are interleaved where half-split ones were expected"),
     (S, lambda: {"pe": 8 * sincos2d(6, 8, 64)}, "all values are 8 times the expected ones"),
 ]  # fmt: skip
@@ -368,7 +368,10 @@ def test_a_change_of_the_whole_table_is_said_first(number):
 def test_two_mistakes_are_two_findings():
     found = differences(R, **pair(angles([c + 1 for c in places(6, 10)[::-1]], (32, 32), base=100.0)))
     assert len(found) == 3
-    assert {"base 100 where 10000 was expected", "coordinates start at 1 where 0 was expected"} < set(found)
+    assert {
+        "base 100 where 10000 was expected, as exponents over twice the width",
+        "coordinates start at 1 where 0 was expected",
+    } < set(found)
 
 
 def test_another_table_is_no_grid():

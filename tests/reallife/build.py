@@ -219,7 +219,13 @@ def distance(n: int, m: int | None = None) -> np.ndarray:
 
 
 def t5_index(
-    n: int, *, buckets: int = 32, maximum: int = 128, both: bool = True, keys: int | None = None
+    n: int,
+    *,
+    buckets: int = 32,
+    maximum: int = 128,
+    both: bool = True,
+    keys: int | None = None,
+    exact: int | None = None,
 ) -> np.ndarray:
     """T5's bucket of key minus query, as its code computes it in float32."""
     d = np.arange(keys or n)[None] - np.arange(n)[:, None]
@@ -230,7 +236,7 @@ def t5_index(
         d = np.abs(d)
     else:
         d = -np.minimum(d, 0)
-    exact = buckets // 2
+    exact = exact or buckets // 2
     with np.errstate(divide="ignore"):
         large = np.log(d.astype(F32) / F32(exact)) / F32(math.log(maximum / exact)) * F32(buckets - exact)
     large = exact + np.where(d > 0, large, 0).astype(np.int64)

@@ -911,7 +911,7 @@ mistake(
     "flux axes in another order",
     "rope-axes:axes=16+56+56,grid=2x6x8",
     lambda: cs(axes_angles([56, 56, 16], [2, 6, 8])),
-    "axes widths 56",
+    "axis widths 56",
     "grid width order",
 )
 mistake(
@@ -1443,4 +1443,227 @@ mistake(
     "a row of zeros inserted", "rope:dim=64",
     lambda: each(rope(64, 200), lambda a: np.insert(a, 57, 0, 0)), "row 57 is zero", "zero order positions",
     never="missing|row 200",
+)  # fmt: skip
+
+# Coordinates of grids and of multimodal positions, measured for each axis
+
+
+def with_text(before: int, image: int, after: int, sides: tuple[int, int, int]) -> np.ndarray:
+    """Three position streams: text, an image whose coordinates start at `image`, text from `after` on."""
+    text = np.tile(np.arange(before), (3, 1))
+    return np.concatenate([text, streams(*sides) + image, np.tile(np.arange(4), (3, 1)) + after], 1)
+
+
+def detr(rows: int, columns: int, dim: int, scale: float = 2 * math.pi, **sides: int) -> np.ndarray:
+    """DETR's normalised table of a grid, perhaps divided by other sides or counted from another number."""
+    w = 10000.0 ** (-2 * np.arange(dim // 4) / (dim // 2))
+    first, parts = sides.get("first", 1), []
+    for count, side in ((rows, sides.get("height", rows)), (columns, sides.get("width", columns))):
+        parts.append(waves(np.multiply.outer((np.arange(count) + first) / (side + 1e-6) * scale, w)))
+    return np.concatenate([np.repeat(parts[0], columns, 0), np.tile(parts[1], (rows, 1))], 1).astype(F32)
+
+
+MROPE = "mrope:dim=64,sections=8+12+12,sequence="
+for offset in ((1, 1, 1), (0, 3, 3), (100, 100, 100)):
+    mistake(
+        f"mrope streams start at {offset}", MROPE + "2x4x6",
+        lambda offset=offset: cs(mrope(inv32(64), streams(2, 4, 6) + np.array(offset)[:, None], (8, 12, 12))),
+        f"coordinates start at {offset[1]} where 0 was expected", "positions grid",
+    )  # fmt: skip
+mistake(
+    "mrope image starts at 0 after text", MROPE + "7+2x4x6+4",
+    lambda: cs(mrope(inv32(64), with_text(7, 0, 13, (2, 4, 6)), (8, 12, 12))),
+    "rows 7 to 54: coordinates start at 0 where 7 was expected", "positions grid",
+)  # fmt: skip
+mistake(
+    "mrope text goes on after all patches", MROPE + "7+2x4x6+4",
+    lambda: cs(mrope(inv32(64), with_text(7, 7, 55, (2, 4, 6)), (8, 12, 12))),
+    "rows 55 to 58: coordinates start at 55 where 13 was expected", "positions grid",
+)  # fmt: skip
+for side, dim in ((7, 128), (12, 64)):
+    own = f"detr:dim={dim},grid={side}x{side + 2},normalize=true"
+    mistake(
+        f"detr scale pi {side}", own, lambda side=side, dim=dim: detr(side, side + 2, dim, math.pi),
+        "a scale of pi where 2 pi was expected", "grid scaling degrees",
+    )  # fmt: skip
+    mistake(
+        f"detr normalised by the padded size {side}", own,
+        lambda side=side, dim=dim: detr(side, side + 2, dim, height=side + 4, width=side + 5),
+        f"as of {side + 4} cells where there are {side}", "grid scaling",
+    )  # fmt: skip
+    mistake(
+        f"detr counted from 0 {side}", own, lambda side=side, dim=dim: detr(side, side + 2, dim, first=0),
+        "coordinates start at 0 where 1 was expected", "grid positions",
+    )  # fmt: skip
+mistake(
+    "detr without the valid image", "detr:dim=64,grid=10x12,normalize=true,valid=7x9", lambda: detr(10, 12, 64),
+    "valid 7x9 is missing", "grid missing",
+)  # fmt: skip
+for dim, height, width in ((64, 6, 8), (128, 5, 9)):
+    mistake(
+        f"sincos2d interleaved in each axis {dim}", f"sincos2d:dim={dim},grid={height}x{width},axis-order=yx",
+        lambda dim=dim, height=height, width=width: grid_waves(height, width, dim, order="yx")[
+            :, (lambda k: k // (dim // 2) * (dim // 2) + k % (dim // 2) // 2 + k % 2 * (dim // 4))(np.arange(dim))
+        ],
+        "interleaved where half-split ones were expected, in each of 2 blocks", "layout grid",
+    )  # fmt: skip
+
+# Quarter turns, orders of pairs, rounded factors, precedence
+
+
+def quarter(cos_sign: int, sin_sign: int, dim: int, layout: str) -> Arrays:
+    """Cosines and sines of angles a quarter turn further or less."""
+    return (lambda a: {"cos": cos_sign * a["sin"], "sin": sin_sign * a["cos"]})(rope(dim, 300, layout=layout))
+
+
+for dim, layout in ((32, "half"), (64, "interleaved"), (128, "split")):
+    for signs, word in (((-1, 1), "further"), ((1, -1), "less")):
+        mistake(
+            f"quarter turn {word} {layout}", f"rope:dim={dim}",
+            lambda signs=signs, dim=dim, layout=layout: quarter(*signs, dim, layout),
+            f"a quarter turn {word}", "sign exchange", never="other way|exchanged",
+        )  # fmt: skip
+mistake(
+    "exchanged and both negated", "rope:dim=64", lambda: quarter(-1, -1, 64, "half"),
+    ("exchanged", "other sign"), "sign exchange",
+)  # fmt: skip
+
+
+def tf32(values: np.ndarray) -> np.ndarray:
+    """Float32 values rounded to 11 bits, as tensor cores read them."""
+    bits = np.ascontiguousarray(values, F32).view(np.uint32)
+    return ((bits + np.uint32(0xFFF) + ((bits >> np.uint32(13)) & np.uint32(1))) & np.uint32(0xFFFFE000)).view(F32)
+
+
+for dim, rows, base in ((128, 1024, 1e6), (128, 4096, 5e5)):
+    mistake(
+        f"frequencies multiplied in TF32 {rows}", f"rope:dim={dim},base={base:.0f}",
+        lambda dim=dim, rows=rows, base=base: cs(
+            widen(np.multiply.outer(tf32(np.arange(rows)), tf32(inv32(dim, base))), "half")
+        ),
+        "TF32", "float16 positions",
+    )  # fmt: skip
+for dim, rotary in ((64, 32), (80, 20)):
+    mistake(
+        f"unrotated pairs first {rotary} of {dim}", f"rope:dim={dim},scaling=proportional,partial={rotary / dim}",
+        lambda dim=dim, rotary=rotary: cache(np.roll(inv32(dim) * (np.arange(dim // 2) < rotary // 2), -rotary // 2)),
+        "unrotated pairs come first", "order scaling width",
+    )  # fmt: skip
+mistake(
+    "cosines of the next pair in a cache", "rope:dim=64",
+    lambda: {"cos": cache(inv32(64) * F32(1e4 ** (-2 / 64)), 300)["cos"], "sin": rope(64, 300)["sin"]},
+    ("cosines", "next pair"), "spacing",
+)  # fmt: skip
+mistake(
+    "rows at other positions", "rope:dim=64",
+    lambda: rope(64, 128, positions=np.sort(np.random.default_rng(2).choice(600, 128, replace=False))),
+    "other positions", "positions order",
+)  # fmt: skip
+for text, power in (
+    ("d base", lambda i, d: d * 1e4 ** (-2.0 * i)),
+    (r"base\^\(-2i\)/d", lambda i, d: 1e4 ** (-2.0 * i) / d),
+):
+    for dim in (32, 64):
+        mistake(
+            f"power before the division, {text} {dim}", f"sinusoidal:dim={dim}",
+            lambda power=power, dim=dim: waves(angles(power(np.arange(dim // 2), dim), 200)),
+            ("power is taken before the division", text), "base spacing",
+        )  # fmt: skip
+mistake(
+    "a quarter of the head turns by its own width", "rope:dim=64",
+    lambda: cache(np.concatenate([inv32(16), np.zeros(24, F32)]), 200),
+    "rotary-dim 16 where 64", "width scaling base degrees",
+)  # fmt: skip
+
+# Heads, buckets, lengths, padded widths, stretched rows
+
+
+for heads in (8, 12, 16):
+    mistake(
+        f"slopes of the second half of {2 * heads} heads", f"alibi:heads={heads}",
+        lambda heads=heads: alibi(heads, 24, slope=slopes(2 * heads)[heads:]),
+        f"heads {heads} to {2 * heads - 1} of {2 * heads}", "slopes heads",
+    )  # fmt: skip
+mistake(
+    "slopes of the next rank", lambda: {"slopes": slopes(32)[:8]}, lambda: {"slopes": slopes(32)[8:16]},
+    "heads 8 to 15 of 32", "slopes heads",
+)  # fmt: skip
+for both, exact in ((True, 12), (True, 4), (False, 12)):
+    mistake(
+        f"t5 with {exact} exact buckets {both}", f"t5:bidirectional={both}".lower(),
+        lambda both=both, exact=exact: {"index": t5_index(200, both=both, exact=exact)},
+        f"{exact} of a side's", "buckets",
+    )  # fmt: skip
+for length, factor, trained in ((6144, 2, 2048), (16384, 4, 4096)):
+    mistake(
+        f"dynamic at {length}",
+        f"rope:dim=128,scaling=dynamic,factor={factor},max-position={trained},seq-len={trained}",
+        lambda length=length, factor=factor, trained=trained: rope(
+            128, 512, dynamic_base(10000.0, factor, 128, length, trained)
+        ),
+        f"seq-len {length}", "base scaling",
+    )  # fmt: skip
+for dim, width in ((64, 40), (128, 96)):
+    mistake(
+        f"width {width} filled up with zeros", f"rope:dim={dim}",
+        lambda dim=dim, width=width: each(rope(width, 200), lambda a: np.pad(a, ((0, 0), (0, dim - width)))),
+        f"columns {width} to {dim - 1} are zero", "zero width",
+    )  # fmt: skip
+for rows, corners in ((77, True), (128, False)):
+    mistake(
+        f"{rows} rows stretched to 248", "sinusoidal:dim=64",
+        lambda rows=rows, corners=corners: stretched(sinusoid(rows, 64), 248, corners),
+        f"rows 0 to {rows - 1} are stretched to 248 rows by linear interpolation", "scaling",
+    )  # fmt: skip
+
+
+def stretched(values: np.ndarray, count: int, corners: bool) -> np.ndarray:
+    """Rows resized by linear interpolation, as images are."""
+    last, rows = len(values) - 1, np.arange(count)
+    at = rows * last / (count - 1) if corners else np.clip((rows + 0.5) * (last + 1) / count - 0.5, 0, last)
+    low = np.minimum(at.astype(int), last - 1)
+    return values[low] * (1 - (at - low)[:, None]) + values[low + 1] * (at - low)[:, None]
+
+
+mistake(
+    "yarn with the model's own length", YARN, lambda: cache(yarn(128, 1e6, 4, 40960), 512, magnitude=M4),
+    "original-max 40960 where 32768", "scaling magnitude",
+)  # fmt: skip
+
+# Rotated tensors without their inputs, standardised tables, mixed conventions
+
+
+def outputs(change: Any, shape: tuple[int, ...] = (4, 32, 64)) -> np.ndarray:
+    """Queries that a kernel made of random ones."""
+    return np.asarray(change(random(*shape, seed=5)), F32)
+
+
+def right_outputs() -> np.ndarray:
+    """Queries rotated as they should be."""
+    return outputs(lambda x: rotate(x, *table()))
+
+
+mistake(
+    "rotated queries, interleaved", right_outputs, lambda: outputs(lambda x: rotate(x, *table(), "interleaved")),
+    "interleaved pairs were rotated where half-split", "layout base",
+)  # fmt: skip
+mistake(
+    "rotated queries, other sense", right_outputs, lambda: outputs(lambda x: rotate(x, table()[0], -table()[1])),
+    "other sense", "layout base sign",
+)  # fmt: skip
+mistake(
+    "queries that were not rotated", right_outputs, lambda: outputs(lambda x: x), "not rotated", "layout base",
+)  # fmt: skip
+mistake(
+    "queries compared with others that were not rotated", lambda: outputs(lambda x: x), right_outputs,
+    ("once more", "not at all"), "layout base repeat",
+)  # fmt: skip
+mistake(
+    "standardised table", "sinusoidal:dim=32", lambda: (lambda t: (t - t.mean()) / t.std())(sinusoid(100, 32)),
+    ("times the expected ones", "mean"), "magnitude",
+)  # fmt: skip
+mistake(
+    "half-split cosines, interleaved sines", "rope:dim=64",
+    lambda: {"cos": rope(64, 200)["cos"], "sin": rope(64, 200, layout="interleaved")["sin"]},
+    ("sin", "interleaved"), "layout",
 )  # fmt: skip

@@ -108,7 +108,6 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     for text, exponent in (
         ("2i runs over every column: the exponent of column j is 2j/d where the pair's was expected", lambda j: 2 * j),
         ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),
-        ("the cosines have the exponents of the next pair: 2 (i + 1)/d where 2i/d was expected", lambda j: j + j % 2),
     ):
         yield Change("exponent", text, waves=partial(_by_column, exponent))
     yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)

@@ -221,6 +221,7 @@ def _distanced(
     if name != "bias":
         return values
     size = np.where(np.isfinite(values) & (values != 0), np.abs(values), np.inf).min(axis=-1, keepdims=True)
+    size = np.where(np.isinf(size), np.roll(size, -1, axis=0), size)  # of a query that sees itself alone: the next one
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
     return np.where(finite, -size * function(distance), values)

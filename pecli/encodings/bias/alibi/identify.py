@@ -121,6 +121,14 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
     return None
 
 
+def _part_words(values: str, heads: tuple[str, str] | None) -> str:
+    """Return of which heads slopes are, as text; "" if they are no part of any number of heads."""
+    slopes = np.array([float(slope) for slope in values.split("+")])
+    part = part_of(slopes, "bfloat16")
+    many = heads[1] if heads else str(len(slopes))
+    return f"{part[0]} where those of {many} heads were expected" if part else ""
+
+
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return the message on each parameter that differs, given the file's and the expected text of each."""
     forms = {
@@ -131,7 +139,11 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     rules = {"frameworks": "the frameworks' rule", "paper": "the paper's formula 2^(-8h/H)"}
     texts = {}
     for key, (have, wanted) in other.items():
-        if key == "bias":
+        if key in ("bias-max", "slopes") and "slope-values" in other:
+            texts[key] = ""
+        elif key == "slope-values" and not have:
+            texts[key] = "slopes by a rule where others were expected"
+        elif key == "bias":
             texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
@@ -140,6 +152,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         elif key == "bias-max" and have == "8" and (times := 8 / float(wanted)).is_integer() and times > 1:
             more = f"as the slopes of all heads where those of the first of {times:g} times as many were expected"
             texts[key] = f"bias-max {have} where {wanted} was expected, {more}"
+        elif key == "slope-values" and have and (part := _part_words(have, other.get("heads"))):
+            texts[key] = part
         elif key == "slope-values" and have:
             shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
             texts[key] = f"the slopes follow no rule: {shown}{' ..' if have.count('+') > 2 else ''}"

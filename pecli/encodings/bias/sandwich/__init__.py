@@ -24,7 +24,7 @@ CHUNK = 1 << 14  # values worked on at once
     work=Work(kernel="heads * n"),
     example="sandwich:heads=2,width=8",
     place=4,
-    hooks={"identify": ".identify:identify"},
+    unrecognised="a sum of cosines shows no width that somebody chose",
 )
 def sandwich(
     *,

@@ -144,6 +144,7 @@ LOGARITHMS = (
     ("ln", "log10", math.log(10)),
 )  # fmt: skip
 
+MAX_EXACT = 64  # exact buckets that are tried; each costs a millisecond
 MAX_LOG_ERROR = 1e-9  # how far a float64 logarithm may be from a whole number
 
 
@@ -157,26 +158,28 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     for how, to in (("rounded up", np.ceil), ("rounded", np.rint)):
         text = f"buckets of far distances are {how} where they should be cut"
         yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, to))
-    text = "a quarter of a side's buckets are exact where half of them were expected"
-    yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.floor, of_exact=4))
+    side = int(keys["buckets"]) // (2 if keys["bidirectional"] == "true" else 1)
+    for exact in range(1, min(side, MAX_EXACT)):
+        text = f"{exact} of a side's {side} buckets hold one distance each (max_exact) where {side // 2} were expected"
+        yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.floor, exact=exact))
     text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
     yield Change("buckets", text, values=partial(_buckets, dict(keys), None, np.floor))
 
 
 def _buckets(
     keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int,
-    of_exact: int = 2,
+    exact: int | None = None,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead.
 
-    One bucket of `of_exact` holds one distance.
+    The first `exact` buckets hold one distance each, by default half of them.
     """
     if name != "index" or values.ndim != 2:
         return values
     both, side = keys["bidirectional"] == "true", int(keys["buckets"])
     distance = np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None]
     side = side // 2 if both else side
-    exact, size = max(1, side // of_exact), np.abs(distance) if both else np.maximum(-distance, 0)
+    exact, size = max(1, side // 2) if exact is None else exact, np.abs(distance) if both else np.maximum(-distance, 0)
     steps = np.log(np.maximum(size, exact) / exact) / np.log(int(keys["max-distance"]) / exact)
     near = -MAX_LOG_ERROR if to is np.ceil else MAX_LOG_ERROR
     far = size if times is None else exact + to(steps * times * (side - exact) + near)

@@ -22,7 +22,8 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are
     work=Work(additions="0", products="n * width", every_layer=True),
     example="query-scale:length=16,beta=1",
     place=3,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "apply": lambda recipe: EFFECT},
+    unrecognised="no model stores its factors",
+    hooks={"lesson": ":lesson", "apply": lambda recipe: EFFECT},
 )
 def query_scale(
     *,

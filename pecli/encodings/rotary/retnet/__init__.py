@@ -39,7 +39,8 @@ def effect(recipe: Recipe) -> Effect:
     work=Work(products="8 * n * h * pairs + heads * n * n"),
     example="retnet:dim=4,heads=2,max-len=8",
     place=5,
-    hooks={"identify": ".identify:identify", "apply": effect},
+    hooks={"apply": effect},
+    unrecognised="its cosines and sines are named as those of rope; the decays have no rule",
 )
 def retnet(
     *,

@@ -232,10 +232,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     for text, blend in BLENDS.items():
         yield Change("scaling", text, waves=partial(_blended, keys, blend))
     if "original-max" in keys:
-        yield from (
-            instead("original-max", number_text(int(keys["original-max"]) * times), keys["original-max"])
-            for times in LENGTH_RATIOS
-        )
+        from pecli.spec.measured import LENGTHS  # loads NumPy
+
+        ratios = (number_text(int(keys["original-max"]) * times) for times in LENGTH_RATIOS)
+        yield from other_values(keys, "original-max", *dict.fromkeys((*ratios, *map(str, LENGTHS))))
     yield from _defaults(scaling, keys)
     for factor in LINEAR_FACTORS:
         phrase = f"linear factor {factor} applied beside scaling {name}: every angle is {factor} times too small"

@@ -16,10 +16,12 @@ from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Flo
 
 MAX_FACTOR_DIGITS = 4
 """Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
-RAMP_ENDS = ((1.0, 4.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
-"""low-freq-factor and high-freq-factor: Llama 3's, then others that were published."""
+RAMP_ENDS = ((1.0, 4.0), (1.0, 1.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
+"""low-freq-factor and high-freq-factor: Llama 3's, Llama 4's, which are equal, then others that were published."""
 FASTS = (32, 64, 16, 128, 8)
 """beta-fast: YaRN's, then others that were published."""
+MAX_LENGTH_ERROR = 0.05
+"""Of a length that a base shows; float32 frequencies leave 0.01."""
 MAX_POWER_ERROR = 1e-4
 """Of the ratio of two logarithms that is a whole number: seven digits of a base leave 1e-6."""
 STEPPED_CACHE = 3.0
@@ -217,8 +219,8 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
         keys = {"scaling": "llama3", "original-max": str(length)}
         keys |= {} if low == 1 else {"low-freq-factor": f"{low:g}"}
         keys |= {} if high == 4 else {"high-freq-factor": f"{high:g}"}
-        shares = np.clip((length * rotations - low) / (high - low), 0, 1)
-        yield keys, shares, 2.0 * (high != 4)
+        shares = np.clip((length * rotations - low) / max(high - low, 1e-20), 0, 1)
+        yield keys, shares, 2.0 * (high not in (1, 4))
         if high == 32:
             yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
@@ -255,13 +257,18 @@ def _with_magnitude(pairs: Pairs, keys: dict[str, str], frequencies: Floats, cos
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     """Say which parameters differ: the base, the scaling with its numbers, or single numbers of one scaling."""
+    have = _at_length(have, want)
     name, expected = have.get("scaling", "none"), want.get("scaling", "none")
     base, meant = have.get("base"), want.get("base")
     own = {k: v for k, v in have.items() if k not in COMMON}
     other = {k: v for k, v in want.items() if k not in COMMON}
     found = []
-    if name == "proportional" and expected == "none" and "partial" in have:
-        return [f"a share of {have['partial']} of the pairs turns where all were expected to (proportional)"]
+    if name == "proportional" and expected == "none" and "partial" in have and base and meant:
+        text = f"a share of {have['partial']} of the pairs turns where all were expected to (proportional)"
+        width = math.log(float(meant)) / math.log(float(base)) * int(have["dim"])
+        if base != meant and abs(width - round(width)) < MAX_POWER_ERROR * width:
+            return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {want['dim']} was expected"]
+        return [text, *([] if base == meant else [_other_base(base, meant, int(have["dim"]))])]
     if name != expected and base != meant:
         found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
     elif name != expected:
@@ -269,7 +276,8 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         if name == "none":
             text = f"scaling {expected} is missing ({_numbers(other)}): the frequencies are unscaled"
         elif expected == "none":
-            text = f"{name} scaling ({_numbers(own)}) where none was expected"
+            longer = ", or dynamic at a longer length" * (name == "ntk")
+            text = f"{name} scaling ({_numbers(own)}{longer}) where none was expected"
         found.append(text)
     else:
         found += [_other_base(str(base), str(meant), int(have.get("rotary-dim", have["dim"])))] if base != meant else []
@@ -282,6 +290,20 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
         for key in ("dim", "rotary-dim", "partial")
         if have.get(key) != want.get(key)
     ]
+
+
+def _at_length(have: Mapping[str, str], want: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a larger base, or NTK's factor, as the length for which the expected dynamic scaling gives it."""
+    plain = {"seq-len", "max-position", "factor", "scaling", "base"}
+    if want.get("scaling") != "dynamic" or have.get("scaling", "none") not in ("none", "ntk") or "base" not in have:
+        return have
+    if have.get("factor") == want["factor"] or any(have.get(key) != want.get(key) for key in {*have, *want} - plain):
+        return have
+    width, factor = int(want.get("rotary-dim", want["dim"])), float(want["factor"])
+    growth = float(have.get("factor", "1")) * (float(have["base"]) / float(want["base"])) ** ((width - 2) / width)
+    length = (growth + factor - 1) / factor * int(want["max-position"])
+    is_whole = growth > 1 and abs(length - round(length)) < MAX_LENGTH_ERROR
+    return {**want, "seq-len": str(round(length))} if is_whole else have
 
 
 def _other_base(base: str, meant: str, width: int) -> str:
