@@ -710,6 +710,8 @@ def _quarter_words(name: WaveName, want: Expected) -> str:
     Cosines and sines together are as many quarter turns from the expected ones as the phase has, exchanged or not.
     """
     measured, order = name.measured, want.keys.get("order")
+    if measured.reading.is_angles:
+        return ""
     sine_first, exchanged = bool(name.measured.swapped), bool(name.quarter % 2)  # of other columns, in any order
     if len(measured.planes) == 2 or _same_columns(name, want):
         expected = order != "cos-sin" if order is not None else want.named.table.get("layout") == "sin-cos"
