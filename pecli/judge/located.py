@@ -876,7 +876,8 @@ def _other_axes(differing: list[ArrayPair]) -> Changes:
         if axes == plain:
             text = f"reshaped: {shape} is expected, the values are in the same order"
         elif own == tuple(shape[axis] for axis in axes):
-            text = "transposed" if len(shape) == 2 else f"the axes are in the order {order}"
+            last = "the last two axes are exchanged: " * (axes[:-2] == plain[:-2])
+            text = "transposed" if len(shape) == 2 else f"{last}the axes are in the order {order}"
             if all(len(np.unique(pair.sample[1])) == 2 for pair in differing):
                 text += ", or the mask is on the other side of the diagonal"
         else:
