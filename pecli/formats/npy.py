@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
     file, readers = io.BytesIO(head), np.lib.format
     try:
         read = readers.read_array_header_1_0 if readers.read_magic(file) == (1, 0) else readers.read_array_header_2_0
-        shape, fortran, dtype = read(file, max_header_size=LONGEST_NPY_HEADER)
+        with warnings.catch_warnings(action="ignore"):  # of an odd escape
+            shape, fortran, dtype = read(file, max_header_size=LONGEST_NPY_HEADER)
     except Exception:  # of Python's tokenizer too
         raise ValueError("has a header that is not NumPy's: it is truncated or damaged; make it again") from None
     if safe_shape(shape) is None:

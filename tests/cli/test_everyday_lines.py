@@ -54,7 +54,7 @@ LINES = [
     ("extrapolate pe.npy r.npz --test-len 64 --extend linear -o x.npz", 2, "2 sources cannot share -o"),
     ("extrapolate t5:heads=2 --train-len 8 --test-len 20000", 0, "unseen: 8 rows are used only by new distances"),
     ("extrapolate fire:heads=2 --train-len 8 --test-len 64", 0, "unseen: 1 of 2 heads give new distances a larger"),
-    ("list --where rotary", 2, "needs a word: write it as fact=word"),
+    ("list --where rotary", 2, "--where rotary needs a"),
     ("list --where relative=yes", 0, "Absolute"),
     ("list --choose long-context", 0, "Long context"),
     ("list --choose vision --format csv", 0, "recipe,reason"),

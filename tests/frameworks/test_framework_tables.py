@@ -74,19 +74,6 @@ def test_a_table_grows_by_half_at_least_and_no_further_than_its_encoding():
     assert held.query_rows(5, None, lambda last: None) == (slice(0, 5), 5)
 
 
-def test_saved_arrays_are_compared_with_the_exact_ones():
-    held = FrameworkTable("rope:dim=8,len=12", Family.ROTARY, None, True)
-    exact = pecli.table("rope:dim=8,len=12")
-    assert held.fault(dict(exact.items()), "float32") == ""
-    w = np.float32(10000.0) ** (-np.arange(0, 8, 2, dtype=np.float32) / 8)
-    assert held.fault({"inv_freq": w}, "float32") == ""
-    assert "base 500" in held.fault({"inv_freq": np.float32(500.0) ** (-np.arange(0, 8, 2) / 8)}, "float32")
-    table = FrameworkTable("sinusoidal:dim=8", Family.ABSOLUTE, 6, True)
-    pe = pecli.table("sinusoidal:dim=8,len=6")["pe"]
-    assert table.fault({"pe": pe[None]}, "float32") == ""
-    assert table.fault({"pe": pe[::-1]}, "float32").startswith("what was saved is not sinusoidal:dim=8: ")
-
-
 @pytest.mark.parametrize("pairs", ["half", "interleaved"])
 def test_pairs_are_rotated_and_further_columns_kept(pairs):
     x, exact = np.arange(36.0, dtype=np.float32).reshape(6, 6) / 7, pecli.table("rope:dim=4,len=6")

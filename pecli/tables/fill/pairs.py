@@ -150,20 +150,33 @@ class DistanceRows:
     def __init__(self, filler: PairFiller[Any], heads: int, values: OfDistances) -> None:
         self.filler, self.values = filler, values
         self._keys = filler.positions.count
-        self._vectors = None if filler.listed else Vectors(heads, filler.span, self._of_places)
+        pairs = filler.part.count * self._keys
+        if not filler.listed:
+            self._vectors: Vectors | None = Vectors(heads, filler.span, self._of_places)
+        else:  # few pairs of many heads are dearer to begin than to compute: their heads are computed together
+            self._vectors = Vectors(heads, pairs, self._of_pairs) if pairs <= PIECE else None
 
     def _of_places(self, low: int, high: int, heads: range) -> NDArray[Any]:
         return self.values(self.filler.distances(low, high), heads)
+
+    def _of_pairs(self, low: int, high: int, heads: range) -> NDArray[Any]:
+        """Give pairs of listed positions, counted row by row."""
+        first = low // self._keys
+        rows, columns = np.divmod(np.arange(low, high), self._keys)
+        keys, queries = self.filler.key_points, self.filler.query_points(first, -(-high // self._keys))
+        return self.values(Points(keys.multiples[columns] - queries.multiples[rows - first], keys.unit), heads)
 
     def fill(self, head: int, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write queries `start` to `stop` of a head: row i is the window of keys values that begins q - 1 - i."""
         filler, keys = self.filler, self._keys
         if self._vectors is None:
-            step, ends = max(1, PIECE // keys), filler.key_points
+            step = max(1, PIECE // keys)
             for low in range(start, stop, step):
-                queries = filler.query_points(low, min(stop, low + step)).multiples
-                apart = Points((ends.multiples - queries[:, None]).reshape(-1), ends.unit)
-                out[low - start :][: len(queries)] = self.values(apart, range(head, head + 1)).reshape(-1, keys)
+                high = min(stop, low + step)
+                values = self._of_pairs(low * keys, high * keys, range(head, head + 1))
+                out[low - start : high - start] = values.reshape(-1, keys)
+        elif filler.listed:
+            out[...] = self._vectors.head(head).reshape(-1, keys)[start:stop]
         else:
             first = filler.part.count - stop
             windows = np.lib.stride_tricks.sliding_window_view(self._vectors.head(head), keys)
