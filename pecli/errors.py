@@ -89,7 +89,7 @@ class UnknownName(PecliError, LookupError):
         remedy = f"known: {', '.join(names)}" if near is None else f"did you mean {_quoted(near)}?"
         noun, *where = re.split("(?= of | in )", kind, maxsplit=1)
         super().__init__(f"unknown {noun} '{name}'{''.join(where)}: {remedy}")
-        self.kind, self.name, self.known = kind, name, names
+        self.kind, self.name, self.known, self.meant = kind, name, names, meant
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.options import SCREEN, SourceOptions, argument, flag, option, positions, refuse, whole
+from pecli.cli.options import SCREEN, Option, SourceOptions, argument, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe, MissingParameter
@@ -40,14 +40,19 @@ def tolerance(name: str, given: str) -> Decimal:
     return value
 
 
+ATOL = Option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
+RTOL = Option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
+ULP = Option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole(0))
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompareOptions(SourceOptions):
     """The options of ``compare``."""
 
     sources: tuple[str, ...] = argument("Two sources or more.", "SOURCE...", default=())
-    atol: Decimal | None = option("Absolute tolerance.", "X", TOLERANCE, check=tolerance)
-    rtol: Decimal | None = option("Tolerance relative to the second value.", "X", TOLERANCE, check=tolerance)
-    ulp: int | None = option("Tolerance in units in the last place.", "N", TOLERANCE, check=whole(0))
+    atol: Decimal | None = option(ATOL)
+    rtol: Decimal | None = option(RTOL)
+    ulp: int | None = option(ULP)
     digits: int | None = option("Decimals that must agree as printed.", "N", TOLERANCE, check=whole(0, 17))
     all: bool = flag("All figures; without sources, the facts of every encoding.", panel=SCREEN)
     stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
@@ -64,6 +69,13 @@ class CompareOptions(SourceOptions):
     get: str | None = option(shared.GET)
     plot: str | None = option("Draw the difference to a .svg, .png or .pdf; - is the terminal.", "FILE")
     quiet: bool = flag(shared.SILENT)
+
+
+def allowed_by(options: Any) -> Tolerance:
+    """Return the tolerance that the options of a command ask for; without them only equal values pass."""
+    from pecli.tables.figures import Tolerance
+
+    return Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
 
 
 MAX_ULP = 1 << 24  # of a short report: values further apart have too little in common for units to mean anything
@@ -453,7 +465,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
 
     if len(texts) < 2:
         raise BadRecipe(f"compare needs two sources; only {texts[0]} was given")
-    allowed = Tolerance(float(options.atol or 0), float(options.rtol or 0), options.ulp or 0)
+    allowed = allowed_by(options)
     if options.digits is not None:
         refuse("cannot go with --digits: give one of them", options, "atol", "rtol", "ulp")
         allowed = Tolerance.printed(options.digits)

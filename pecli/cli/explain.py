@@ -15,13 +15,14 @@ from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_count, parse_number, parse_position
-from pecli.spec.catalogue import CATALOGUE, every_question, find, questions, ranked
+from pecli.spec.catalogue import CATALOGUE, every_question, find, questions, ranked, unknown_encoding
+from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
-    from pecli.spec.declaration import Encoding
     from pecli.spec.hooks import SmallTable, Step
+    from pecli.tables.sources import NamedSource
     from pecli.teach.examples import Example
 
 MAX_POSITIONS = 4  # of a worked example that begins elsewhere than at 0
@@ -51,6 +52,32 @@ def command(options: ExplainOptions) -> int:
     return _why(options) if options.why or options.words or _is_question(options.source) else _example(options)
 
 
+def _source(options: ExplainOptions) -> NamedSource:
+    """Read a recipe or a config; of an encoding, or of a choice such as yarn, its declared example."""
+    from pecli.tables.sources import read_source
+
+    text, kind = options.source, kind_of(options.source)
+    if kind is Kind.RECIPE and ":" not in text:
+        text = find(text).example
+    elif kind is Kind.FILE and not os.path.exists(text):
+        text = _example_of_choice(text) or text
+        if kind_of(text) is Kind.FILE:
+            raise shared.absent(text)
+    source = read_source(text, **shared.choice_of(options))
+    if source.recipe is None:
+        raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
+    return source
+
+
+def _example_of_choice(word: str) -> str | None:
+    """Return a recipe with this choice of a parameter, as ``scaling=yarn`` is one; None if no encoding has it."""
+    from pecli.cli.generate import completed
+
+    meant = unknown_encoding(word).meant or ""
+    name, colon, _ = meant.partition(":")
+    return join_recipe(name, completed(CATALOGUE[name], split_recipe(meant)[1])[0]) if colon else None
+
+
 def _is_question(text: str) -> bool:
     """Whether a source is none, but words that questions and answers have."""
     word = text.partition(":")[0]
@@ -64,18 +91,10 @@ def _is_question(text: str) -> bool:
 
 def _example(options: ExplainOptions) -> int:
     """Work through an example of a recipe; of an encoding without parameters, of its declared example."""
-    from pecli.tables.sources import read_source
     from pecli.teach.examples import work_through
 
-    text = options.source
-    kind = kind_of(text)
-    if kind is Kind.RECIPE and ":" not in text:
-        text = find(text).example
-    elif kind is Kind.FILE and not os.path.exists(text):
-        raise shared.absent(text)
-    source = read_source(text, **shared.choice_of(options))
-    if source.recipe is None:
-        raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
+    source = _source(options)
+    assert source.recipe is not None
     refuse("has no effect on a worked example: leave it out", options, "dtype", "layout", "form")
     given = {**source.given, **options.table}
     rows = _length(given)
@@ -144,11 +163,6 @@ def _table(table: SmallTable) -> ScreenTable:
     return ScreenTable(columns, rows, elide=counted, indent=INDENT)
 
 
-def _encoding(text: str) -> Encoding:
-
-    return find(text.partition(":")[0])
-
-
 def _why(options: ExplainOptions) -> int:
     """Print questions with their answers, and the command that shows each: about an encoding, or with some words."""
     name, words = options.source.partition(":")[0], options.words
@@ -176,13 +190,11 @@ def _why(options: ExplainOptions) -> int:
 
 def _code(options: ExplainOptions) -> int:
     """Print a module, or the lines that load a table where there is none, of a recipe or an encoding's example."""
-    from pecli.spec.recipe import Recipe
-
-    text, framework = options.source, SAME_FRAMEWORK.get(word := options.code or "", word)
+    framework = SAME_FRAMEWORK.get(word := options.code or "", word)
     if framework not in FRAMEWORKS:
         raise UnknownName("framework", framework, FRAMEWORKS)
-    encoding = _encoding(text)
-    recipe = Recipe.parse(text if ":" in text else encoding.example)
+    recipe = _source(options).recipe
+    assert recipe is not None
     code = code_of(recipe, framework).rstrip("\n")
     if options.json:
         answer(options, lambda: {"recipe": str(recipe), "framework": framework, "code": code}, list)

@@ -175,7 +175,9 @@ def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any
     lacking = [p for p in encoding.options if p.required and not {p.option, *p.param.names} & given.keys()]
     known = {**{p.option: example[p.option] for p in lacking}, **given}
     try:
-        return known, Recipe.bind(encoding.name, **known).rows, ""
+        recipe = Recipe.bind(encoding.name, **known)
+        _ = recipe.resolve(length=2048, last=2047, whole=True).plan  # which checks what depends on the length too
+        return known, recipe.rows, ""
     except MissingParameter as further:  # such as the factor of a scaling
         return {**known, **further.example}, None, str(further).partition("; for example")[0]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
-from pecli.cli.compare import difference_view
+from pecli.cli.compare import ATOL, RTOL, ULP, allowed_by, difference_view
 from pecli.cli.inspect import short_recipe
 from pecli.cli.options import SCREEN, SourceOptions, argument, choice_of, flag, option, refuse_table
 from pecli.cli.terminal.items import Fact, Item, Verdict
@@ -30,6 +31,9 @@ class VerifyOptions(SourceOptions):
         "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]"
     )
     recipe: str | None = option("The recipe, as an option.", "RECIPE", hidden=True)
+    atol: Decimal | None = option(ATOL)
+    rtol: Decimal | None = option(RTOL)
+    ulp: int | None = option(ULP)
     all: bool = flag("Every part, place and statistic of what differs.", panel=SCREEN)
     get: str | None = option(shared.GET)
     layer_type: str | None = option(shared.LAYER_TYPE)
@@ -82,14 +86,14 @@ def _file(text: str, recipe: str | None, choice: dict[str, str], options: Verify
         read_source(text, **choice)  # which says why it has no effect
     table = open_source(text)
     with progress_for("verifying", options, table, table) as advance:  # which is read and computed
-        found = verify(table, text, recipe, advance, **choice)
+        found = verify(table, text, recipe, advance, allowed_by(options), **choice)
     return {"source": text, **found.as_dict()}, verified_view(found, recipe, every=options.all)
 
 
 def _folder(path: str, recipe: str | None, _: dict[str, str], options: VerifyOptions) -> Answer:
     from pecli.inspect.verification import verify_folder
 
-    found = verify_folder(path, recipe)
+    found = verify_folder(path, recipe, tolerance=allowed_by(options))
     facts = {"source": path, "verified": found.good, "recipe": found.recipe, "count": found.count}
     parts = [part.as_dict() for part in found.parts]
     return {**facts, "findings": found.findings, "parts": parts}, folder_view(found, every=options.all)
@@ -102,8 +106,9 @@ def verified_view(found: Verified, given: str | None = None, *, every: bool = Fa
     recipe = [Fact("recipe", short_recipe(found.recipe))] if found.recipe else []  # one component has none
     if found.good:
         count = found.comparison.total.compared
-        source = given or "its recipe"
-        return [Verdict(f"verified: {count:,} values of {found.path} are what {source} gives", True), *recipe]
+        within = "" if found.comparison.tolerance.exact else f", within {found.comparison.tolerance}"
+        text = f"verified: {count:,} values of {found.path} are what {given or 'its recipe'} gives{within}"
+        return [Verdict(text, True), *recipe]
     items = difference_view(found.comparison, ("file", "recipe"), every=every)
     return [*items[:1], Fact("file", found.path), *recipe, *items[1:]]
 

@@ -17,6 +17,7 @@ from pecli.numbers.positions import Positions
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Progress
+from pecli.tables.figures import Tolerance
 from pecli.tables.parts import shard_of
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
@@ -94,7 +95,10 @@ class Folder:
         return bool(self.parts) and not self.findings and all(part.good for part in self.parts)
 
 
-def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progress = None, **choice: str) -> Verified:
+def verify(
+    table: Tabular, path: str, recipe: str | None = None, progress: Progress = None,
+    tolerance: Tolerance | None = None, **choice: str,
+) -> Verified:  # fmt: skip
     """Recompute a stored table from the recipe in its file, or from a given one.
 
     `choice` (layer_type, stack) says what is read of a recipe that is a model's config.
@@ -115,7 +119,7 @@ def verify(table: Tabular, path: str, recipe: str | None = None, progress: Progr
         if recipe is not None:
             raise
         return Verified(path, text, None, f"its recipe cannot be computed: {error}")
-    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
+    return Verified(path, expected.recipe, compare(table, expected, tolerance, progress))
 
 
 def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
@@ -139,7 +143,9 @@ def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
     return Table.parse(text)
 
 
-def verify_folder(path: str, recipe: str | None = None, progress: Progress = None) -> Folder:
+def verify_folder(
+    path: str, recipe: str | None = None, progress: Progress = None, tolerance: Tolerance | None = None
+) -> Folder:
     """Verify every part in a folder, and that together they are one whole table.
 
     Parts are known by the shard in their recipes, whatever their names; where
@@ -155,7 +161,7 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
     files = files_of(path)
     if not files:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
-    found.parts = [_part(file, recipe, number, len(files), progress) for number, file in enumerate(files)]
+    found.parts = [_part(file, recipe, number, len(files), progress, tolerance) for number, file in enumerate(files)]
     wholes = [shard_of(part.recipe) for part in found.parts if part.recipe is not None]
     most = Counter((whole, count) for whole, _, count in wholes if count).most_common(1)
     for (whole, count), alike in most:  # what most are parts of: the others do not belong
@@ -169,15 +175,17 @@ def verify_folder(path: str, recipe: str | None = None, progress: Progress = Non
     return found
 
 
-def _part(path: str, recipe: str | None, number: int, count: int, progress: Progress) -> Verified:
+def _part(
+    path: str, recipe: str | None, number: int, count: int, progress: Progress, tolerance: Tolerance | None
+) -> Verified:
     from pecli.formats import open_table
 
     try:
         with open_table(path) as table:
             if recipe is None:
-                found = verify(table, path, None, progress)
+                found = verify(table, path, None, progress, tolerance)
             else:
-                found = _given(path, table, recipe, number, count, progress)
+                found = _given(path, table, recipe, number, count, progress, tolerance)
             if found.comparison is not None:
                 _ = found.comparison.findings  # while the file is open
             return found
@@ -185,7 +193,9 @@ def _part(path: str, recipe: str | None, number: int, count: int, progress: Prog
         return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
 
 
-def _given(path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress) -> Verified:
+def _given(
+    path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress, tolerance: Tolerance | None
+) -> Verified:
     """Verify a part against a given recipe: as the part that its file says it is, or as part `number` of `count`."""
     name, keys = split_recipe(recipe)
     own = {} if table.recipe is None else split_recipe(table.recipe)[1]
@@ -195,7 +205,7 @@ def _given(path: str, table: Tabular, recipe: str, number: int, count: int, prog
         expected = table_of(join_recipe(name, keys), table, given=True)
     except PecliError as error:
         return Verified(path, None, None, f"as part {shard}: {error}")
-    return Verified(path, expected.recipe, compare(table, expected, progress=progress))
+    return Verified(path, expected.recipe, compare(table, expected, tolerance, progress))
 
 
 def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from pecli.errors import BadRecipe
+from pecli.errors import BadRecipe, PecliError
 from pecli.numbers.decimals import shorten
 from pecli.numbers.reader import UntrustedText
 from pecli.spec.catalogue import find
@@ -172,6 +173,31 @@ class Recipe:
 
 def _restored(name: str, values: dict[str, Value]) -> Recipe:
     return Recipe(find(name), values)
+
+
+def parameters_of(text: str) -> dict[str, Any] | None:
+    """Return the parameters that apply to a recipe, defaults included, as JSON holds them; None if it cannot be read.
+
+    Examples
+    --------
+    >>> parameters_of("sinusoidal:dim=4,len=8")["base"]
+    10000
+    """
+    try:
+        name, keys = split_recipe(text)
+        options = [parameter.option for parameter in find(name).options]
+        recipe = Recipe.bind(name, **{key: word for key, word in keys.items() if key in options})
+        known = recipe.keys()
+    except PecliError:
+        return None
+    parameters = recipe.encoding.parameters
+    return {p.option: _json_value(recipe.values[name]) for name, p in parameters.items() if p.option in known}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_json_value(item) for item in value]
+    return (int(value) if value == int(value) else float(value)) if isinstance(value, Decimal) else value
 
 
 def join_recipe(name: str, keys: Mapping[str, str]) -> str:

@@ -80,6 +80,18 @@ LINES = [
     ("explain rope:dim=4 --code torch", 0, "Rotary: rope:dim=4"),
     ("identify q.npy", 0, "unknown: "),
     ("inspect r.npz --get arrays", 0, '"name": "cos"'),
+    ("verify pe.npy sinusoidal:dim=16,base=10001 --atol 0.01", 0, "base=10001 gives, within atol 0.01"),
+    ("verify pe.npy sinusoidal:dim=16,base=10001 --atol 1e-6 -q", 1, ""),
+    ("verify pe.npy sinusoidal:dim=16 --rtol 0.1 --ulp 1", 0, "verified: 512 values"),
+    ("explain yarn.json --code torch", 0, "scaling=yarn,factor=4,original-max=32"),
+    ("explain yarn --code torch", 0, "Rotary: rope:dim=128,scaling=yarn,factor=4,original-max=4096"),
+    ("explain longrope --code torch", 2, "short.npy"),
+    ("generate rope --dim 8 --scaling dynamic --len 9", 2, "--scaling dynamic --factor 4 --max-position 4096 --len 9"),
+    ("explain pe.npy --code torch", 2, "is a file, and explain works through a recipe"),
+    ("identify pe.npy --json", 0, '"parameters": {"dim": 16, "base": 10000,'),
+    ("inspect yarn.json --json", 0, '"parameters": {"dim": 16, "base": 500000, "scaling": "yarn", "factor": 4,'),
+    ("inspect rope:dim=64,base=0.5 --get base", 0, "0.5"),
+    ("inspect pe.npy --get base", 2, "unknown value 'base'"),
 ]  # fmt: skip
 
 

@@ -48,17 +48,27 @@ def answer(
     """
     key, form = getattr(options, "get", None), getattr(options, "format", None)
     if key is not None:
-        say(value_of(result(), key))
+        say(value_of(with_parameters(result()), key))
     elif options.json or form == "json":
-        print_json(result())
+        print_json(with_parameters(result()))
     elif form is not None:
         say(exported(view(), form))
     elif not (verdict and options.quiet):
         say(text_of(view(), prose=prose))
 
 
+def with_parameters(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer with every parameter of its recipe beside the recipe."""
+    from pecli.spec.recipe import parameters_of
+
+    known = parameters_of(result["recipe"]) if result.get("recipe") else None
+    return result if known is None else {**result, "parameters": known}
+
+
 def value_of(result: Mapping[str, Any], key: str) -> str:
-    """Return one value of an answer as bare text: of shape and dtype, a line for each array if they differ.
+    """Return one value of an answer, or one parameter of its recipe, as bare text.
+
+    Shape and dtype have a line for each array if they differ.
 
     Raises
     ------
@@ -73,6 +83,7 @@ def value_of(result: Mapping[str, Any], key: str) -> str:
     if key not in result and found.get(key):
         words = list(dict.fromkeys(word for _, word in found[key]))
         return words[0] if len(words) == 1 else "\n".join(f"{name} {word}" for name, word in found[key])
+    result = {**result.get("parameters", {}), **result}
     if key not in result:
         raise UnknownName("value", key, [*result, *(name for name, words in found.items() if words)])
     value = plain(result[key])
