@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
@@ -22,6 +22,7 @@ from pecli.teach.code import FRAMEWORKS, code_of
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
     from pecli.spec.hooks import SmallTable, Step
+    from pecli.spec.recipe import Recipe
     from pecli.tables.sources import NamedSource
     from pecli.teach.examples import Example
 
@@ -100,8 +101,19 @@ def _example(options: ExplainOptions) -> int:
     rows = _length(given)
     found = work_through(source.recipe, _chosen_positions(given, rows), rows)
     result = {"source": source.text, **found.as_dict(), "recipe": str(source.recipe)}
+    if ":" in options.source:
+        found = replace(found, recipe=options.source)
+    elif usual := _other_defaults(source.recipe):
+        found = replace(found, recipe=f"{found.recipe}\nThis example is small: the defaults are {usual}")
     answer(options, lambda: result, lambda: example_view(found, prose_width()), prose=True)
     return 0
+
+
+def _other_defaults(recipe: Recipe) -> str:
+    """Return the defaults of the parameters for which an example has other values."""
+    encoding, keys = recipe.encoding, recipe.keys()
+    known = {p.option: p.text(p.default) for p in encoding.options if p.default is not None}
+    return ", ".join(f"{key}={word}" for key, word in known.items() if keys.get(key, word) != word)
 
 
 def _length(given: Mapping[str, Any]) -> int | None:

@@ -207,6 +207,9 @@ def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabula
 
     rule = "cannot go with --extend: trained rows keep their type and have no recipe"
     refuse(rule, options, "scaling", "layout", "dtype")
+    if options.output is not None and options.to_grid is None and way != "tile" and not options.silent:
+        tell(f"pecli: {way} spreads the trained rows over the new length, so that most of the old positions "
+             "get another row; --extend tile keeps and repeats them")  # fmt: skip
     extension = Extension(way, options.prefix or 0, options.grid, options.to_grid, options.antialias)
     return extended_rows(subject, options.train_len, options.test_len, extension, find_prefix=options.prefix is None)
 

@@ -23,7 +23,7 @@ from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, Pec
 from pecli.formats import WRITTEN
 from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
-from pecli.numbers.decimals import shorten
+from pecli.numbers.decimals import parse_integer, shorten
 from pecli.numbers.dtypes import DTYPES
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family, Parameter
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MODEL, OWN = "Model", "Parameters"
 SEVERAL = 3  # choices that a group does not name
 EVERYDAY = ("dtype", "layout", "form", "positions", "output")  # options of a table that the short help shows
+OF_EVERY = ("len", "positions", "start", "dtype", "output", "format", "shard", "dry_run")  # that the group's help shows
 ROOM, MEASURE = 9, 56  # lines and columns that it has for parameters
 ROTARY, PAIRS = (Family.ROTARY,), tuple(family for family in Family if family.pairs)
 
@@ -136,6 +137,10 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
         if options.format is None and (options.output or "").endswith(suffix):
             raise BadParameter("output", options.output, f"is text: write --format {word} > {options.output}")
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
+    if options.shard and options.output and (options.output.endswith("/") or os.path.isdir(options.output)):
+        part, count = (parse_integer("shard", number) for number in options.shard.split("/"))
+        name = f"part-{part + 1:04}-of-{count:04}.{options.format or 'npy'}"
+        options = replace(options, output=os.path.join(options.output, name))
     return deliver(table, label, options)
 
 
@@ -208,8 +213,9 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         reading = one.reading
         table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
-        if one.layer.chosen and not options.silent:
-            tell(f"pecli: {one.layer.chosen}")
+        remarks = [one.layer.chosen, *(one.layer.notes if one.layer.also else ())]  # of another table in the config
+        for remark in filter(None, () if options.silent else remarks):
+            tell(clean(f"pecli: {remark}"))
     if not options.silent:
         for warning in reading.warnings:
             if warning in reading.misspelled:
@@ -264,6 +270,11 @@ class GenerateGroup(PlainGroup):
         found: dict[str, list[tuple[str, str]]] = {}
         for encoding in CATALOGUE.values():
             found.setdefault(encoding.family.title, []).append((encoding.name, encoding.description.splitlines()[0]))
+        options = shared.declared(TableOptions)
+        for name in OF_EVERY:
+            one = options[name][1]
+            label = f"{', '.join(one.names[::-1]) or '--' + name.replace('_', '-')} {one.metavar or ''}"
+            found.setdefault("Options of every encoding", []).append((label.strip(), one.brief))
         return [Section(title, rows) for title, rows in found.items()]
 
     def _add(self, word: str) -> None:

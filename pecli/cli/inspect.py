@@ -311,7 +311,7 @@ def _facts_of(layer: LayerReport) -> dict[str, str]:
     later = f", the first token at {layer.first}" if layer.first else ""
     return {
         "recipe": layer.recipe,
-        "layout": f"{layer.layout} (pairs: {layer.pairing})" if layer.layout else "",
+        "layout": layer.layout + (f" (pairs: {layer.pairing})" if layer.layout and layer.pairing else ""),
         "positions": "" if layer.length is None else f"{layer.length}{later}",
         "frequencies": f"{len(waves)}, one turn in {between(min(waves), max(waves), 4)} positions" if waves else "",
         "magnitude": "" if layer.magnitude == 1 else f"{layer.magnitude!r}, on cos and sin",

@@ -81,12 +81,22 @@ class Option:
     families: tuple[Family, ...] = ()
     hidden: bool = False
 
+    @property
+    def brief(self) -> str:
+        """The help without a list of words."""
+        return self.help.partition(": {}")[0].rstrip(".") + "." if ": {}" in self.help else self.text
+
+    @property
+    def text(self) -> str:
+        """The help with its words."""
+        return self.help.replace("{}", ", ".join(() if callable(self.words) else self.words))
+
     def parameter(self, name: str, kind: Any, default: Any) -> inspect.Parameter:
         """Return the parameter from which Typer makes the option."""
         found = self.words
         words = () if callable(found) else found
         declared: dict[str, Any] = {
-            "metavar": self.metavar, "help": self.help.replace("{}", ", ".join(words)), "rich_help_panel": self.panel,
+            "metavar": self.metavar, "help": self.text, "rich_help_panel": self.panel,
             "autocompletion": (found if callable(found) else lambda incomplete: list(words)) if found else None,
             "hidden": self.hidden, "show_default": False,
         }  # fmt: skip

@@ -33,6 +33,7 @@ SAME = {  # these are taken, by the first option that the command has
     "format": ("f", "output-format"),
     "start": ("offset", "begin"),
     "positions": ("position", "pos", "position-ids"),
+    "shard": ("shards", "parts"),
     "threads": ("jobs", "j", "cores", "num-threads"),
     "workers": ("scheduler", "processes"),
     "quiet": ("silent", "no-progress"),

@@ -121,7 +121,11 @@ def folder_view(found: Folder, *, every: bool = False) -> list[Item]:
         verdict = f"different: {found.path} is whole and not right"
     items: list[Item] = [Verdict(f"{verdict}, {total}", found.good)]
     items += [f"  {text}" for text in found.findings]
-    wrong = [f"  {part.path} is not verified: {_problem(part)}" for part in found.parts if not part.good]
+    wrong = [
+        f"  {part.path} is not verified: {_problem(part)}"
+        for part in found.parts
+        if not part.good and part.recipe is not None
+    ]  # the others are findings
     items += wrong if every else wrong[:MAX_PARTS]
     if len(wrong) > MAX_PARTS and not every:
         items.append(f"  and {len(wrong) - MAX_PARTS} more parts, with --all")
@@ -133,4 +137,5 @@ def folder_view(found: Folder, *, every: bool = False) -> list[Item]:
 def _problem(part: Verified) -> str:
     if part.problem or part.comparison is None:
         return part.problem or "it was not compared"
-    return f"{part.comparison.total.beyond:,} values differ"
+    count = part.comparison.total.beyond
+    return f"{count:,} values differ" if count else part.comparison.verdict.removeprefix("different: ")

@@ -17,8 +17,9 @@ from pecli.models.stack import TRANSFORMERS, Remedy, read_as, rule_text, stack_o
 from pecli.models.stacks import STACKS
 from pecli.numbers.printing import figure
 from pecli.settings import notice
+from pecli.spec.catalogue import find
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.tables.table import Table
 
 
@@ -102,7 +103,9 @@ def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
         recipe = of_layer(reading, layer, {}).recipe
     except BadRecipe as error:  # a parameter that no config has, such as the grid of an image
         text = f"{layer.encoding}:" + ",".join(f"{option}={value}" for option, value in layer.params.items())
-        notes = (*notes, str(error))
+        needs, example, _ = str(error).partition("; for example ")
+        usual = split_recipe(find(layer.encoding).example)[1]
+        notes = (*notes, needs + (example and example + join_recipe(layer.encoding, {**usual, **layer.params})))
     else:
         length = layer.length or 1  # what the whole table decides is, for a model, the length it declares
         recipe = recipe.resolve(length=length, last=length - 1, whole=True)

@@ -169,6 +169,13 @@ def verify_folder(
     seen: dict[int, str] = {}
     for part in found.parts:
         _place(found, part, seen)
+    bare: dict[str, list[str]] = {}
+    for part in found.parts:
+        if part.recipe is None:
+            bare.setdefault(part.problem.replace(part.path, path), []).append(part.path)
+    for problem, paths in bare.items():
+        more = f" and {len(paths) - 1} more do not belong" if len(paths) > 1 else " does not belong"
+        found.findings.append(f"{paths[0]}{more}: {problem or 'it holds no recipe'}")
     missing = [k for k in range(found.count) if k not in seen]
     if missing:
         found.findings.append(f"missing: part {_listed(missing)} of {found.count}")
@@ -211,7 +218,6 @@ def _given(
 def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
     """Record a part, or a finding where it is a duplicate or does not belong."""
     if part.recipe is None:
-        found.findings.append(f"{part.path} does not belong: {part.problem or 'it holds no recipe'}")
         return
     whole, index, count = shard_of(part.recipe)
     if not count:

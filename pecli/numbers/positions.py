@@ -345,7 +345,8 @@ def parse_shard(text: str, length: int) -> tuple[int, int]:
     try:
         k, n = parse_integer("shard", index), parse_integer("shard", parts)
     except BadParameter:
-        raise BadParameter("shard", text, "must be K/N, such as 0/16") from None
+        loop = "for k in $(seq 0 7); do pecli generate ... --shard $k/8 -o parts/; done"
+        raise BadParameter("shard", text, f"must be K/N, which writes one part of N: {loop}") from None
     if n < 1 or not 0 <= k < n:
         raise BadParameter("shard", text, "must be K/N with K from 0 to N - 1")
     start, stop = k * length // n, (k + 1) * length // n

@@ -68,7 +68,7 @@ def matplotlib(module: str) -> Any:
 
 
 def figure_of(charts: Sequence[Chart]) -> Any:
-    """Return a matplotlib Figure of charts, one below the other, each in a subfigure of its own."""
+    """Return a matplotlib Figure of charts in subfigures, one below the other; square ones side by side, for slides."""
     base = matplotlib("figure").Figure
 
     class Picture(base):  # type: ignore[misc, valid-type]
@@ -79,10 +79,16 @@ def figure_of(charts: Sequence[Chart]) -> Any:
 
     with matplotlib("").rc_context(STYLE):
         heights = [_height(chart) for chart in charts]
-        figure = Picture(figsize=(WIDTH, sum(heights)), layout="constrained")
-        parts = figure.subfigures(len(charts), 1, height_ratios=heights, squeeze=False)[:, 0]
+        if len(charts) > 1 and all(isinstance(chart, Heat) and chart.square for chart in charts):
+            share = 0.75  # of the width of a picture of one chart
+            figure = Picture(figsize=(share * WIDTH * len(charts), 0.85 * max(heights)), layout="constrained")
+            parts = figure.subfigures(1, len(charts), squeeze=False)[0]
+        else:
+            share = 1.0
+            figure = Picture(figsize=(WIDTH, sum(heights)), layout="constrained")
+            parts = figure.subfigures(len(charts), 1, height_ratios=heights, squeeze=False)[:, 0]
         for part, chart in zip(parts, charts, strict=True):
-            part.suptitle("\n".join(within(chart.title, TITLE)), x=0.01, ha="left")
+            part.suptitle("\n".join(within(chart.title, int(share * TITLE))), x=0.01, ha="left")
             if isinstance(chart, LineChart) and chart.apart and len(chart.series) > 1:
                 _draw_apart(part, chart)
             else:

@@ -287,7 +287,8 @@ def ranked(found: Sequence[Question], words: Sequence[str]) -> list[Question]:
 
 def _stems(text: str) -> set[str]:
     """Return the words of a text without their endings."""
-    words = (word for word in re.findall(r"[a-z0-9]+", text.lower()) if not SMALL_WORDS.fullmatch(word))
+    found = re.findall(r"[a-z0-9]+", text.lower().replace("halves", "half"))
+    words = (word for word in found if not SMALL_WORDS.fullmatch(word))
     return {re.sub(r"(?<=...)(ing|ed|es|s|al|e|ation)$", "", word) for word in words}
 
 

@@ -26,6 +26,9 @@ def files(tmp_path):
     np.savez(tmp_path / "two.npz", a=pe, b=pe[:5])
     (tmp_path / "p.txt").write_text("0.1234567890123456789123\n")
     (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    vision = {"depth": 2, "embed_dim": 1280, "num_heads": 16, "patch_size": 14, "spatial_merge_size": 2}
+    streams = {"rope_scaling": {"type": "mrope", "mrope_section": [2, 3, 3]}, "vision_config": vision}
+    (tmp_path / "vl.json").write_text(json.dumps({**LLAMA, "model_type": "qwen2_vl", **streams}))
     (tmp_path / "yarn.json").write_text(json.dumps({**LLAMA, "rope_parameters": YARN}))
 
 
@@ -92,6 +95,16 @@ LINES = [
     ("inspect yarn.json --json", 0, '"parameters": {"dim": 16, "base": 500000, "scaling": "yarn", "factor": 4,'),
     ("inspect rope:dim=64,base=0.5 --get base", 0, "0.5"),
     ("inspect pe.npy --get base", 2, "unknown value 'base'"),
+    ("generate --help", 0, "Options of every encoding:\n  --len N"),
+    ("generate sinusoidal --dim 4 --len 8 --shards 8 -o x.npy", 2, "which writes one part of N: for k in $(seq 0 7)"),
+    ("generate sinusoidal --dim 4 --len 8 --shard 0/2 -o .", 0, "wrote ./part-0001-of-0002.npy"),
+    ("generate rope --dim 4 --len 8 -o x.npy", 0, "stacked: 2 x 8 x 2"),
+    ("generate vl.json --len 8", 0, "pecli: multimodal: position streams share these frequencies in sections 2+3+3"),
+    ("inspect vl.json", 0, "rope2d:dim=80,grid=6x8,merge=2,convention=qwen2-vl"),
+    ("explain t5", 0, "This example is small: the defaults are buckets=32, max-distance=128"),
+    ("explain t5:buckets=32,max-distance=128", 0, "worked through: t5:buckets=32,max-distance=128"),
+    ("explain rope --why half", 0, "rope: questions and answers\n\nInterleaved or halves?"),
+    ("extrapolate pe.npy --test-len 64 --extend linear -o x.npy", 0, "most of the old positions get another row"),
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option, refuse
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text, size_text
-from pecli.cli.terminal.output import is_terminal, line, print_json, tell
+from pecli.cli.terminal.output import is_terminal, line, print_json, screen_width, tell, wrapped
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, MissingPackage
 from pecli.process import unwinding
@@ -176,7 +176,11 @@ def describe(
         took = "" if seconds is None else f", {seconds:.2f} s"
         lead = f"{'wrote' if written else 'would write'} {path}:" if path else "would print some rows of"
         rest = "" if path else "; -o FILE writes all of it"
-        tell(line(f"{lead} {label}, {shapes_text(table.arrays)}, {size_text(size)}{took}{rest}"))
+        shapes, many = shapes_text(table.arrays), len(table.arrays)
+        if form == "npy" and many > 1:
+            shapes += f", stacked: {' x '.join(map(str, (many, *table.arrays[0].shape)))}"
+        text = line(f"{lead} {label}, {shapes}, {size_text(size)}{took}{rest}")
+        tell("\n".join(wrapped(text, screen_width(), hang="  ")))
     return 0
 
 
