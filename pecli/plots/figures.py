@@ -79,7 +79,7 @@ def figure_of(charts: Sequence[Chart]) -> Any:
 
     with matplotlib("").rc_context(STYLE):
         heights = [_height(chart) for chart in charts]
-        if len(charts) > 1 and all(isinstance(chart, Heat) and chart.square for chart in charts):
+        if len(charts) > 1 and all(isinstance(c, Heat) and c.square and len(c.columns) == 1 for c in charts):
             share = 0.75  # of the width of a picture of one chart
             figure = Picture(figsize=(share * WIDTH * len(charts), 0.85 * max(heights)), layout="constrained")
             parts = figure.subfigures(1, len(charts), squeeze=False)[0]

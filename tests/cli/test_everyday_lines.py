@@ -6,6 +6,8 @@ import shlex
 import numpy as np
 import pytest
 
+from pecli import plot as pecli_plot
+
 ANGLES = np.arange(32)[:, None] * 1e4 ** (-np.arange(0, 16, 2) / 16)
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 128}
 YARN = {"rope_type": "yarn", "rope_theta": 500000.0, "factor": 4.0, "original_max_position_embeddings": 32}
@@ -112,3 +114,19 @@ LINES = [
 def test_a_line_that_people_type_has_its_answer(words, status, said, files, pecli):
     done = pecli(*shlex.split(words))
     assert (done.returncode, said in done.stdout + done.stderr) == (status, True), done.stdout + done.stderr
+
+
+def test_parts_without_recipes_are_one_finding(pecli, tmp_path):
+    for part in range(3):
+        pecli("generate", "sinusoidal:dim=4,len=9", "--shard", f"{part}/3", "-o", "./")
+    done = pecli("verify", ".")
+    assert done.returncode == 1
+    assert done.stdout.count("part-0") == 1
+    assert "and 2 more do not belong: holds no recipe: give it" in " ".join(done.stdout.split())
+    assert pecli("verify", ".", "sinusoidal:dim=4,len=9").returncode == 0
+
+
+def test_heads_are_drawn_side_by_side(pecli):
+    figure = pecli_plot("alibi:heads=4,len=8", kind="bias")
+    width, height = figure.get_size_inches()
+    assert width > 1.5 * height
