@@ -102,7 +102,7 @@ def test_a_signal_at_any_moment_gives_no_traceback(tmp_path):
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
-        if b'File "<string>", line 2, in <module>\nKeyboard' not in err:  # the first lines of the child are not pecli's
+        if b"/pecli/" in err:  # the first lines of the child are not pecli's
             assert b"Traceback" not in err
             assert process.returncode in (0, -signal.SIGINT)
         assert set(os.listdir(tmp_path)) <= {"a.h5"}
