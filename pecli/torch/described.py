@@ -86,9 +86,10 @@ def _by_grid(module: Any) -> Described | None:
     """Return the table of timm's rotary modules whose coordinates are indices, pixels or centres."""
     kind = getattr(module, "grid_type", None) or ("pixel" if module.in_pixels else "index")
     if module.in_pixels:
-        if kind != "pixel" or not module.linear_bands:
+        if kind != "pixel":
             return None
-        return _of_timm(module, f",convention=timm-pixel,max-resolution={module.max_res}")
+        series = ",series=pixel" if module.linear_bands else ""
+        return _of_timm(module, f",convention=timm-pixel{series},max-resolution={module.max_res}")
     if kind != "index":
         return None
     text = f",base={module.temperature}"

@@ -83,6 +83,9 @@ def test_the_pixel_series_is_timms():
     with mpmath.workdps(60):
         w = [mpmath.pi * (1 + mpmath.mpf(k) * (112 - 1) / 3) for k in range(4)]
         angles = [[(y - 1) * f for f in w] + [(mpmath.mpf(2 * x) / 4 - 1) * f for f in w] for y, x in grid(3, 5)]
+        check("rope2d:dim=16,grid=3x5,convention=timm-pixel,series=pixel", angles)
+        w = [mpmath.pi * 2 ** (k * (mpmath.log(224, 2) - 1) / 3) for k in range(4)]  # linear_bands=False, the default
+        angles = [[(y - 1) * f for f in w] + [(mpmath.mpf(2 * x) / 4 - 1) * f for f in w] for y, x in grid(3, 5)]
         check("rope2d:dim=16,grid=3x5,convention=timm-pixel", angles)
 
 

@@ -32,8 +32,8 @@ def rope2d(
     base: Base = Decimal(10000),
     axis_order: Literal["yx", "xy"] = "yx",
     pairs: Literal["blocks", "alternate"] = "blocks",
-    series: Literal["half", "even-odd", "pixel"] = "half",
-    max_resolution: Annotated[Decimal, Param(gt=0, le=1e9, when=("series", ("pixel",)))] = Decimal(224),
+    series: Literal["half", "even-odd", "pixel", "pixel-log"] = "half",
+    max_resolution: Annotated[Decimal, Param(gt=0, le=1e9, when=("series", ("pixel", "pixel-log")))] = Decimal(224),
     coordinates: Coordinates = "index",
     first: Annotated[Decimal, Param(gt=-1e9, lt=1e9, when=("coordinates", ("index",)))] = Decimal(0),
     reference: Annotated[tuple[int, ...] | None, sides(metavar="HxW", when=("coordinates", ("index",)))] = None,
@@ -66,8 +66,8 @@ def rope2d(
     pairs
         All pairs of one axis first (blocks), or axes alternating.
     series
-        Frequencies of a side: the series of half the width; every second of the whole one (Pixtral); or evenly from 1
-        to max-resolution / 2, times pi (timm's pixel).
+        Frequencies of a side: the series of half the width; every second of the whole one (Pixtral); or from 1 to
+        max-resolution / 2, times pi, evenly (pixel) or by equal factors (pixel-log, timm's default).
     max_resolution
         Sampling rate of the pixel series.
     coordinates
@@ -105,7 +105,7 @@ def rope2d(
         raise BadParameter("halves", halves, "needs the pairs of a side together: it cannot go with pairs=alternate")
     quarter = dim // 4
     lattice = Lattice(grid, merge, prefix, suffix)
-    turning = coordinates in ("separate", "max", "min") or series == "pixel"
+    turning = coordinates in ("separate", "max", "min") or series.startswith("pixel")
     found, axes = [], []
     for side in (0, 1):
         place = side if axis_order == "yx" else 1 - side
@@ -126,6 +126,9 @@ def _side_series(series: str, base: Decimal, count: int, side: int, resolution: 
         offset = power(base, Fraction(-side, 2 * count))
         return tuple(CONTEXT.multiply(w, offset) for w in geometric(base, Fraction(1, count), count))
     gaps = max(1, count - 1)
+    if series == "pixel-log":
+        factors = (power(resolution / 2, Fraction(k, gaps)) for k in range(count))
+        return tuple(CONTEXT.multiply(factor, Decimal("0.5")) for factor in factors)
     return tuple((1 + k * (Fraction(resolution) / 2 - 1) / gaps) / 2 for k in range(count))
 
 
