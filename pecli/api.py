@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pecli.errors import BadParameter
 from pecli.formats.paths import CONFIG_KEYS
-from pecli.numbers.decimals import parse_number
+from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.dtypes import known_dtype
 from pecli.numbers.reader import shown
 from pecli.spec.recipe import Recipe
@@ -228,6 +228,7 @@ def extrapolate(
     from pecli.extrapolate.report import report, subject_of
 
     number = None if factor is None else parse_number("factor", str(factor))
+    test, train = parse_integer("test", test), None if train is None else parse_integer("train", train)
     return report(
         subject_of(source_of(subject)), train, test, scaling=scaling, factor=number, threshold=threshold, tuned=tuned
     )

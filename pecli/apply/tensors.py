@@ -127,8 +127,10 @@ HEADS_SIDE_BY_SIDE = re.compile(r"bs\((\d+|h)d\)")
 LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel", "q": "query", "k": "key"}
 
 
-def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | None = None) -> Tensor:
-    """Return an array of a table as a tensor, called so or by its name.
+def tensor_of(
+    table: Tabular, name: str, axes: str | None = None, called: str | None = None, dtype: str | None = None
+) -> Tensor:
+    """Return an array of a table as a tensor, called so or by its name; uint16 is bits where `dtype` is bfloat16.
 
     Raises
     ------
@@ -140,10 +142,13 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
     if "int" in array.dtype and getattr(table, "is_text", False):  # text has no types: 1 is a number as 1.0 is
         table = InMemory({array.name: table.read(array.name).astype(np.float64)})
         array = table.arrays[0]
+    if (array.dtype, dtype) == ("uint16", "bfloat16"):
+        table = InMemory({array.name: table.read(array.name)})
+        array = table.arrays[0]
     if array.dtype not in DTYPES:
         rule = f"is of type {array.dtype}: give numbers of type {', '.join(DTYPES)}"
         if array.dtype == "uint16":
-            rule += "; bits of bfloat16 are read from HDF5 or safetensors, which name the type"
+            rule += "; --dtype bfloat16 reads it as the bits of bfloat16"
         raise BadParameter("input", name, rule)
     if not shape or not prod(shape):
         raise BadParameter("input", name, f"has the shape {_sides(shape)}: it holds no vectors")
@@ -151,7 +156,7 @@ def tensor_of(table: Tabular, name: str, axes: str | None = None, called: str | 
         if len(shape) not in AXES_BY_RANK:
             raise BadParameter("input", name, f"has the shape {_sides(shape)}: say what its axes are, as --axes bhsd")
         axes = AXES_BY_RANK[len(shape)]
-    heads = HEADS_SIDE_BY_SIDE.fullmatch(axes)
+    heads = HEADS_SIDE_BY_SIDE.fullmatch(str(axes))
     if axes not in AXES and not heads:
         raise BadParameter("axes", axes, f"must be one of {', '.join(AXES)}")
     if (count := 3 if heads else len(axes)) != len(shape):
@@ -434,7 +439,7 @@ class ApplyOptions:
     def __post_init__(self) -> None:
         """Raise UnknownName for an unknown way, which would otherwise rotate like a gradient."""
         if self.way not in WAYS:
-            raise UnknownName("way", self.way, WAYS)
+            raise UnknownName("way", str(self.way), WAYS)
 
     @property
     def first(self) -> Decimal:

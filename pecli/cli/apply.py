@@ -72,7 +72,7 @@ def command(options: ApplyArguments) -> int:
     on_screen = options.on_screen
     source, asked = read_source(options.source, **choice_of(options)), _apply_options(options)
     drawn = _random_inputs(options)
-    tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes)]
+    tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes, options.dtype)]
     where: Positions | None = None
     if options.vector is not None:
         if tensors:
@@ -189,7 +189,7 @@ def _positions(text: str | None) -> Any:
     return Positions.parse(text)
 
 
-def _tensors(text: str, axes: str | None) -> list[Tensor]:
+def _tensors(text: str, axes: str | None, dtype: str | None) -> list[Tensor]:
     """Return the tensors of a file, named by it where it holds one."""
     from pecli.apply.tensors import tensor_of
     from pecli.tables.parts import open_path
@@ -198,7 +198,7 @@ def _tensors(text: str, axes: str | None) -> list[Tensor]:
     path, _, inner = text.partition("::")
     alone = len(table.arrays) == 1 and (not inner or inner.startswith("["))
     called = Path(path).name.partition(".")[0] if alone else None
-    return [tensor_of(table, array.name, axes, called) for array in table.arrays]
+    return [tensor_of(table, array.name, axes, called, dtype) for array in table.arrays]
 
 
 def _random_inputs(options: ApplyArguments) -> list[Tensor] | None:

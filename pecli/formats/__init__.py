@@ -181,7 +181,9 @@ def write_table(
     >>> write_table(table("sinusoidal:dim=4", len=8), "pe.npy")  # doctest: +SKIP
     256
     """
-    path = os.fspath(path)
+    if not isinstance(table, Tabular):
+        raise BadParameter("table", type(table).__name__, "is no table: make one with pecli.table")
+    path = _path(path)
     if threads is None:
         from pecli.engine import default_threads
 
@@ -237,7 +239,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     >>> with open_table("pe.npy") as stored:  # doctest: +SKIP
     ...     rows = stored["pe"]
     """
-    path, name = split_path(os.fspath(path))
+    path, name = split_path(_path(path))
     named = None if format is None else format_for(path, format)
 
     def form_of(source: InputFile) -> Format:
@@ -260,6 +262,12 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         found = regular_source(path, most)
     with found as source:
         return open_source(source, form_of(source), name)
+
+
+def _path(given: object) -> str:
+    if not isinstance(given, str | os.PathLike):
+        raise BadParameter("path", type(given).__name__, "is no path")
+    return os.fspath(given)
 
 
 def is_store(path: str) -> bool:

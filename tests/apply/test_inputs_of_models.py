@@ -182,6 +182,18 @@ def test_opts_padding_has_position_minus_1():
     assert pecli.apply(config, x, positions=positions)["array"].shape == x.shape
 
 
+def test_bits_of_bfloat16_are_read_from_npy_with_a_word(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    bits = (Q.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    np.save("q.npy", bits)
+    line = ["apply", "rope:dim=8", "q.npy", "--pairs", "half", "-o", "out.safetensors"]
+    assert command(line).returncode == 2
+    assert command([*line, "--dtype", "bfloat16"]).returncode == 0
+    expected = pecli.apply("rope:dim=8", pecli.widen(bits, "bfloat16"), pairs="half", dtype="bfloat16")["array"]
+    with pecli.open_table("out.safetensors") as made:
+        np.testing.assert_array_equal(made["q"].reshape(Q.shape), expected)
+
+
 def test_the_command_reads_masks_streams_and_scales(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     arrays = {"q": Q, "k": K, "v": V, "mask": SEEN, "streams": np.stack([np.tile(np.arange(N), (2, 1))] * 3)}

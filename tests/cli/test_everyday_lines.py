@@ -72,7 +72,7 @@ LINES = [
     ("apply pe.npy q.npy --pairs half", 2, "--pairs half is for rotary tables"),
     ("apply sinusoidal:dim=16 x.npy --arithmetic float32", 0, ""),
     ("apply alibi:heads=2 q.npy --arithmetic bfloat16", 2, "is for rotations, and for rows added to embeddings"),
-    ("apply rope:dim=16 u2.npy --pairs half", 2, "bits of bfloat16 are read from HDF5 or safetensors"),
+    ("apply rope:dim=16 u2.npy --pairs half", 2, "--dtype bfloat16 reads it as the bits of bfloat16"),
     ("apply cpe:content=c.npy c.npy --positions 1,2,3", 2, "--positions are not for content: give --start"),
     ("apply gaussian:heads=2 q.npy k.npy --scores", 0, ""),
     ("apply deberta:dim=16,len=8 q.npy k.npy --scores", 0, "unprojected"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pecli import CATALOGUE, Table
-from pecli.errors import BadFile
+from pecli.errors import BadFile, BadRecipe
 from pecli.spec import catalogue, parameter
 from pecli.spec.declaration import REGISTRY
 from pecli.spec.parameter import sections
@@ -171,6 +171,32 @@ def test_an_example_of_every_family_keeps_the_contract(alone, recipe):
     for name, values in FORMULAS[recipe].items():
         np.testing.assert_allclose(table[name], values, rtol=0, atol=1e-15)
     check_encoding(recipe.partition(":")[0])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "line", "instead", "shape"),
+    [
+        ("decay-pe:dim=4", "exp(points.times(rates))", "np.zeros(3)", "(3,), where (6, 4) is needed"),
+        ("hyperbolic-bias:heads=2", "[:, None] * share", ".hi[:, None] * np.ones(3)", "(2, 3), where (2, 11)"),
+        ("ramp-vectors:dim=4,clip=3", "(clip * np.arange(1.0, dim + 1))", "np.ones(3)", "(7, 3), where (7, 4)"),
+    ],
+)
+def test_values_of_another_shape_are_answered_with_file_and_line(alone, tmp_path, recipe, line, instead, shape):
+    text, path = FAMILIES.read_text(), tmp_path / "mine.py"
+    assert line in text
+    path.write_text(text.replace(line, instead))
+    catalogue.load_file(str(path))
+    made = Table.parse(recipe, length=6)
+    with pytest.raises(BadRecipe) as caught:
+        made[made.arrays[0].name]
+    assert str(caught.value).startswith(f"{path}, line ")
+    assert shape in str(caught.value)
+
+
+@pytest.mark.parametrize("recipe", FORMULAS)
+def test_every_family_is_extrapolated_without_a_rule_of_its_own(pecli, recipe):
+    done = pecli("--plugin", FAMILIES, "extrapolate", recipe, "--train-len", 8, "--test-len", 16)
+    assert done.returncode == 0, done.stderr
 
 
 def test_its_own_rule_lesson_and_extension_are_used(pecli, tmp_path):

@@ -91,6 +91,14 @@ def test_gguf_has_the_keys_of_a_rope(tmp_path):
     assert '"recipe":"rope:dim=64' in fields["pecli"].contents()
 
 
+@pytest.mark.parametrize("text", ["sinusoidal:dim=16,len=4", "alibi:heads=2,len=4", "shaw:dim=8,clip=2,len=4"])
+def test_gguf_has_the_keys_of_a_rope_for_rotary_tables_alone(tmp_path, text):
+    gguf = need("gguf")
+    write_table(table(text), tmp_path / "t.gguf")
+    own = [name for name in gguf.GGUFReader(tmp_path / "t.gguf").fields if not name.startswith("GGUF.")]
+    assert own == ["general.architecture", "pecli"]
+
+
 def test_gguf_has_factors_where_no_key_says_the_scaling(tmp_path):
     gguf = need("gguf")
     text = "rope:dim=128,base=500000,scaling=llama3,factor=8,original-max=8192"

@@ -1,6 +1,7 @@
 """pecli in a person's own program: the commands as functions of what is at hand, and what they print of it."""
 
 import json
+import re
 import subprocess
 import sys
 import types
@@ -111,6 +112,26 @@ def test_what_is_no_array_is_refused_in_a_sentence():
     for wrong in (object(), np.array(["a"]), {"pe": None}):
         with pytest.raises(BadParameter, match="no array of numbers"):
             pecli.compare(wrong, "rope:dim=4")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: pecli.table(5), "recipe=int must be a recipe's text"),
+        (lambda: pecli.table("rope:dim=8", lenn=5), "did you mean 'len'"),
+        (lambda: pecli.table("rope:dim=8", len="x"), "len=x must be a whole number"),
+        (lambda: pecli.table("rope:dim=8", len=4)[::2], "must be neighbouring rows"),
+        (lambda: pecli.apply("rope:dim=8", np.ones((2, 8)), pairs="half", axes=3), "axes=3 must be one of bhsd"),
+        (lambda: pecli.apply("rope:dim=8", np.ones((2, 8)), pairs="half", way=None), "unknown way 'None'"),
+        (lambda: pecli.extrapolate("rope:dim=8", train="x", test=4), "train=x must be a whole number"),
+        (lambda: pecli.open_table(3), "path=int is no path"),
+        (lambda: pecli.write_table(pecli.table("rope:dim=8", len=4), 3), "path=int is no path"),
+        (lambda: pecli.write_table(np.ones((2, 8)), "x.npy"), "table=ndarray is no table"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(call, says):
+    with pytest.raises(pecli.PecliError, match=re.escape(says)):
+        call()
 
 
 class Tensor:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine import FrequencySet, Part
+from pecli.errors import BadRecipe
 from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Segment
@@ -24,6 +25,7 @@ from pecli.tables.request import Extent, Request
 
 P = TypeVar("P", bound=Plan)
 T = TypeVar("T")
+R = TypeVar("R", bound="DoubleDouble | NDArray[Any]")
 Arrays = Mapping[str, NDArray[Any]]
 CHANNELS = ("position", "channel")
 
@@ -121,7 +123,7 @@ class Filler(ABC, Generic[P]):
     def _fill_fixed(self, name: str, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write rows of an array that does not depend on the positions."""
         (fixed,) = (f for f in self.plan.fixed if f.name == name)
-        values = fixed.values(start, stop)
+        values = fitting(fixed.values(start, stop), out.shape, fixed.values)
         if fixed.dtype is None:
             round_into(values, self.dtype, out)
         else:
@@ -131,6 +133,16 @@ class Filler(ABC, Generic[P]):
 def points_of(segment: Segment) -> Points:
     """Return the positions of a segment as a kernel sees them."""
     return Points(as_array(segment.multiples), segment.unit)
+
+
+def fitting(values: R, shape: tuple[int, ...], function: Callable[..., Any]) -> R:
+    """Return what a function gave, or raise BadRecipe, which names its line, where it cannot fill this shape."""
+    found = np.shape(values.hi if isinstance(values, DoubleDouble) else values)
+    if len(found) > len(shape) or any(n not in (1, m) for n, m in zip(found[::-1], shape[::-1], strict=False)):
+        code = getattr(function, "__code__", None)
+        place = "" if code is None else f"{code.co_filename}, line {code.co_firstlineno}: "
+        raise BadRecipe(f"{place}the values have the shape {found}, where {shape} is needed")
+    return values
 
 
 def round_into(values: DoubleDouble | NDArray[Any], dtype: str, out: NDArray[Any]) -> None:
@@ -166,11 +178,12 @@ class ValueFiller(Filler[Values]):
         """Write rows; see :meth:`Filler.fill`."""
         pe = out["pe"]
         for segment in self.part.segments(start, stop):
-            values = self.plan.at(points_of(segment))
+            shape = (len(segment.multiples), pe.shape[1])
+            values = fitting(self.plan.at(points_of(segment)), shape, self.plan.at)
             if isinstance(segment.rows, slice):
                 round_into(values, self.dtype, pe)
             else:
-                rows = np.empty((len(segment.multiples), pe.shape[1]), pe.dtype)
+                rows = np.empty(shape, pe.dtype)
                 round_into(values, self.dtype, rows)
                 pe[segment.rows] = rows
 

@@ -17,7 +17,7 @@ from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Positions
 from pecli.spec.plans import Bias, Frame, ImageWindow, Plan, Relative
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays, Filler, as_array, minus_infinity, once, points_of, round_into
+from pecli.tables.fill.filler import Arrays, Filler, as_array, fitting, minus_infinity, once, points_of, round_into
 from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
@@ -305,7 +305,7 @@ class BiasFiller(PairFiller[Bias]):
                 round_into(plan.shared(queries, keys), self.dtype, rows)
             else:
                 assert plan.value is not None
-                round_into(plan.value(queries, keys, heads), self.dtype, rows)
+                round_into(fitting(plan.value(queries, keys, heads), rows.shape, plan.value), self.dtype, rows)
 
     def _hide(self, first: int, last: int, out: NDArray[Any]) -> None:
         """Put minus infinity where a key comes after its query."""
@@ -333,7 +333,7 @@ class BiasFiller(PairFiller[Bias]):
     def _values(self, points: Points, heads: range) -> NDArray[Any]:
         assert self.plan.value is not None
         out = np.empty((len(heads), len(points)), storage(self.dtype))
-        round_into(self.plan.value(points, heads), self.dtype, out)
+        round_into(fitting(self.plan.value(points, heads), out.shape, self.plan.value), self.dtype, out)
         return out
 
     @once
