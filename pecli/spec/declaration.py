@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, wraps
 from importlib import import_module
 from typing import Any, Literal
 
@@ -159,6 +159,28 @@ Hook = Callable[..., Any] | str
 Hooks = Mapping[HookName, Hook]
 
 
+def checked(function: Callable[..., Any], name: HookName) -> Callable[..., Any]:
+    """Return a hook of a user's encoding that raises BadRecipe, with its line, where it returns something else."""
+    from pecli.spec.hooks import Effect, Reach, Step
+    from pecli.spec.measured import Named
+    from pecli.spec.profiles import Candidate
+
+    one = {"apply": Effect, "extend": Reach}.get(name)
+    each = {"lesson": Step, "identify": Candidate, "identify_waves": Named}.get(name)
+
+    @wraps(function)
+    def call(*given: Any) -> Any:
+        made = function(*given)
+        made = made if each is None else list(made)
+        for part in [made] if each is None else made:
+            if (kind := one or each) is not None and not isinstance(part, kind):
+                place = f"{function.__code__.co_filename}, line {function.__code__.co_firstlineno}"
+                raise BadRecipe(f"{place}: {name} gave {type(part).__name__}, where {kind.__name__} is needed")
+        return made
+
+    return call
+
+
 def load(hook: Hook, home: str) -> Callable[..., Any]:
     """Return the function of a hook.
 
@@ -276,7 +298,8 @@ class Encoding:
         """
         if name not in self.hooks:
             raise UndeclaredHook(self.name, name)
-        return load(self.hooks[name], self.home)
+        function = load(self.hooks[name], self.home)
+        return function if self.home.startswith("pecli.") else checked(function, name)
 
     @property
     def options(self) -> tuple[Parameter, ...]:

@@ -193,6 +193,24 @@ def test_values_of_another_shape_are_answered_with_file_and_line(alone, tmp_path
     assert shape in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "instead", "command", "says"),
+    [
+        ("-clip, clip) + clip", "-9, 9)", "generate ramp-vectors:dim=4,clip=3 --len 8", "vector has 7"),
+        ('Reach("b', '("b', "extrapolate hyperbolic-bias:heads=2 --train-len 8 --test-len 16", "where Reach is needed"),
+        ("return [Step(", "return [(", "explain hyperbolic-bias:heads=2", "lesson gave tuple, where Step is needed"),
+    ],
+)
+def test_what_hooks_and_rows_do_wrong_has_file_and_line(pecli, tmp_path, line, instead, command, says):
+    text, path = FAMILIES.read_text(), tmp_path / "mine.py"
+    assert line in text
+    path.write_text(text.replace(line, instead))
+    wrong = pecli("--plugin", path, *command.split())
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1), wrong.stderr
+    assert f"{path}, line " in wrong.stderr
+    assert says in wrong.stderr
+
+
 @pytest.mark.parametrize("recipe", FORMULAS)
 def test_every_family_is_extrapolated_without_a_rule_of_its_own(pecli, recipe):
     done = pecli("--plugin", FAMILIES, "extrapolate", recipe, "--train-len", 8, "--test-len", 16)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine import Part, fill
-from pecli.errors import BadParameter, UnknownName
+from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.numbers.double_double import Points, from_decimal
 from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Positions
@@ -445,7 +445,13 @@ class RelativeFiller(PairFiller[Relative]):
 
     def _index(self, distances: Points, _: range) -> NDArray[np.int64]:
         assert self.plan.index is not None
-        return self.plan.index(distances, self._frame)[None]
+        found = fitting(self.plan.index(distances, self._frame), (len(distances),), self.plan.index)
+        count = next((f.shape[0] for f in self.plan.fixed if f.role == "vector"), None)
+        if count is not None and found.size and not -count <= found.min() <= found.max() < count:
+            code = self.plan.index.__code__
+            rule = f"rows {found.min()} to {found.max()} are taken, and vector has {count}"
+            raise BadRecipe(f"{code.co_filename}, line {code.co_firstlineno}: {rule}")
+        return found[None]
 
     @once
     def _frame(self) -> Frame:
