@@ -340,3 +340,11 @@ def test_alibi_without_the_absolute_value_says_so(batches):
     assert (found.recipe, found.measured[0][:69]) == (
         None, "a bias of 8 heads in proportion to key minus query, slopes 0.5, 0.25,",
     )  # fmt: skip
+
+
+def test_what_is_constant_beyond_a_window_alone_is_no_t5():
+    """Without two distances of one bucket before the farthest ones, nothing shows the buckets."""
+    distance = np.arange(32)[:, None] - np.arange(32)
+    kernel = [np.exp(-(distance**2) / (2 * sigma**2)).astype(np.float32) for sigma in (1, 1, 1, 1)]
+    found = identify_bias(table_of(np.stack(kernel)))
+    assert found is None or found.recipe is None, found
