@@ -134,7 +134,7 @@ PICTURES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("colour", ["none", "256"])
+@pytest.mark.parametrize("colour", [False, True])
 @pytest.mark.parametrize("words", PICTURES)
 def test_a_picture_in_the_terminal_fits(words, colour):
     text, picture = words.split()
@@ -149,7 +149,7 @@ def test_a_picture_in_the_terminal_fits(words, colour):
 def test_colours_of_256_that_go_from_blue_to_red_pass_no_magenta():
     values = np.array([[x / 200 - 0.5 for x in range(201)]])
     heat = Heat("t", "x", "y", values, "v", [Span(0, 200, 201)], (0, 0))
-    text = draw([heat], 230, colour="256")
+    text = draw([heat], 230, colour=True)
     codes = [int(code) for code in re.findall(r"38;5;(\d+)", text)]
     colours = [[(0, 95, 135, 175, 215, 255)[(code - 16) // place % 6] for place in (36, 6, 1)] for code in codes]
     assert len({tuple(colour) for colour in colours}) == 17

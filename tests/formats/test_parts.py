@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from pecli.errors import BadFile, BadParameter
+from pecli.errors import BadFile, BadRecipe
 from pecli.formats import write_table
 from pecli.tables.parts import open_path
 from pecli.tables.table import Table
@@ -136,7 +136,7 @@ def test_rows_of_a_bias_are_its_queries(tmp_path):
 
 def test_rows_that_are_not_there_are_refused(tmp_path):
     write_table(Table.parse("sinusoidal:dim=4,len=10"), tmp_path / "pe.h5")
-    with pytest.raises(BadParameter, match="there are 10, counted from 0"):
+    with pytest.raises(BadRecipe, match="there are 10, counted from 0"):
         open_path(f"{tmp_path / 'pe.h5'}::pe[50:60]")
 
 

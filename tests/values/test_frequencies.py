@@ -206,8 +206,8 @@ def test_proportional_turns_a_part_by_exponents_of_the_whole():
         ("rope:dim=64,rotary-dim=21,scaling=yarn,factor=8,original-max=9", "must be even for yarn"),
         ("rope:dim=64,base=1,scaling=yarn,factor=8,original-max=9", "must not be 1 for yarn"),
         ("rope:dim=64,scaling=yarn,factor=8,original-max=9,attention-factor=1,mscale=1", "excludes mscale="),
-        ("rope:dim=64,scaling=ntk,factor=2,alpha=2", "another name for factor"),
-        ("rope:dim=64,base=1e31", "base=1e31 must be at least"),
+        ("rope:dim=64,scaling=ntk,factor=2,alpha=2", "alpha=2 says again what factor= says"),
+        ("rope:dim=64,base=1e31", "base=1e31 must be from 1e-6 to 1e30"),
         (
             "rope:dim=64,scaling=longrope,short-factor=1+2,long-factor=1+2,original-max=9,factor=2,seq-len=1",
             "short-factor=2 numbers must be 32 numbers, one for each pair of the rotary width 64",
