@@ -193,7 +193,8 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     """Return how queries or keys are rotated otherwise than the expected ones."""
     from pecli.judge.kernels import MAX_VALUES, unlike_rotations
 
-    if len(pairs) != 1 or pairs[0][0].dtype not in GRIDS or pairs[0][0].rows * pairs[0][0].row_size > MAX_VALUES:
+    size = max((one.rows * one.row_size for pair in pairs for one in pair), default=0)
+    if len(pairs) != 1 or any(one.dtype not in GRIDS for one in pairs[0]) or size > MAX_VALUES:
         return []
     y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pairs[0])
     return unlike_rotations(y, right, pairs[0][0].dtype)
