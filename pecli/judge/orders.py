@@ -188,7 +188,8 @@ def runs_of(found: Integers) -> list[OrderRun]:
         if target < 0:
             last, step = ends[1], 0
         elif ends[0] > first or max(ends) == first:
-            last, step = ends[0], 0 if first == ends[0] and first and found[first - 1] == target else 1
+            alone = first == ends[0] and first != target
+            last, step = ends[0], 0 if alone and first and found[first - 1] == target else 1
         elif ends[1] > first:
             last, step = (first, 1) if target == first else (ends[1] - (target == ends[1]), 0)  # but for the row itself
         else:
@@ -210,8 +211,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
         if run.target < 0 or run.step == 0:
             pending.append(run)
             continue
-        end_run = run.target == 0 and run.last == n - 1
         end, put, gap = run.first == n, sum(one.places for one in pending), run.target - expected
+        again = gap < 0 and run.target == 0 and run.last == n - 1
         overwritten = gap == put or (end and 0 < put <= gap)
         if run.step == -1 or (put and gap and not overwritten) or (gap < 0 and put_twice):
             return None
@@ -224,8 +225,8 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
                 parts.append(_filled(one, unit))
         if gap < 0:
             put_twice = True
-            again = f"{units_from(run.first, unit)} start again at {unit} 0"
-            parts.append(again if end_run else f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice")
+            twice = f"{span(run.target, expected - 1, unit)} {_are(-gap)} there twice"
+            parts.append(f"{units_from(run.first, unit)} start again at {unit} 0" if again else twice)
         elif gap and run.first == 0:
             left_out = True
             parts.append(f"the first {unit} is what was expected at {unit} {gap}")
@@ -236,7 +237,7 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
             return None
         if end and put and gap > put:
             parts.append(f"{span(expected + put, count - 1, unit)} {_are(gap - put)} missing")
-        if gap != put and run.first and not end and not end_run:
+        if gap != put and run.first and not end and not again:
             parts.append(f"later {plural(unit)} have moved {'up' if put < gap else 'down'}")
         expected, pending = run.target + run.places, []
     return (", ".join(parts), order) if 0 < len(parts) <= 2 * MAX_PARTS else None

@@ -152,7 +152,7 @@ class Comparison:
                 return f"same: {compared:,} values are equal{self._bits}"
             return f"same within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
         if not compared:
-            return "different: no values can be compared"
+            return "different: the shapes differ, so no values are counted"
         if not beyond and unequal:
             both = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
             return f"different: what both have is the same {both}"
@@ -180,10 +180,11 @@ class Comparison:
     def findings(self) -> list[Finding]:
         """Causes of the differences, the most informative first, then the other remarks."""
         causes = self.explain(self) if self.explain and not self.equal else []
-        return [
-            *causes,
-            *(one for one in self.remarks if one.kind != "shape" or not causes),
-        ]  # causes say shapes as well
+        missing = [one for one in self.remarks if one.kind in ("arrays", "size")] if not self.complete else []
+        if causes and all(one.kind == "rounding" for one in causes):  # which do not say what is missing
+            return [*missing, *causes, *(one for one in self.remarks if one not in missing and one.kind != "shape")]
+        shapes = ("shape", "size") if causes else ()
+        return [*causes, *(one for one in self.remarks if one.kind not in shapes)]
 
     def remark(self, kind: str, text: str, *, complete: bool = False) -> None:
         """Add a finding about names, shapes or types; `complete` if every value was compared all the same."""
@@ -237,7 +238,9 @@ def _compare_pair(
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
         shapes = f"shape {_shape(left.shape)} against {_shape(right.shape)}"
-        found.remark("shape", f"{name}: {further} ({shapes})" if further else f"{name}: {shapes}")
+        found.remark(
+            "size" if further else "shape", f"{name}: {further} ({shapes})" if further else f"{name}: {shapes}"
+        )
     if left.dtype != right.dtype:
         both = f"type {left.dtype} against {right.dtype}, compared as numbers"
         found.remark("dtype", f"{name}: {both}", complete=True)

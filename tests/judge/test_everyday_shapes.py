@@ -269,3 +269,22 @@ def test_the_steps_that_were_rounded_to_bfloat16_are_named_in_float32_files(step
     assert "bfloat16" in first and all(step in first for step in steps.split(" and ")), first
     said = pecli("identify", "t.npz").stdout
     assert said.startswith("rope:dim=64,len=1024,layout=half (sure: bfloat16 arithmetic)"), said
+
+
+def test_what_is_missing_is_said_before_harmless_rounding(pecli, tmp_path):
+    table = cache(angles(100, 64).astype("float32"))
+    np.savez(tmp_path / "short.npz", cos=table["cos"], sin=table["sin"][:90])
+    np.savez(tmp_path / "cosines.npz", cos=table["cos"])
+    lines = pecli("compare", "short.npz", "rope:dim=64,len=100").stdout.splitlines()
+    assert lines[0].startswith("different: sin: only the second has rows 90 to 99"), lines
+    assert pecli("compare", "cosines.npz", "rope:dim=64").stdout.startswith("different: only the second has 'sin'")
+
+
+def test_rows_that_are_put_in_front_move_the_others(pecli, tmp_path):
+    table = np.random.default_rng(3).normal(size=(64, 16)).astype("float32")
+    np.save(tmp_path / "b.npy", table)
+    np.save(
+        tmp_path / "a.npy", np.concatenate([np.random.default_rng(4).normal(size=(2, 16)), table[:62]]).astype("f4")
+    )
+    first = pecli("compare", "a.npy", "b.npy").stdout.splitlines()[0]
+    assert first == "different: rows 0 to 1 are not among the expected ones, later rows have moved down"

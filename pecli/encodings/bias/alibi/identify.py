@@ -142,7 +142,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         if key in ("bias-max", "slopes") and "slope-values" in other:
             texts[key] = ""
         elif key == "slope-values" and not have:
-            texts[key] = "slopes by a rule where others were expected"
+            found = part_of(np.array([float(slope) for slope in wanted.split("+")]), "bfloat16")
+            many, expected = wanted.count("+") + 1, found[0] if found else "others"
+            texts[key] = f"the slopes of {many} heads where {expected} were expected"
         elif key == "bias":
             texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
