@@ -165,6 +165,7 @@ def test_damage_is_one_sentence(tmp_path):
 
 def test_whole_objects_are_read_ahead_where_they_hold_consecutive_rows(tmp_path):
     """As behind a URL, where the index of an object takes as long a way as its rows."""
+    pytest.importorskip("zarr")
     exact = table("rope:dim=8,len=3000")
     write_table(exact, tmp_path / "pe.zarr")
     with open_table(tmp_path / "pe.zarr") as found:
