@@ -144,7 +144,7 @@ def cluster(workers: str) -> Iterator[distributed.Client]:
     """
     import distributed
 
-    for name in ("distributed", "distributed.client"):  # that a worker died is mended, and an error is told once
+    for name in ("distributed", "distributed.client"):  # that a worker died is mended, and an error is reported once
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if workers.isdecimal():
@@ -155,7 +155,7 @@ def cluster(workers: str) -> Iterator[distributed.Client]:
                 dashboard_address=None,
                 memory_limit=0,
                 preload=UNHEARD,
-                silence_logs=logging.CRITICAL,  # an error comes back, and is told once
+                silence_logs=logging.CRITICAL,  # an error comes back, and is reported once
             )
             client = stack.enter_context(distributed.Client(stack.enter_context(local)))
         else:

@@ -87,13 +87,13 @@ NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 DAMAGED = "is no JSON: it is truncated or damaged; make it again"
 PRINTED = (
     (re.compile(rb"^[\w.]+\("), b""),  # tensor(, array(
-    (re.compile(rb"\][^\[\]]*\Z"), b"]"),  # , dtype=float32)
+    (re.compile(rb"\](?:,[^\[\]]*)?\)\Z"), b"]"),  # , dtype=float32)
     (re.compile(rb"\binf\b"), b"Infinity"),
     (re.compile(rb"\bnan\b"), b"NaN"),
     (re.compile(rb"(?<=\d)\.(?!\d)"), b".0"),
     (re.compile(rb"(?<=[\w.])\s+(?=[-+\w.])"), b","),
     (re.compile(rb"\]\s*\["), b"],["),
-    (re.compile(rb"\+"), b""),
+    (re.compile(rb"(?<=[\[,\s])\+"), b""),
 )
 """What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too."""
 

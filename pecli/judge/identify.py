@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import QUARTER_WORDS, merit, names_of
 from pecli.numbers.printing import percent
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import TABLE_KEYS
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
@@ -81,7 +82,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table, _identified) or found
-        return found
+        return replace(found, notes=(*found.notes, *_wider(found.recipe)))
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
@@ -268,8 +269,6 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
         notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
-    if wider := _wider(name.named.keys):
-        notes.append(wider)
     aliases = tuple(recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
@@ -280,17 +279,18 @@ MAX_WIDER = 8192
 """Width of a table whose first pairs a file may hold."""
 
 
-def _wider(keys: Mapping[str, str]) -> str:
-    """Return the note that a table is the first pairs of a wider one with a published base; empty where it is not."""
-    if set(keys) != {"dim", "base"} or not keys["dim"].isdecimal() or keys["base"] in PUBLISHED_BASES:
-        return ""
+def _wider(recipe: str | None) -> Iterator[str]:
+    """Yield the note that a table is the first pairs of a wider one with a published base."""
+    keys = split_recipe(recipe)[1] if recipe else {}
+    if {"dim", "base"} - keys.keys() or not {*keys} <= {"dim", "base", *TABLE_KEYS} or keys["base"] in PUBLISHED_BASES:
+        return
     dim, log = int(keys["dim"]), math.log(float(keys["base"]))
     for base in PUBLISHED_BASES[:3] if log > 0 else ():
         width = dim * math.log(float(base)) / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDER and abs(width / near - 1) < MAX_BASE_ERROR:
-            return f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-    return ""
+            yield f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
+            return
 
 
 MAX_BASE_ERROR = 1e-6

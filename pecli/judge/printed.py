@@ -40,7 +40,7 @@ MAX_WIDTH = 8192
 
 
 HIDING = {3: "float16", 4: "float16", 5: "float16", 6: "float16", 7: "float32", 8: "float32"}
-"""Type whose own rounding hides that of so many digits; of fewer digits there is none."""
+"""Type whose own rounding hides that of a number of digits; fewer digits than these are hidden by none."""
 MAX_VALUES = 1 << 20
 """Values that are read again with few digits."""
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")

@@ -75,3 +75,10 @@ def test_what_numpy_prints_is_identified(pecli, tmp_path):
     text = np.array2string(SINUSOID[:16].astype(np.float32), precision=4, suppress_small=True)
     (tmp_path / "t.txt").write_text(text)
     assert pecli("identify", "t.txt").stdout.startswith("sinusoidal:dim=32,len=16 (")
+
+
+def test_the_first_pairs_of_a_wider_table_are_told(pecli, tmp_path):
+    np.savetxt(tmp_path / "t.csv", SINUSOID[:, :8], fmt="%.4f", delimiter=",")
+    np.save(tmp_path / "t.npy", SINUSOID[:, :8].astype(np.float32))
+    for name in ("t.csv", "t.npy"):
+        assert "the same as the first 4 pairs of dim=32 with base 10000" in pecli("identify", name).stdout
