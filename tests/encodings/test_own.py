@@ -173,6 +173,14 @@ def test_an_example_of_every_family_keeps_the_contract(alone, recipe):
     check_encoding(recipe.partition(":")[0])
 
 
+def changed(folder, line, instead):
+    """Write the example of every family with a mistake in one line; return its path."""
+    text, path = FAMILIES.read_text(), folder / "mine.py"
+    assert line in text
+    path.write_text(text.replace(line, instead))
+    return path
+
+
 @pytest.mark.parametrize(
     ("recipe", "line", "instead", "shape"),
     [
@@ -182,9 +190,7 @@ def test_an_example_of_every_family_keeps_the_contract(alone, recipe):
     ],
 )
 def test_values_of_another_shape_are_answered_with_file_and_line(alone, tmp_path, recipe, line, instead, shape):
-    text, path = FAMILIES.read_text(), tmp_path / "mine.py"
-    assert line in text
-    path.write_text(text.replace(line, instead))
+    path = changed(tmp_path, line, instead)
     catalogue.load_file(str(path))
     made = Table.parse(recipe, length=6)
     with pytest.raises(BadRecipe) as caught:
@@ -202,9 +208,7 @@ def test_values_of_another_shape_are_answered_with_file_and_line(alone, tmp_path
     ],
 )
 def test_what_hooks_and_rows_do_wrong_has_file_and_line(pecli, tmp_path, line, instead, command, says):
-    text, path = FAMILIES.read_text(), tmp_path / "mine.py"
-    assert line in text
-    path.write_text(text.replace(line, instead))
+    path = changed(tmp_path, line, instead)
     wrong = pecli("--plugin", path, *command.split())
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1), wrong.stderr
     assert f"{path}, line " in wrong.stderr
