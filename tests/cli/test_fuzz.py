@@ -509,7 +509,7 @@ def test_every_option_of_every_command_is_drawn():
 
     left = dict.fromkeys(all_options())
     assert len(left) > 400
-    for number in range(30_000):
+    for number in range(100_000):
         for key in [*options_in(command_line(Random(number), ["a.npy"]), left)]:
             left.pop(key, None)
         if not left:

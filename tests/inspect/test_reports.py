@@ -127,7 +127,7 @@ INSPECT = (  # a case, another case, and words that are printed for the first an
     ("verify wrong.npz", "verify good.npz", "different: pe[7, 3] is 9", "1 of 1,024 float32 values"),
     ("wide", "few", "pairs' oscillations"),
     ("yarn", "rope", "multiplied"),
-    ("zeros", "noise", "first is 0"),
+    ("zeros", "noise", "sizes reach 0 in the first half"),
 )
 EXTRAPOLATE = (  # a case, another case, and words that are printed for the first and not for the second
     ("alibi", "fire", "distance gets"),
