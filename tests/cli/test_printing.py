@@ -238,7 +238,9 @@ def test_a_help_has_sixteen_lines_of_options_and_says_where_the_others_are(pecli
         left = len(listed - named - {"help", "help-all"})
         assert (f"\n{left} more options: pecli {name} --help-all\n" in short[-80:]) == bool(left)
         assert named <= listed
-    assert max(len(line) for line in short.splitlines() if not line.startswith("  pecli ")) <= 80  # a line to copy is one
+    assert (
+        max(len(line) for line in short.splitlines() if not line.startswith("  pecli ")) <= 80
+    )  # a line to copy is one
 
 
 def test_the_options_of_a_choice_are_shown_where_it_is_typed(pecli):

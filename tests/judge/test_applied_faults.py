@@ -97,9 +97,7 @@ KERNELS = {
     "it is 0.125 (1/sqrt(64)) times as long as expected": kernel(size=0.125),
     "it is 1.1 times as long as expected": kernel(size=1.1),
     "phases were computed in bfloat16 (frequencies and angles rounded to bfloat16)": narrow_phases(),
-    "frequencies (inv_freq) were rounded to bfloat16": kernel(
-        w=bfloat16(rates()).astype(np.float64)
-    ),
+    "frequencies (inv_freq) were rounded to bfloat16": kernel(w=bfloat16(rates()).astype(np.float64)),
     "32 columns were rotated, and 64 were expected": kernel(width=32),
     "the pairs take the frequencies in reverse order": kernel(w=rates()[::-1]),
 }
