@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -14,6 +14,7 @@ from pecli.numbers.printing import percent
 from pecli.spec.hooks import Rescaling, Slowed
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
+from pecli.tables.table import Table
 
 RULES = {
     "kept": "turns as fast as in training",
@@ -118,6 +119,17 @@ def scaled_recipe(recipe: Recipe, scaling: str, train: int, test: int, factor: D
         If the scaling needs more than lengths, as longrope's lists.
     """
     return _made(recipe, scaling, train, test, factor)[0]
+
+
+def scaled_tables(table: Table, factor: int) -> Iterator[tuple[str, Table]]:
+    """Yield a table with each scaling by a factor that lengths alone can make, trained on a part of its rows."""
+    rows = table.positions.count
+    for scaling in scalings_of(table.source):
+        try:
+            scaled = scaled_recipe(table.source, scaling, rows // factor, rows)
+            yield scaling, Table(scaled.resolve(length=rows, last=rows - 1, whole=True), table.extent, table.request)
+        except PecliError:  # it needs more than lengths
+            continue
 
 
 def _made(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None) -> tuple[Recipe, Decimal | None]:

@@ -186,6 +186,11 @@ class PairReading:
         return float(np.sqrt(squares[:, around].mean())) if around.any() else middle
 
     @property
+    def cos_and_sin(self) -> tuple[Floats, Floats]:
+        """Both parts of the pairs, the cosine first whatever names and layout say."""
+        return (self.second, self.first) if self.sine_first else (self.first, self.second)
+
+    @property
     def turning(self) -> NDArray[np.complex128]:
         """Pairs as complex numbers of size 1, (n, m)."""
         return phasors(self.first / self.magnitude, self.second / self.magnitude)

@@ -51,8 +51,7 @@ class Trace:
     curve: tuple[Sequence[float], Sequence[float]] | None = None
 
 
-Mark = tuple[float, str]
-"""A vertical line at this place, with its label."""
+Mark = tuple[float, str]  # a vertical line at this place, with its label
 
 
 @dataclass(frozen=True)
@@ -249,8 +248,3 @@ MASKED, EQUAL = "#bbbbbb", "#f7f7f7"  # cells that are not finite, and of a loga
 def palette(heat: Heat) -> tuple[str, ...]:
     """Return the colours of a heat map, low to high."""
     return BLUE_TO_RED if heat.centred else LIGHT_TO_DARK[heat.log :]
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of a colour."""
-    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -34,13 +34,12 @@ from pecli.plots.charts import (
 
 SUFFIXES = (".svg", ".png", ".pdf")
 PAGE = ".html"
-WIDTH = 6.0
-"""Inches, 576 px on a page: letters of 10.5 points are 10 px high where a telephone shows it 400 px wide."""
+WIDTH = 6.0  # inches, 576 px on a page: letters of 10.5 points are 10 px high where a telephone shows it 400 px wide
 DASHES = ("-", (0, (7, 2)), (0, (2, 1.2)), (0, (7, 2, 1.5, 2)))
 TITLE, SMALL = 58, 10  # characters of a line of a title; points of small letters
 INK, FAINT = "#24292f", "#c9d1d9"
+# Colours on a dark page, by those on a light one.
 DARK = {INK: "#e6edf3", FAINT: "#4a525c", LINES[0]: "#4aa8e0", LINES[1]: "#ee7a2b", LINES[2]: "#1fbf92"}
-"""Colours on a dark page, by those on a light one."""
 STYLE: dict[str, Any] = {
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), INK),
     **dict.fromkeys(("legend.fontsize", "xtick.labelsize", "ytick.labelsize"), SMALL),
@@ -109,15 +108,13 @@ def draw_on(ax: Any, chart: Chart) -> None:
 
 def saved(figure: Any, suffix: str) -> bytes:
     """Return a figure as the contents of a file with this suffix, the same bytes every time."""
-    nothing: dict[str, dict[str, None]] = {
-        ".svg": {"Date": None}, ".png": {}, ".pdf": {"CreationDate": None, "ModDate": None},
-    }  # fmt: skip
+    dates = {".svg": ["Date"], ".pdf": ["CreationDate", "ModDate"]}.get(suffix, [])
     out = io.BytesIO()
     with matplotlib("").rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font does not have
         _settle(figure)
         paper = {"facecolor": "white"} if suffix != ".svg" else {}
-        figure.savefig(out, format=suffix[1:], dpi=200, metadata=nothing[suffix], **paper)
+        figure.savefig(out, format=suffix[1:], dpi=200, metadata=dict.fromkeys(dates), **paper)
     return _themed(out.getvalue().decode()).encode() if suffix == ".svg" else out.getvalue()
 
 
@@ -135,11 +132,8 @@ def _settle(figure: Any) -> None:
 
 def _themed(svg: str) -> str:
     """Return an SVG whose colours follow the page's scheme; viewers that know no such rule show the light ones."""
-    rules = "".join(
-        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
-        for light, dark in DARK.items()
-        for kind in ("fill", "stroke")
-    )
+    kinds = [(kind, *colours) for colours in DARK.items() for kind in ("fill", "stroke")]
+    rules = "".join(f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}' for kind, light, dark in kinds)
     return svg.replace("</style>", f"@media (prefers-color-scheme:dark){{{rules}}}</style>", 1)
 
 

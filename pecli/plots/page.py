@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from pecli.errors import BadParameter, PecliError
-from pecli.extrapolate.scalings import scaled_recipe, scalings_of
-from pecli.inspect.pairs import Floats, Sample, head_values, some_of, take
-from pecli.plots.tables import CELLS, columns_of, computed, is_bias, pairs_of
+from pecli.errors import BadParameter
+from pecli.extrapolate.scalings import scaled_tables
+from pecli.inspect.columns import columns_of, computed, is_bias
+from pecli.inspect.pairs import Floats, Sample, head_values, reading_of, some_of, take
+from pecli.plots.tables import CELLS
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
@@ -44,29 +45,15 @@ def page_of(table: Tabular, name: str) -> str:
     BadParameter
         If it has more rows than a page can hold.
     """
-    own = _variant(table, "as it is", "")
-    variants = [own, *(other for other in _scaled(table) if other.get("values") != own.get("values"))]
+    own, others = _variant(table, "as it is", ""), list[dict[str, Any]]()
+    if isinstance(table, Table) and (rows := table.positions.count) >= LONGER:
+        said = f"trained on {rows // LONGER} positions, scaled by {LONGER} for {rows}"
+        others = [_variant(made, scaling, said) for scaling, made in scaled_tables(table, LONGER)]
+    variants = [own, *(other for other in others if other.get("values") != own.get("values"))]
     page = files("pecli.plots").joinpath("page.html").read_text(encoding="utf-8")
     data = json.dumps({"name": name, "variants": variants}, allow_nan=False).replace("<", "\\u003c")
     parts = {"{{title}}": html.escape(f"pecli: {name}"), "{{data}}": data}  # at once: a name may hold either word
     return re.sub("{{title}}|{{data}}", lambda found: parts[found[0]], page)
-
-
-def _scaled(table: Tabular) -> list[dict[str, Any]]:
-    """Return the table with each scaling of its encoding that lengths alone can make."""
-    if not isinstance(table, Table) or table.positions.count < LONGER:
-        return []
-    rows = table.positions.count
-    said = f"trained on {rows // LONGER} positions, scaled by {LONGER} for {rows}"
-    found = []
-    for scaling in scalings_of(table.source):
-        try:
-            scaled = scaled_recipe(table.source, scaling, rows // LONGER, rows)
-            made = Table(scaled.resolve(length=rows, last=rows - 1, whole=True), table.extent, table.request)
-        except PecliError:  # it needs more than lengths
-            continue
-        found.append(_variant(made, scaling, said))
-    return found
 
 
 def _variant(table: Tabular, word: str, said: str) -> dict[str, Any]:
@@ -103,10 +90,11 @@ def _rows(sample: Sample) -> dict[str, Any]:
         "spans": [[head, len(list(run))] for head, run in groupby(head for head, _ in shown)],
         "values": [_packed(values[:, chosen])],
     }  # fmt: skip
-    found = pairs_of(sample)
-    if found is not None and len(found[0]) == len(values):
-        pairs = some_of(found[0].shape[1], HANDS)
-        made["pairs"], made["hands"] = pairs, _packed(np.arctan2(found[1][:, pairs], found[0][:, pairs]))
+    found = reading_of(sample)
+    if found is not None and len(found.first) == len(values):
+        pairs = some_of(found.first.shape[1], HANDS)
+        cos, sin = (part[:, pairs] for part in found.cos_and_sin)
+        made["pairs"], made["hands"] = pairs, _packed(np.arctan2(sin, cos))
     return made
 
 

@@ -9,17 +9,15 @@ from functools import partial
 
 import numpy as np
 
-from pecli.errors import BadParameter, BadRecipe, PecliError
-from pecli.inspect.pairs import Sample, head_values, reading_of, some_of, squeezed, take
-from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import floats
+from pecli.errors import BadParameter
+from pecli.inspect.columns import Label, between_rows, columns_of, frame, grid_of, is_bias, picked
+from pecli.inspect.pairs import Floats, Sample, head_values, reading_of, some_of, take
 from pecli.plots.charts import (
     Arrow,
     ArrowCircle,
     Axis,
     Chart,
     Circles,
-    Floats,
     Heat,
     LineChart,
     Span,
@@ -31,90 +29,12 @@ from pecli.plots.charts import (
 from pecli.spec.declaration import PICTURES
 from pecli.spec.plans import Bias, Waves
 from pecli.spec.tabular import Tabular
-from pecli.tables.request import Extent
+from pecli.tables.figures import largest_differences
 from pecli.tables.table import Table
+from pecli.tables.views import view_of
 
-PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
 CELLS = 256  # along each side of a map; more are averaged
 DISTANCE = "distance: key minus query (positions)"
-Label = tuple[str, int]
-"""Heading and true number of a column: ("sin", 4)."""
-
-
-def computed(table: Tabular) -> Table | None:
-    """Return the table that a recipe gives, whether it was computed or read from a file; None without a recipe."""
-    if isinstance(table, Table):
-        return table
-    try:
-        return Table.parse(str(table.recipe)) if table.recipe else None
-    except PecliError:  # the recipe of another program
-        return None
-
-
-def is_bias(sample: Sample) -> bool:
-    """Whether a table has values that are a number for each query and key, or the slopes of one."""
-    if not sample.views or {array.name for array in sample.table.arrays} & {"bias", "slopes"}:
-        return bool(sample.views)
-    arrays = sample.table.arrays
-    shape = [side for side in arrays[0].shape if side != 1]
-    square = len(arrays) == 1 and len(shape) == 3 and shape[1] == shape[2]
-    return square and reading_of(sample) is None  # two square matrices may be cosines and sines
-
-
-def frame(sample: Sample, rows: int) -> tuple[tuple[float, float], str, str]:
-    """Return the first and the last number shown, their unit, and the numbers shown if not all are."""
-    count, found = sample.planes[0].rows, sample.positions
-    part = f", the first {rows} of {count:,} rows" if rows < count else ""
-    if found is None:
-        return (0.0, float(rows - 1)), "row", part
-    gaps = np.diff(found[:rows])
-    if len(found) < rows or not np.allclose(gaps, gaps[:1]):
-        return (0.0, float(rows - 1)), "row (positions are not evenly spaced)", part
-    return (float(found[0]), float(found[rows - 1])), "position", part
-
-
-def side_by_side(sample: Sample) -> list[tuple[str, Floats]]:
-    """Return the first array, (n, columns), and the others with as many rows, by name, without indices.
-
-    Raises
-    ------
-    BadRecipe
-        For a table without values.
-    """
-    whole = {array.name for array in sample.table.arrays[1:] if "int" in array.dtype}
-    arrays = [(plane.name, squeezed(plane.values)) for plane in sample.planes if plane.name not in whole]
-    if not arrays or not len(arrays[0][1]):
-        raise BadRecipe("a table without values has nothing to draw: name one that has rows and columns")
-    return [(PARTS.get(name, name), v.reshape(len(v), -1)) for name, v in arrays if len(v) == len(arrays[0][1])]
-
-
-def columns_of(sample: Sample) -> tuple[list[Label], Floats]:
-    """Return all columns of a table, (n, columns), with their labels; sines and cosines of one array stand apart."""
-    arrays = side_by_side(sample)
-    if len(arrays) > 1:
-        labels = [(name, c) for name, values in arrays for c in range(values.shape[1])]
-        return labels, np.concatenate([values for _, values in arrays], axis=1)
-    values = arrays[0][1]
-    width, parts = values.shape[1], _sines_and_cosines(sample)
-    if sorted(parts["sin"] + parts["cos"]) != list(range(width)):
-        return [("", c) for c in range(width)], values
-    first = sorted(parts, key=lambda head: min(parts[head], default=width))  # the part with column 0
-    labels = [(head, c) for head in first for c in parts[head]]
-    return labels, values[:, [c for _, c in labels]]
-
-
-def _sines_and_cosines(sample: Sample) -> dict[str, list[int]]:
-    """Return the columns of an absolute table's sines and of its cosines: from its plan, or as its values show."""
-    plan = sample.table.plan if isinstance(sample.table, Table) else None
-    if isinstance(plan, Waves) and plan.form == "real" and [a.name for a in sample.table.arrays] == ["pe"]:
-        columns = range(plan.width)
-        found = {"sin": [band.sin for band in plan.bands], "cos": [band.cos for band in plan.bands]}
-        return {head: [c for part in cuts if part for c in columns[part]] for head, cuts in found.items()}
-    reading = reading_of(sample)
-    if reading is None or reading.family != "absolute":
-        return {"sin": [], "cos": []}
-    pair = [part.tolist() for part in reading.columns]
-    return dict(zip(("sin", "cos") if reading.sine_first else ("cos", "sin"), pair, strict=True))
 
 
 def spans_of(labels: Sequence[Label]) -> list[Span]:
@@ -127,30 +47,6 @@ def spans_of(labels: Sequence[Label]) -> list[Span]:
         else:
             runs.append([label])
     return [Span(run[0][1], run[-1][1], len(run), run[0][0]) for run in runs]
-
-
-MAX_WAVES = 16  # colours and dashes that a reader can distinguish
-
-
-def picked(labels: Sequence[Label], channels: Sequence[int], grid: bool = False) -> list[int]:
-    """Return the places of the columns with these numbers; or of fast and slower ones, 0, 16, 32, 48 of 128.
-
-    Raises
-    ------
-    BadParameter
-        For a number that no column has, or for more than `MAX_WAVES`.
-    """
-    numbers = [number for _, number in labels]
-    wrong = [c for c in channels if c not in numbers]
-    if wrong:
-        raise BadParameter("channels", wrong[0], f"is no column of the table, which has 0 to {max(numbers)}")
-    found = [place for c in dict.fromkeys(channels) for place, number in enumerate(numbers) if number == c]
-    if len(found) > MAX_WAVES:
-        rule = f"are too many to tell apart: give at most {MAX_WAVES * len(channels) // len(found)}"
-        raise BadParameter("channels", f"({len(channels)} columns)", rule)
-    first = [place for place, (head, _) in enumerate(labels) if head == labels[0][0]]
-    parts = 4 if grid or len(first) < 8 else 8  # of a grid, columns of all its axes
-    return found or sorted({first[k * len(first) // parts] for k in range(4)})
 
 
 def heatmap(sample: Sample, name: str) -> list[Chart]:
@@ -183,7 +79,7 @@ def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart
     if rows < 3:
         return []
     (first, last), where, part = frame(sample, rows)
-    x, between = np.linspace(first, last, rows).tolist(), _between(sample, values[:rows])
+    x, between = np.linspace(first, last, rows).tolist(), between_rows(sample, values[:rows], PER_POSITION)
     fine, steps = np.linspace(first, last, 1 if between is None else len(between)).tolist(), between is None
     series = [
         Trace(f"column {number} ({head})".replace(" ()", ""), x, values[:rows, c].tolist(),
@@ -192,23 +88,6 @@ def waves(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart
     ]  # fmt: skip
     axes, title = (Axis(where, low=first, high=last), Axis("value")), f"Columns of {name}{part}"
     return [LineChart(title, *axes, series, style="steps" if steps else "lines", apart=steps)]
-
-
-def _between(sample: Sample, rows: Floats) -> Floats | None:
-    """Return the columns at positions between the first rows too; None where nothing is defined there."""
-    made = computed(sample.table)
-    if made is None or grid_of(made) or made.part.start is None or made.part.step is None:
-        return None
-    try:
-        count = (len(rows) - 1) * PER_POSITION + 1
-        finer = Positions.arange(count, made.part.start, made.part.step / PER_POSITION)
-        found = Table(made.source, Extent(finer, 0, count), made.as_type("float64").request)
-        found.filler.check()
-        values = columns_of(take(found))[1]
-    except PecliError:  # it has values at whole positions only
-        return None
-    there = values[::PER_POSITION]
-    return values if there.shape == rows.shape and np.allclose(there, rows, atol=0.02) else None  # a file may differ
 
 
 def _unit(values: Floats) -> Floats:
@@ -235,21 +114,12 @@ def similarity(sample: Sample, name: str) -> list[Chart]:
 ARROWS = 5
 
 
-def pairs_of(sample: Sample) -> tuple[Floats, Floats, float] | None:
-    """Return cosines, sines and their magnitude; None if the table has no rotating pairs."""
-    reading = reading_of(sample)
-    if reading is None:
-        return None
-    cos, sin = (reading.second, reading.first) if reading.sine_first else (reading.first, reading.second)
-    return cos, sin, reading.magnitude
-
-
 def rotation(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Chart]:
     """Return the first positions of a few pairs as arrows; of a grid, positions in several rows of it."""
-    found = pairs_of(sample)
+    found = reading_of(sample)
     if found is None:
         return []
-    cos, sin, size = found
+    (cos, sin), size = found.cos_and_sin, found.magnitude
     shown = picked([("", i) for i in range(cos.shape[1])], channels, grid_of(sample.table) is not None)[:4]
     step = max(1, (len(cos) - 1) // (ARROWS - 1)) if grid_of(sample.table) else 1  # both axes of a grid move
     rows = range(0, len(cos), step)[:ARROWS]
@@ -309,26 +179,6 @@ def patches(sample: Sample, name: str, channels: Sequence[int] = ()) -> list[Cha
     return [*charts, chart(title, [*alike[1].reshape(sides)[frames]], heads, value)]
 
 
-def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:
-    """Return the sides of the grid that a table's rows run through, row by row, and the rows before it."""
-    made = computed(table)
-    axes = getattr(made.plan, "axes", ()) if made is not None else ()
-    if made is None or not isinstance(made.plan, Waves) or len(axes) not in (2, 3) or not made.part.integral:
-        return None
-    count = made.rows - made.plan.prefix - made.plan.suffix
-    if count < 4 or made.part.start != 0 or made.part.step != 1:
-        return None
-    places = [np.unique(axis.index(np.arange(count)), return_inverse=True)[1] for axis in axes]
-    sides = tuple(int(place.max()) + 1 for place in places)
-    if min(sides) < 2 or math.prod(sides) != count:
-        return None
-    order = np.ravel_multi_index(tuple(places), sides)
-    if np.array_equal(order, np.arange(count)):
-        return sides, made.plan.prefix
-    swapped = np.ravel_multi_index(tuple(places[::-1]), sides[::-1])  # the plan names the column first
-    return (sides[::-1], made.plan.prefix) if np.array_equal(swapped, np.arange(count)) else None
-
-
 def bias(sample: Sample, name: str) -> list[Chart]:
     """Return the matrix of the first head, and of the last."""
     whole = take(sample.table, unstack=False)
@@ -353,10 +203,8 @@ def bias(sample: Sample, name: str) -> list[Chart]:
 def _does(sample: Sample) -> str:
     """Return how values act on a logit, as the encoding declares it."""
     recipe = sample.table.source if isinstance(sample.table, Table) else None
-    if recipe is not None and recipe.encoding.declares("apply"):
-        effect = recipe.encoding.hook("apply")(recipe)
-        return "multiplies the logit" if effect.logits == "multiply" else "added to the logit"
-    return "added to the logit"
+    effect = recipe.encoding.hook("apply")(recipe) if recipe is not None and recipe.encoding.declares("apply") else None
+    return "multiplies the logit" if effect is not None and effect.logits == "multiply" else "added to the logit"
 
 
 def slopes(sample: Sample, name: str) -> list[Chart]:
@@ -427,9 +275,6 @@ def charts_of_table(table: Tabular, name: str, words: Sequence[str] = (), channe
     return found
 
 
-BLOCK_VALUES = 1 << 21  # of each table that are read at once
-
-
 def charts_of_difference(first: Tabular, second: Tabular, names: tuple[str, str]) -> list[Chart]:
     """Return where two tables differ and by how much: a map of the largest differences for each array that differs.
 
@@ -446,22 +291,11 @@ def charts_of_difference(first: Tabular, second: Tabular, names: tuple[str, str]
         raise BadParameter("plot", None, f"needs two tables of one shape, and {names[0]} and {names[1]} are not")
     found: list[Chart] = []
     for a, b in pairs:
-        width = math.prod(a.row_shape)
-        high, wide = min(CELLS, a.rows), min(CELLS, width)
-        cells, edges, step = np.zeros((high, wide)), np.arange(wide) * width // wide, max(1, BLOCK_VALUES // width)
-        for start in range(0, a.rows, step):
-            stop = min(start + step, a.rows)
-            x, y = (
-                floats(table.read_rows([array.name], start, stop)[array.name], array.dtype).astype(np.float64)
-                for table, array in ((first, a), (second, b))
-            )
-            with np.errstate(invalid="ignore"):
-                gap = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y)).reshape(stop - start, width)
-            np.maximum.at(cells, np.arange(start, stop) * high // a.rows, np.maximum.reduceat(gap, edges, axis=1))
+        cells = largest_differences(view_of(first, a), view_of(second, b), CELLS)
         if cells.any():
             grey = "" if np.isfinite(cells).all() else " (grey: NaN, infinity)"
             title, value = f"{a.name}: difference of {names[0]} and {names[1]}", f"largest absolute difference{grey}"
             row = "row" if a.lead == 1 else f"row ({' and '.join(a.axes[: a.lead])})"
-            spans, rows = [Span(0, width - 1, wide)], (0, a.rows - 1)
+            spans, rows = [Span(0, math.prod(a.row_shape) - 1, cells.shape[1])], (0, a.rows - 1)
             found.append(Heat(title, "column", row, cells, value, spans, rows, log=True))
     return found

@@ -23,7 +23,6 @@ from pecli.plots.charts import (
     palette,
     printable,
     resampled,
-    rgb,
     tick_text,
     within,
 )  # fmt: skip
@@ -50,14 +49,20 @@ class Screen(NamedTuple):
 
 def draw(charts: Sequence[Chart], width: int = 80, *, colour: bool = False) -> str:
     """Return charts as text for a terminal with as many columns, in 256 colours or none."""
-    screen, found = Screen(width, colour), []
-    for chart in charts:
-        if isinstance(chart, LineChart):
-            lines = frame_lines(chart, screen)
-        else:
-            lines = heat_lines(chart, screen) if isinstance(chart, Heat) else circle_lines(chart, screen)
-        found.append("\n".join([*within(chart.title, width), *lines]))
-    return "\n\n".join(found)
+    screen = Screen(width, colour)
+    return "\n\n".join("\n".join([*within(chart.title, width), *lines_of(chart, screen)]) for chart in charts)
+
+
+def lines_of(chart: Chart, screen: Screen) -> list[str]:
+    """Return a chart without its title."""
+    if isinstance(chart, LineChart):
+        return frame_lines(chart, screen)
+    return heat_lines(chart, screen) if isinstance(chart, Heat) else circle_lines(chart, screen)
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Return red, green and blue of a colour."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def code(colour: str, *, ground: bool = False) -> str:

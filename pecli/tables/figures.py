@@ -474,3 +474,23 @@ def _pair_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray
     norms = np.maximum(*(pair_norms(values, width, interleaved) for values in vectors)).reshape(gap.shape)
     units = np.ceil(gap.astype(np.float64) / last_place(norms, dtype))
     return np.where(np.isfinite(units), units, 0).astype(np.uint64)
+
+
+MAP_VALUES = 1 << 21  # of each of two arrays that are read at once for a map
+
+
+def largest_differences(a: ArrayView, b: ArrayView, side: int) -> NDArray[np.float64]:
+    """Return a map of at most `side` rows and columns: in each cell the largest absolute difference of its values.
+
+    Equal infinities and two NaN differ by 0, a number and NaN by NaN.
+    """
+    width = a.row_size
+    high, wide = min(side, a.rows), min(side, width)
+    cells, edges, step = np.zeros((high, wide)), np.arange(wide) * width // wide, max(1, MAP_VALUES // width)
+    for start in range(0, a.rows, step):
+        stop = min(start + step, a.rows)
+        x, y = (floats(view.read(start, stop), view.dtype).astype(np.float64) for view in (a, b))
+        with np.errstate(invalid="ignore"):
+            gap = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y)).reshape(stop - start, width)
+        np.maximum.at(cells, np.arange(start, stop) * high // a.rows, np.maximum.reduceat(gap, edges, axis=1))
+    return cells
