@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from pecli.errors import BadParameter
+from pecli.errors import BadParameter, with_known_options
 from pecli.formats.paths import CONFIG_KEYS
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.dtypes import known_dtype
@@ -84,6 +84,7 @@ def _contents(config: Any) -> Mapping[str, Any]:
     return found
 
 
+@with_known_options
 def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ulp: int = 0) -> Comparison:
     """Compare all values of two subjects, as ``pecli compare --values`` does.
 
@@ -121,6 +122,7 @@ def compare(first: Any, second: Any, *, atol: float = 0.0, rtol: float = 0.0, ul
     return explained(compared(a, b, Tolerance(atol, rtol, ulp)), a, b)
 
 
+@with_known_options
 def identify(subject: Any, *, positions: Any = None) -> Identification:
     """Return the recipe that reproduces a table, from its values alone.
 
@@ -158,6 +160,7 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     return identified(table, positions)
 
 
+@with_known_options
 def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     """Return the contents of a subject: arrays, recipe, statistics of every value.
 
@@ -188,6 +191,7 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     return inspect_table(shown(source.text), _open(source), sha256=sha256)
 
 
+@with_known_options
 def extrapolate(
     subject: Any, *, test: int, train: int | None = None, scaling: str | None = None,
     factor: Decimal | float | str | None = None, threshold: float | None = None, tuned: bool = False,
@@ -234,6 +238,7 @@ def extrapolate(
     )
 
 
+@with_known_options
 def apply(
     subject: Any, inputs: Any, *, pairs: Pairs | None = None, start: int | str | None = None, positions: Any = None,
     length: int | None = None, scale: str | float | None = None, way: Way = "forward", dtype: Dtype | None = None,
@@ -307,6 +312,7 @@ def apply(
     return applied(source_of(subject, layer_type=layer_type), tensors, options)
 
 
+@with_known_options
 def read_config(config: Any, *, layer_type: str | None = None, stack: str = "transformers") -> ConfigReading:
     """Return the positional encoding that a model's config describes.
 
@@ -339,6 +345,7 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     return read(where, layer_type=layer_type, stack=stack)
 
 
+@with_known_options
 def plot(
     subject: Any, kind: str | Sequence[str] = (), *, channels: Sequence[int] = (), other: Any = None, ax: Any = None
 ) -> Any:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 
 class PecliError(Exception):
@@ -90,6 +92,24 @@ class UnknownName(PecliError, LookupError):
         noun, *where = re.split("(?= of | in )", kind, maxsplit=1)
         super().__init__(f"unknown {noun} '{name}'{''.join(where)}: {remedy}")
         self.kind, self.name, self.known, self.meant = kind, name, names, meant
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_known_options(function: Function) -> Function:
+    """Return a function that raises UnknownName, with the nearest name, for a keyword that it does not have."""
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def checked(*values: Any, **options: Any) -> Any:
+        for name in options:
+            if name not in known:
+                raise UnknownName(f"option of {function.__name__}", name, known)
+        return function(*values, **options)
+
+    return cast(Function, checked)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -159,12 +159,12 @@ def head_of(keys: Keys, family: ModelFamily, notes: Notes, kind: str = "all") ->
             return Head(width)
         return _null(keys, family, notes, spec)
     if spec.startswith("2*"):
-        return Head(2 * _derived(keys, family, notes))
+        return Head(2 * derived_width(keys, family, notes))
     if "=" in spec:
         return Head(sum(_named(keys, item, notes) for item in spec.split("+")))
     if spec[0].isdigit():
         return Head(int(spec.partition("?")[0]))
-    return Head(_derived(keys, family, notes), spec != "null")
+    return Head(derived_width(keys, family, notes), spec != "null")
 
 
 def _special(keys: Keys, spec: str, kind: str, notes: Notes) -> int:
@@ -189,13 +189,13 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
 def _null(keys: Keys, family: ModelFamily, notes: Notes, spec: str) -> Head:
     """Return the head meant by an explicit null."""
     if spec.startswith("2*"):
-        return Head(_derived(keys, family, notes))
+        return Head(derived_width(keys, family, notes))
     if spec[0].isdigit() and "?" not in spec:
         raise keys.bad(f"has head_dim null, which {family.name} does not take: give its width")
-    return Head(_derived(keys, family, notes), spec == "fill" or spec.endswith("?fill"))
+    return Head(derived_width(keys, family, notes), spec == "fill" or spec.endswith("?fill"))
 
 
-def _derived(keys: Keys, family: ModelFamily, notes: Notes) -> int:
+def derived_width(keys: Keys, family: ModelFamily, notes: Notes) -> int:
     """Return hidden_size // num_attention_heads."""
     width = keys.needed("hidden_size", family.width)
     heads = keys.needed("num_attention_heads", family.heads)

@@ -10,7 +10,7 @@ from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, RopeType
 from pecli.encodings.shared.parameters import WIDEST
 from pecli.errors import PecliError, UnknownName
 from pecli.models.config import LARGEST, Keys, Notes, Number, nearly, number, shown
-from pecli.models.families import Head, ModelFamily, head_of, rotating
+from pecli.models.families import Head, ModelFamily, derived_width, head_of, rotating
 from pecli.models.folding import FOLDS, Folded, Parameters, fold
 from pecli.models.reading import LayerReading, RawConfig
 from pecli.numbers.decimals import join_list, number_text
@@ -265,13 +265,17 @@ def _known(rope: Rope) -> RopeType:
 
 
 def _check_head(rope: Rope, head: Head) -> None:
-    """Refuse an odd head width where transformers does: an odd width of the class's own field, fully rotated."""
+    """Refuse a head width where transformers does: an odd one that turns whole, or not that of longrope's lists."""
     share = number(rope.params.get("partial_rotary_factor", 1)) or 1
     whole = share <= 1 and int(head.width * float(share)) == head.width
     known = rope.keys.get("head_dim") is not None or (head.set and rope.family.head != "-")
     checked = rope.family.option("fold", "flat") in FOLDS and not rope.family.option("heads")
     if head.width % 2 and head.width > 4 and whole and known and checked:
         raise rope.keys.bad(f"has heads of {head.width} columns, which must be even to turn whole")
+    plain = derived_width(rope.keys, rope.family, rope.notes) if rope.family.option("lists") == "derive" else head.width
+    if rope.kind == "longrope" and plain != head.width:
+        rule = f"and {rope.family.name} needs factors for heads of hidden_size / num_attention_heads, {plain}"
+        raise rope.keys.bad(f"has head_dim {head.width}, {rule}")
 
 
 def _unread(rope: Rope, of_others: set[str]) -> None:

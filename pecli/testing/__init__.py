@@ -16,9 +16,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from pecli.errors import with_known_options
+
 __all__ = ["assert_applied", "assert_table", "check_encoding"]
 
 
+@with_known_options
 def assert_table(
     values: Any, expected: Any, *, arithmetic: str | None = None, ulp: int = 0, atol: float = 0.0, rtol: float = 0.0,
     layer_type: str | None = None, stack: str | None = None,
@@ -75,6 +78,7 @@ def as_argument(text: str) -> str:
     return re.sub(r"--(atol|rtol|ulp) ([-+.\de]+\d)", r"\1=\2", text)
 
 
+@with_known_options
 def assert_applied(
     inputs: Any, outputs: Any, expected: Any, *, pairs: str | None = None, start: int | None = None,
     positions: Any = None, axes: str | None = None, atol: float | None = None, layer_type: str | None = None,

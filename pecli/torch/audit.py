@@ -312,7 +312,7 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
             places = ((mask.cumsum(-1) - 1) * mask).long()
             if exact.dtype != dtype:
                 exact.to(dtype)
-            row = exact.to(mask.device)(1, int(places.max()) + 1)[:num_heads, 0]
+            row = exact.to(mask.device)(1, mask.shape[-1])[:num_heads, 0]
             made = row[:, places] * mask[None].to(dtype)  # (heads, batch, keys)
             return made.transpose(0, 1).reshape(-1, 1, mask.shape[-1])
 
@@ -355,11 +355,12 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
         exact = BiasModule(source, 512)
 
         def chosen(relative_position: torch.Tensor, **_ignored: Any) -> torch.Tensor:
-            queries, keys = relative_position.shape[-2:]
-            first = int(relative_position[..., 0, 0])  # of the first key, minus that of the first query
-            exact(max(keys, queries - first))  # which makes the table long enough
-            index: torch.Tensor = exact.get_buffer("index")[-first : queries - first, :keys]
-            return index.to(relative_position.device)
+            exact(max(relative_position.shape[-2:]))  # which makes the table long enough
+            index: torch.Tensor = exact.get_buffer("index").to(relative_position.device)
+            back, on = index[:, 0], index[0]
+            return torch.where(
+                relative_position < 0, back[-relative_position.clamp(max=0)], on[relative_position.clamp(min=0)]
+            )
 
         places = torch.arange(TRIED)
         for tried in (places[None] - places[:, None], places[None] - places[-1:, None]):

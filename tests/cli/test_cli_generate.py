@@ -233,3 +233,9 @@ def test_no_encoding_has_a_parameter_that_a_table_has():
         own = {parameter.name for parameter in encoding.options}
         shared = {parameter.name for parameter in parameters_of(TableOptions, encoding.family)}
         assert not own & shared, encoding.name
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_float16_hdf5_that_netcdf4_cannot_read_is_said(pecli, dtype):
+    done = pecli("generate", "sinusoidal", "--dim", "4", "--len", "2", "--dtype", dtype, "-o", "a.h5")
+    assert ("netCDF4 crashes on float16" in done.stderr) == (dtype == "float16")

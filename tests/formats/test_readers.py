@@ -7,6 +7,7 @@ import importlib
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -260,6 +261,14 @@ def test_h5netcdf_reads_float16_which_netcdf_itself_has_not(tmp_path):
     path = written(tmp_path, "hdf5", "sinusoidal:dim=4,len=6,dtype=float16")
     with xarray.open_dataset(path, engine="h5netcdf") as found:
         assert (found["pe"].dtype, found["pe"].dims) == (np.float16, ("position", "channel"))
+
+
+def test_netcdf4_ends_its_process_on_float16(tmp_path):
+    """Which `generate` and docs/files.md say; where this fails, netCDF has been mended and they may be too."""
+    need("netCDF4")
+    path = written(tmp_path, "hdf5", "rope:dim=4,len=6,dtype=float16")
+    code = "import netCDF4, sys; [held[:] for held in netCDF4.Dataset(sys.argv[1]).variables.values()]"
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False, capture_output=True).returncode < 0
 
 
 def test_duckdb_reads_float16_parquet(tmp_path):

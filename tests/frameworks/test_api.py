@@ -15,6 +15,7 @@ from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.framework_tables import FrameworkTable
 from pecli.spec.declaration import Family
 from pecli.spec.tabular import InMemory
+from pecli.testing import assert_applied
 from tests.conftest import ROOT, clean_environment
 
 
@@ -196,3 +197,16 @@ def test_a_position_before_a_held_table_is_refused_and_not_counted_from_its_end(
     held.check_first(0)
     with pytest.raises(IndexError, match="position -6 lies before the table of rope:dim=8"):
         held.check_first(-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [(lambda: pecli.apply("rope:dim=2", np.ones((2, 2)), pair="half"), "'pair' of apply: did you mean 'pairs'"),
+     (lambda: pecli.compare("rope:dim=2", "rope:dim=2", abstol=1), "option 'abstol' of compare: did you mean 'atol'"),
+     (lambda: pecli.table("rope:dim=2", lenght=8), "unknown option 'lenght': did you mean 'length'"),
+     (lambda: assert_applied(np.ones(2), np.ones(2), "rope:dim=2", axis="d"), "of assert_applied: did you mean 'axes'"),
+     (lambda: pecli.read_config({}, layer="decoder"), "of read_config: did you mean 'layer_type'")],
+)  # fmt: skip
+def test_an_option_that_is_misspelt_is_named(call, said):
+    with pytest.raises(UnknownName, match=said):
+        call()

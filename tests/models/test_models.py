@@ -284,6 +284,14 @@ def test_an_unknown_model_type_is_read_by_its_keys_with_a_warning():
             {**LLAMA, "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [1, 2]}},
             "short_factor of 2 numbers: it must have 32",
         ),
+        (  # Phi3Config.validate_rope of transformers 5.24: its lists are of hidden_size // num_attention_heads
+            {
+                "model_type": "phi3",
+                "head_dim": 4,
+                "rope_scaling": {"type": "longrope", "short_factor": [1, 2], "long_factor": [1, 2]},
+            },
+            "has head_dim 4, and phi3 needs factors for heads of hidden_size / num_attention_heads, 96",
+        ),
         ({"model_type": "phi", "partial_rotary_factor": 0}, "leaves no column of a head of 64 to rotate"),
         ({"model_type": "phi", "partial_rotary_factor": 2}, "rotates 128 of the 64 columns"),
     ],

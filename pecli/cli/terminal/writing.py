@@ -181,6 +181,8 @@ def describe(
             shapes += f", stacked: {' x '.join(map(str, (many, *table.arrays[0].shape)))}"
         text = line(f"{lead} {label}, {shapes}, {size_text(size)}{took}{rest}")
         tell("\n".join(wrapped(text, screen_width(), hang="  ")))
+        if form == "hdf5" and any(array.dtype == "float16" for array in table.arrays):
+            tell("pecli: netCDF4 crashes on float16, and so does xarray's default engine: use float32 for them")
     return 0
 
 
