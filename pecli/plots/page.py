@@ -94,7 +94,7 @@ def _rows(sample: Sample) -> dict[str, Any]:
     if found is not None and len(found.first) == len(values):
         pairs = some_of(found.first.shape[1], HANDS)
         cos, sin = (part[:, pairs] for part in found.cos_and_sin)
-        made["pairs"], made["hands"] = pairs, _packed(np.arctan2(sin, cos))
+        made["pairs"], made["hands"], made["size"] = pairs, _packed(np.arctan2(sin, cos)), found.magnitude
     return made
 
 

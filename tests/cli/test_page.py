@@ -51,6 +51,12 @@ def test_hands_of_a_sinusoid_start_at_cosine_1():
     np.testing.assert_allclose(angles[0, :4], [0, 1, 2, 3], atol=1e-6)
 
 
+def test_hands_say_the_values_of_a_table_that_a_scaling_multiplies():
+    table = Table.parse("rope:dim=8,len=16,scaling=yarn,factor=4,original-max=4")
+    own = data_of(page_of(table, "r"))["variants"][0]
+    assert own["size"] == pytest.approx(0.1 * np.log(4) + 1, rel=1e-6)
+
+
 def test_more_rows_than_a_page_holds_are_refused(refuses):
     refuses("plot", "rope:dim=8", "--len", 20000, "-o", "a.html", says=["at most 16384"])
     refuses("plot", "alibi:heads=2", "--len", 600, "-o", "a.html", says=["512"])
