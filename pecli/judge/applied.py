@@ -7,7 +7,6 @@ cosines and sines, and how that differs from the expected one is the finding.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,41 +14,25 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.errors import PecliError
 from pecli.judge.compare import compare
-from pecli.judge.identify import identify
 from pecli.judge.kernels import (
-    MAX_FACTOR_ERROR,
-    PAIRINGS,
+    UNNAMED,
     AppliedRotation,
     Kernel,
-    Pairs,
-    Rotations,
-    RotationSource,
-    columns,
     kernels,
-    pairing_text,
+    measured_faults,
 )
 from pecli.judge.located import ComputedRows, indices, located
 from pecli.judge.planes import effective_dtype, rounded, unit
-from pecli.numbers.positions import Positions
 from pecli.numbers.printing import at_least, figure
-from pecli.numbers.rounding import narrow
 from pecli.spec.measured import PUBLISHED_BASES
-from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import InMemory
+from pecli.spec.recipe import Recipe
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
-"""Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
-UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
-"""Kinds of findings about measured cosines that do not describe a kernel."""
-UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
-MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
 
 
 def faults(applied: AppliedRotation, name: str) -> list[Finding]:
@@ -70,7 +53,7 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
 def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
     """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
-    measured = list(_measured(applied))
+    measured = list(measured_faults(applied, lambda a, b: compare(a, b).findings))
     yield from (text for text in measured if UNNAMED not in text)
     yield from (text for text, kernel in _bases(applied) if applied.gives(kernel))
     yield from measured
@@ -138,55 +121,3 @@ def _bases(applied: AppliedRotation) -> Iterator[tuple[str, Kernel]]:
         yield f"scaling {full['scaling']} is missing", partial(applied.rotated, changed=plain)
     for base in PUBLISHED_BASES if "base" in full else ():
         yield f"base {base} where {full['base']} was expected", partial(applied.rotated, changed={"base": base})
-
-
-def _measured(applied: AppliedRotation) -> Iterator[str]:
-    """Yield how the cosines and sines that were used differ from the expected ones."""
-    distinct, at = np.unique(applied.at, return_inverse=True)
-    for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
-        z = _rotation(applied, at, pairs)
-        if z is None:
-            continue
-        used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
-        if used.gives(partial(used.rotated, pairs=pairs)) and (texts := _difference(applied, distinct, z, pairs)):
-            yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
-
-
-def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations | None:
-    """Return y / x of each position, numbered as `at` has them, and pair; None where it is no rotation."""
-    (a, b), (first, second) = (columns(applied.rotary, pairing) for pairing in pairs)
-    x, y, _ = applied.flat
-    before, after = x[:, a] + 1j * x[:, b], y[:, first] + 1j * y[:, second]
-    order = np.argsort(at, kind="stable")
-    starts = np.flatnonzero(np.diff(at[order], prepend=-1))
-    lengths = np.add.reduceat((np.abs(before) ** 2)[order], starts)
-    z = np.asarray(np.add.reduceat((after * before.conj())[order], starts) / lengths, np.complex128)
-    sizes = np.abs(z)
-    size = np.median(sizes)
-    same = np.abs(sizes - size) <= MAX_FACTOR_ERROR[applied.dtype] * 4 * size
-    return z if size > 0 and same.mean() >= MIN_PAIRED else None
-
-
-def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pairs: Pairs) -> list[str]:
-    """Return in words how measured cosines and sines differ from the expected ones; nothing where it is not known."""
-    step, kind = int(distinct[-1] - distinct[0]) // max(1, len(distinct) - 1), COARSER[applied.dtype]
-    if step == 0 or (np.diff(distinct) != step).any():
-        return []
-    try:
-        expected = applied.source.table(Positions.arange(len(distinct), int(distinct[0]), step), kind)
-    except PecliError:
-        return []
-    measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
-    found = compare(measured, expected).findings
-    if found and (
-        found[0].kind in UNSPECIFIC_KINDS or any(one.kind in ("columns", "factor", "offset") for one in found)
-    ):
-        return []  # coarse values do not tell these
-    if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
-        name, keys = split_recipe(identify(measured).recipe or "")
-        used = replace(applied, source=RotationSource((name, keys)) if name else applied.source)
-        if not used.gives(partial(used.rotated, pairs=pairs)):
-            return []
-    first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
-    texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
-    return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]

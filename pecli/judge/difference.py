@@ -7,6 +7,7 @@ the expected one; they are reported only if that description gives the file's va
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
@@ -32,13 +33,13 @@ from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
 from pecli.judge.orders import descriptions, numbered
-from pecli.judge.planes import Integers, Plane, exchanged, planes_of, rows_of, unit
+from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.waves import LEVELS, MAX_PLACE, QUARTER_WORDS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, shortest
 from pecli.numbers.positions import fraction_text
-from pecli.spec.hooks import Change, other_bases, other_units
+from pecli.spec.hooks import Change, other_bases, other_exponent, other_units
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
@@ -62,6 +63,8 @@ MAX_OTHER_PAIRS = 0.4
 """Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
 OTHER_FREQUENCIES = 1.5
 """Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead."""
+MAX_WIDTH, MAX_WIDTH_ERROR = 1 << 14, 1e-3
+"""Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number."""
 OTHER_STEP = 1.25
 """Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
@@ -147,7 +150,8 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         if want is None:
             return None
         planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
-        groups = list(wave_groups(planes))
+        zero = [plane for plane in planes if len(planes) > 1 and is_zero(plane)]
+        groups = list(wave_groups([plane for plane in planes if plane not in zero]))
         shape = (want.rows, want.table.arrays[0].shape[-1])
         crossed = bool(planes) and shape == (planes[0].width, planes[0].rows) != shape[::-1]
         orders = (True, False) if crossed else (False,) if is_large(actual) else (False, True)
@@ -163,7 +167,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
                     first = Finding("transposed", "rows and columns are exchanged: the table is transposed")
                     return [first, *(one for one in findings if one.kind not in ("rows", "rounding"))]
                 if findings is not None:
-                    return findings
+                    return [*(Finding("zero", f"{plane.name}: all values are zero") for plane in zero), *findings]
         return next((findings for group in groups if (findings := _by_positions(group, want))), None)
 
 
@@ -399,7 +403,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
-    for change in _mistakes(want)[:MAX_MISTAKES]:
+    for change in [*_other_width(pairs, want), *_mistakes(want)[:MAX_MISTAKES]]:
         changed = _changed(want, base.keys, change) if placed < MAX_PLACED else None
         if changed is None:
             continue
@@ -415,6 +419,25 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
                             by_engine=alike and base.by_engine)  # fmt: skip
             yield named, lines or [change.text], change.kind
     yield from _some_pairs(pairs, base)
+
+
+def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
+    """Yield the width that exponents are divided by, where a series has another whole one than expected."""
+    w, base = want.named.frequencies, want.keys.get("base", "1")
+    use = pairs.usable & (w < 1)
+    if not use.any() or float(base) <= 1 or not np.allclose(w, w[1] ** np.arange(len(w)), rtol=1e-9, atol=0):
+        return
+    width = round(-2 * math.log(float(base)) / math.log(w[1]))
+    over = np.median(width * np.log(w[use]) / np.log(pairs.steps[use] / float(want.step)))
+    found = round(over) if 0 < over < MAX_WIDTH else 0
+    whole = str(found) == want.keys.get("dim")
+    words = ("the head's width ", "the rotary width ") if whole else ("", "")
+    text = f"exponent over {words[0]}{found} where {words[1]}{width} was expected"
+    change = other_exponent("base", base, Fraction(width, found or width), text)
+    likely = whole or change.keys["base"] not in PUBLISHED_BASES
+    ends = (width - 2, width + 2) if "shift" in want.keys else ()  # which has a name of its own
+    if found not in (0, width, *ends) and abs(over - found) < MAX_WIDTH_ERROR and likely:
+        yield change
 
 
 def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
@@ -475,8 +498,17 @@ def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
     if not 0 < low <= high or low <= 1 <= high:
         return None
     number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
+    ratio = simplest(Fraction(float(low)), Fraction(float(high)))
+    if {*ratio.as_integer_ratio()} & {pairs.rows - 1, pairs.rows, pairs.rows + 1}:
+        return ratio  # rows that were spread evenly over a length
     best = Fraction(number) if digits(number) <= digits(inverse) else 1 / Fraction(inverse)
     return best if min(digits(number), digits(inverse)) <= MAX_STEP_DIGITS else None
+
+
+def simplest(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction with the smallest denominator between two positive numbers."""
+    whole = math.ceil(low)
+    return Fraction(whole) if whole <= high else whole - 1 + 1 / simplest(1 / (high - whole + 1), 1 / (low - whole + 1))
 
 
 def _structured(want: Expected, pairs: Pairs) -> Named:

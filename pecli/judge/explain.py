@@ -134,9 +134,10 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     findings = findings or bias_differences(actual, table, found) or []
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
-    if narrower and (len(kinds) > 1 or (kinds == ["rounding"] and found.total.max_abs > MAX_HARMLESS)):
+    several = len(kinds) - kinds.count("rounding") > 1
+    if narrower and (several or (kinds == ["rounding"] and found.total.max_abs > MAX_HARMLESS)):
         part = _located(actual, table)  # columns that are missing explain several parameters
-        return part if [one.kind for one in part] == ["columns"] else findings
+        return part if {one.kind for one in part} <= {"columns", "rounding"} else findings
     if kinds[:1] == ["rows"] and {"place"} <= {*kinds} <= {"rows", "rounding", "place"}:  # others may be missing
         part = _located(actual, table)
         return part if {one.kind for one in part} <= {"rows", "rounding"} else findings
@@ -197,7 +198,7 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     if len(pairs) != 1 or any(one.dtype not in GRIDS for one in pairs[0]) or size > MAX_VALUES:
         return []
     y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pairs[0])
-    return unlike_rotations(y, right, pairs[0][0].dtype)
+    return unlike_rotations(y, right, pairs[0][0].dtype, lambda a, b: explain(a, b, compare_tables(a, b)))
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

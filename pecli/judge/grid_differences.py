@@ -238,23 +238,42 @@ def _by_coordinates(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Fi
     rows = np.arange(plan.prefix, view.total - plan.suffix)
     at = pairs.coordinates(rows)
     want = np.stack([pairs.values(a)[at[:, a]] for a in range(at.shape[1])], axis=1)
-    known: list[Stream] = []
+    known, places = list[Stream | None](), list[Floats]()
     slowest = pairs.axis[np.argmin(np.where(pairs.frequencies > 0, pairs.frequencies, np.inf))]
     guess = _places(grid, pairs, slowest, rows)
     for axis in range(at.shape[1]):
         fast = pairs.frequencies[pairs.axis == axis].min() * np.abs(guess).max() > np.pi  # turns would be lost
-        stream = _stream(_places(grid, pairs, axis, rows, guess if fast else None), want, axis)
-        if stream is None:
-            return None
-        known.append(stream)
+        places.append(_places(grid, pairs, axis, rows, guess if fast else None))
+        known.append(_stream(places[-1], want, axis))
+    streams = [stream for stream in known if stream is not None]
     sources = [*want.T, np.zeros(len(rows)), np.arange(len(rows), dtype=float)]  # -2 and -1 are the last ones
-    have = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(known, want.T, strict=True)]
+    have = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(streams, want.T, strict=False)]
+    other = None if len(streams) == len(known) else _other_grid(places, want)
+    if other is not None:
+        have = other[0]
+    elif len(streams) < len(known):
+        return None
     changed = replace(pairs, streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
     keys = expected.source.keys()
     own = GridName(expected.source.encoding.name, keys, {}, 0.0, changed, "float64", Tally.of(view.planes), grid)
     if compare_all(own).explained < MIN_SHARE_EXPLAINED:
         return None
-    return list(_coordinate_words(known, want, pairs, keys))
+    return [Finding("grid", other[1])] if other is not None else list(_coordinate_words(streams, want, pairs, keys))
+
+
+def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], str] | None:
+    """Return the coordinates of the first rows of a grid of another width, and the words for it."""
+    if want.shape[1] != 2:
+        return None
+    spaces, firsts = [_space(own) for own in want.T], want.min(axis=0)
+    levels = [np.rint((have - first) / space) for have, first, space in zip(places, firsts, spaces, strict=True)]
+    across = int(np.argmax(np.diff(levels[1]) < 0)) + 1
+    line, column = np.divmod(np.arange(len(want)), across)
+    if across < 2 or not (np.array_equal(levels[0], line) and np.array_equal(levels[1], column)):
+        return None
+    cells = "x".join(str(len(np.unique(own))) for own in want.T)
+    text = f"the rows are the first {len(want)} of a grid of {across} columns where a grid of {cells} was expected"
+    return [first + space * level for first, space, level in zip(firsts, spaces, levels, strict=True)], text
 
 
 def _places(grid: Grid, pairs: PlannedPairs, axis: int, rows: Integers, guess: Floats | None = None) -> Floats:
@@ -290,13 +309,21 @@ def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
     square = float(own @ own)
     factor = float(have @ own) / square if square else 0.0
     if not factor > 0 or (np.abs(have - factor * own) > near * factor).any():
-        return None
+        factor, first = np.polyfit(own, have, 1) if np.ptp(own) else (0.0, 0.0)
+        factor, first = float(near_ratio(factor)), float(near_ratio(first))
+        fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()
+        return Stream(axis, factor, np.full(len(own), first / space)) if fits else None
     for turns, most in ((1.0, MAX_FACTOR_DIGITS), (2 * np.pi, 1), (0.5 / np.pi, 1)):
         low, high = factor / turns * (1 - MAX_FACTOR_GAP), factor / turns * (1 + MAX_FACTOR_GAP)
         if digits(short := shortest(low, high)) <= most:
             return Stream(axis, turns * float(short), zeros)
-    found = float(Fraction(factor).limit_denominator(MAX_SIDE))  # a ratio of two sides
-    return Stream(axis, found if abs(found / factor - 1) <= MAX_FACTOR_GAP else factor, zeros)
+    return Stream(axis, near_ratio(factor), zeros)
+
+
+def near_ratio(value: float) -> float:
+    """Return the ratio of two sides that a number is near, or the number."""
+    found = float(Fraction(value).limit_denominator(MAX_SIDE))
+    return found if abs(found - value) <= MAX_FACTOR_GAP * abs(value) else value
 
 
 def _space(own: Floats) -> float:
@@ -333,6 +360,19 @@ def _coordinate_words(
             elif a < b:
                 half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
                 yield Finding("exchanged", f"{names[a]} and {names[b]} are exchanged{half}")
+    ranges = dict[str, list[str]]()
+    for a in moving:
+        low, high = float(want[:, a].min()), float(want[:, a].max())
+        first = float(streams[a].added[0]) * _space(want[:, a])
+        if streams[a].factor != 1 and first:
+            own = f"{streams[a].factor * low + first:.4g} to {streams[a].factor * high + first:.4g}"
+            ranges.setdefault(f"{own} where {low:.4g} to {high:.4g} was expected", []).append(names[a])
+    if ranges:
+        texts = [
+            f"{'axes' if along[1:] else 'axis'} {' and '.join(along)} run from {text}" for text, along in ranges.items()
+        ]
+        yield Finding("first", f"coordinates on the {', and on the '.join(texts)}")
+        return
     yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
     yield from _added_words(streams, want, names, moving)
 

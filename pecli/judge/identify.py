@@ -15,7 +15,7 @@ from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
 from pecli.judge.orders import descriptions
-from pecli.judge.planes import Floats, Integers, Plane, exchanged, planes_of
+from pecli.judge.planes import Floats, Integers, Plane, exchanged, is_zero, planes_of
 from pecli.judge.printed import identify_digits
 from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
@@ -82,7 +82,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
             found = identify_digits(table, _identified) or found
-        return replace(found, notes=(*found.notes, *_wider(found.recipe)))
+        return _wider(found)
 
 
 def _identified(table: Tabular, positions: Floats | None = None) -> Identification:
@@ -169,9 +169,8 @@ def is_masked(table: Tabular) -> bool:
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
-    planes = [
-        plane for array in table.arrays if array.bytes if _numbers(array.dtype) for plane in planes_of(table, array)
-    ]
+    arrays = [array for array in table.arrays if array.bytes if _numbers(array.dtype)]
+    planes = [plane for array in arrays for plane in planes_of(table, array) if not is_zero(plane)]
     unknown: Identification | None = None
     for transposed in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
@@ -279,20 +278,23 @@ MAX_WIDER = 8192
 """Width of a table whose first pairs a file may hold."""
 
 
-def _wider(recipe: str | None) -> Iterator[str]:
-    """Yield the note that a table is the first pairs of a wider one with a published base."""
-    keys = split_recipe(recipe)[1] if recipe else {}
-    if {"dim", "base"} - keys.keys() or not {*keys} <= {"dim", "base", *TABLE_KEYS} or keys["base"] in PUBLISHED_BASES:
-        return
+def _wider(found: Identification) -> Identification:
+    """Note that a table is the first pairs of a wider one with a published base: likely, if its own base is none."""
+    keys = split_recipe(found.recipe)[1] if found.recipe else {}
+    if {"dim", "base"} - keys.keys() or not {*keys} <= {"dim", "base", *TABLE_KEYS} or keys["base"] in WIDER_BASES:
+        return found
     dim, log = int(keys["dim"]), math.log(float(keys["base"]))
-    for base in PUBLISHED_BASES[:3] if log > 0 else ():
+    for base in WIDER_BASES if log > 0 else ():
         width = dim * math.log(float(base)) / log
         near = 2 * round(width / 2)
         if dim < near <= MAX_WIDER and abs(width / near - 1) < MAX_BASE_ERROR:
-            yield f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
-            return
+            note = f"the same as the first {dim // 2} pairs of dim={near} with base {base}"
+            confidence = found.confidence if keys["base"] in PUBLISHED_BASES else "likely"
+            return replace(found, notes=(note, *found.notes), confidence=confidence)
+    return found
 
 
+WIDER_BASES = PUBLISHED_BASES[:3]
 MAX_BASE_ERROR = 1e-6
 """Of the logarithm of a base with seven digits, relative."""
 
@@ -409,6 +411,8 @@ def _others(found: Identification, table: Tabular, group: tuple[Plane, ...]) -> 
     left = [a.name for a in table.arrays if a.name not in (*found.arrays, *_frequencies(table, found), "position")]
     if not left:
         return found
+    zero = [name for name in left if all(map(is_zero, planes_of(table, table.array(name))))]
     listed = ", ".join(f"'{name}'" for name in left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
+    note = f"not compared: {listed}" if zero != left else f"all values are zero: {listed}"
     return replace(found, confidence="likely" if found.confidence == "sure" else found.confidence,
-                   notes=(*found.notes, f"not compared: {listed}"))  # fmt: skip
+                   notes=(*found.notes, note))  # fmt: skip

@@ -6,8 +6,9 @@ A slip is a finding only if it gives the values at hand, every one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -16,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
+from pecli.judge.identify import identify
 from pecli.judge.located import factor_text
 from pecli.judge.planes import rounded
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.printing import figure
+from pecli.numbers.rounding import narrow
 from pecli.spec.measured import PUBLISHED_BASES
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
@@ -37,6 +40,8 @@ Pairs = tuple[str, str]
 """Pairing taken from the input and given to the output: "half" or "interleaved"."""
 Kernel = Callable[[Integers], Floats]
 """Outputs of some vectors, by their numbers."""
+Explained = Callable[[Tabular, Tabular], Sequence[Finding]]
+"""How a table differs from an expected one."""
 Changed = Mapping[str, str | None]
 """Keys of a recipe with another value, or None for no value."""
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
@@ -368,6 +373,72 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
 
 
 TWICE, THRICE = "it was rotated twice", "it was rotated three times"
+
+
+COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
+"""Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
+UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
+"""Kinds of findings about measured cosines that do not describe a kernel."""
+UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
+MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
+
+
+def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
+    """Yield how the cosines and sines that were used differ from the expected ones."""
+    distinct, at = np.unique(applied.at, return_inverse=True)
+    for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
+        z = _rotation(applied, at, pairs)
+        if z is None:
+            continue
+        used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
+        if used.gives(partial(used.rotated, pairs=pairs)) and (
+            texts := _difference(applied, distinct, z, pairs, explained)
+        ):
+            yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
+
+
+def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations | None:
+    """Return y / x of each position, numbered as `at` has them, and pair; None where it is no rotation."""
+    (a, b), (first, second) = (columns(applied.rotary, pairing) for pairing in pairs)
+    x, y, _ = applied.flat
+    before, after = x[:, a] + 1j * x[:, b], y[:, first] + 1j * y[:, second]
+    order = np.argsort(at, kind="stable")
+    starts = np.flatnonzero(np.diff(at[order], prepend=-1))
+    lengths = np.add.reduceat((np.abs(before) ** 2)[order], starts)
+    z = np.asarray(np.add.reduceat((after * before.conj())[order], starts) / lengths, np.complex128)
+    sizes = np.abs(z)
+    size = np.median(sizes)
+    same = np.abs(sizes - size) <= MAX_FACTOR_ERROR[applied.dtype] * 4 * size
+    return z if size > 0 and same.mean() >= MIN_PAIRED else None
+
+
+def _difference(
+    applied: AppliedRotation, distinct: Integers, z: Rotations, pairs: Pairs, explained: Explained
+) -> list[str]:
+    """Return in words how measured cosines and sines differ from the expected ones; nothing where it is not known."""
+    step, kind = int(distinct[-1] - distinct[0]) // max(1, len(distinct) - 1), COARSER[applied.dtype]
+    if step == 0 or (np.diff(distinct) != step).any():
+        return []
+    try:
+        expected = applied.source.table(Positions.arange(len(distinct), int(distinct[0]), step), kind)
+    except PecliError:
+        return []
+    measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
+    found = explained(measured, expected)
+    if found and (
+        found[0].kind in UNSPECIFIC_KINDS or any(one.kind in ("columns", "factor", "offset") for one in found)
+    ):
+        return []  # coarse values do not tell these
+    if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
+        name, keys = split_recipe(identify(measured).recipe or "")
+        used = replace(applied, source=RotationSource((name, keys)) if name else applied.source)
+        if not used.gives(partial(used.rotated, pairs=pairs)):
+            return []
+    first = distinct[0] == 0 and step == 1  # rows' numbers are the positions
+    texts = [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]
+    return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]
+
+
 RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
     THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
@@ -381,39 +452,40 @@ FEW_ROWS = 4
 """Rows and other vectors that a kernel is tried on before it is tried on all, for many bases."""
 
 
-def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
+def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:
     """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
 
-    Position 0 tells the axis of positions: it is rotated by none.  The expected tensor is back back by the bases of
-    published models; a wrong base gives vectors that no slip of a kernel takes to the values at hand.
+    The expected tensor is rotated back by the bases of published models: a wrong base gives vectors that no slip of a
+    kernel takes to the values at hand, and no known cosines. Position 0, which is rotated by none, tells the axis.
     """
     width = y.shape[-1] if y.ndim > 1 and y.shape == right.shape and y.size <= MAX_VALUES else 0
     if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
         return []
-    still = [k for k in range(y.ndim - 1) if y.shape[k] > 1 and (y.take(0, k) == right.take(0, k)).all()]
-    for axis, base, rotary in product(still, PUBLISHED_BASES[:COMMON_BASES], (width, width // 2)):
-        source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
+    several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
+    still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
+    for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
         made, want = (np.moveaxis(v, axis, -2).reshape(1, -1, v.shape[axis], width) for v in (y, right))
-        rows = np.arange(y.shape[axis])
+        rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         some = rows[1 :: 1 + len(rows) // FEW_ROWS]
-        for pairing in WORDS:
-            few = _rotated_back(
-                made[:, :FEW_ROWS, some], want[:, :FEW_ROWS, some], some, pairing, rotary, dtype, source
-            )
-            texts = {text for text, kernel in kernels(few, moved=False) if few.gives(kernel)}
-            if not texts:
-                continue
-            whole = _rotated_back(made, want, rows, pairing, rotary, dtype, source)
-            for text, kernel in kernels(whole, moved=False):
-                if text in texts and whole.gives(kernel):
-                    return [Finding("rotation", f"{RELATIVE.get(text, text)}; base {base}")]
+        plain = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
+        is_rotation = _rotation(plain, plain.at, pairs) is not None
+        for base in PUBLISHED_BASES[:COMMON_BASES] if is_rotation or still else ():
+            source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
+            few = _rotated_back(plain, some, source)
+            texts = {text for text, kernel in kernels(few, moved=False) if few.gives(kernel)} if still else ()
+            whole = _rotated_back(plain, rows, source) if texts or is_rotation else few
+            found = [text for text, kernel in kernels(whole, moved=False) if text in texts and whole.gives(kernel)]
+            for text in [*found, *(measured_faults(whole, explained) if is_rotation else ())]:
+                if UNNAMED not in text:
+                    text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
+                    return [Finding("rotation", RELATIVE.get(text, text) + f"; base {base}" * ("base" not in text))]
     return []
 
 
-def _rotated_back(
-    y: Floats, right: Floats, rows: Integers, pairing: str, rotary: int, dtype: str, source: RotationSource
-) -> AppliedRotation:
-    """Return outputs with the inputs that a rotation by `source` makes the expected outputs of."""
+def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSource) -> AppliedRotation:
+    """Return some rows, a few of the vectors, with the inputs that a rotation makes the expected outputs of."""
+    heads = slice(None) if len(rows) == applied.right.shape[2] else slice(FEW_ROWS)
+    y, right = applied.y[:, heads, rows], applied.right[:, heads, rows]
     back = np.tile(source.rotations(rows).conj(), (right.shape[1], 1))
-    x = rotate(right.reshape(-1, right.shape[-1]), back, (pairing, pairing)).reshape(right.shape)
-    return AppliedRotation(x, y, right, rows, (pairing, pairing), rotary, dtype, source, right.shape[1])
+    x = rotate(right.reshape(-1, right.shape[-1]), back, applied.pairs).reshape(right.shape)
+    return replace(applied, x=x, y=y, right=right, positions=rows, source=source)

@@ -121,13 +121,20 @@ def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, 
         yield description
     if n == count and (found >= 0).all() and len(np.unique(found)) == n:
         first = int((found != places).argmax())
-        for skipped in {0, max(0, first - 1)} if n <= MAX_WIDTH else ():  # the first place of a grid stays
+        for skipped in sorted({0, max(0, first - 1), first}) if n <= MAX_WIDTH else ():  # of a grid the first may stay
             rest = found[skipped:] - skipped
             for width in range(2, len(rest) // 2 + 1):
-                if len(rest) % width == 0 and np.array_equal(rest, np.arange(len(rest)).reshape(-1, width).T.ravel()):
-                    after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
-                    text = f"the {units} are those of a grid of {len(rest) // width} x {width} whose axes are exchanged"
-                    yield text + after, found
+                if len(rest) % width:
+                    continue
+                grid = np.arange(len(rest)).reshape(-1, width)
+                for text, order in (
+                    ("whose axes are exchanged", grid.T),
+                    ("flipped left to right", grid[:, ::-1]),
+                    ("flipped upside down", grid[::-1]),
+                ):
+                    if np.array_equal(rest, order.ravel()):
+                        after = f", after {unit}s 0 to {skipped - 1}" if skipped > 1 else f", after {unit} 0" * skipped
+                        yield f"the {units} are those of a grid of {len(grid)} x {width} {text}{after}", found
         off = np.flatnonzero(found != places)
         some = ", ".join(f"{unit} {k} holds {unit} {found[k]}" for k in off[:MAX_LISTED].tolist())
         yield f"the {units} are in another order: {some}{', ...' if len(off) > MAX_LISTED else ''}", found

@@ -136,6 +136,11 @@ def _is_stack(table: Tabular, array: Array, shape: Sequence[int]) -> bool:
     return bool(stacked <= paired)
 
 
+def is_zero(plane: Plane) -> bool:
+    """Whether all sampled rows of an array of several are zero."""
+    return plane.rows > 1 and not plane.at(sample_rows(plane.rows, plane.width)).any()
+
+
 def exchanged(plane: Plane) -> Plane | None:
     """Return a plane with rows and columns exchanged, in memory; None where it is too large for that."""
     most = WHOLE_VALUES * (4 if plane.width > 4 * plane.rows else 1)

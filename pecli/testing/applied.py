@@ -16,7 +16,7 @@ from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import applied as judge
 from pecli.judge.compare import compare
-from pecli.judge.kernels import AppliedRotation, RotationSource
+from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, AppliedRotation, RotationSource
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
@@ -168,9 +168,9 @@ class Applied:
         while meant.ndim > 2 and all(np.allclose(values, values[:1], rtol=0, atol=near) for values in (added, meant)):
             added, meant = added[0], meant[0]
         if meant.ndim == 2 or not np.allclose(meant, meant[:1], rtol=0, atol=near):  # else batches differ
-            coarse = InMemory({name: narrow(added, None, judge.COARSER[array.dtype])})  # which hides the sum's rounding
+            coarse = InMemory({name: narrow(added, None, COARSER[array.dtype])})  # which hides the sum's rounding
             found = compare(coarse, InMemory({name: meant})).findings
-            if said := [one.text for one in found if one.kind not in judge.UNSPECIFIC_KINDS]:
+            if said := [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]:
                 return [f"{name}: what was added: {', and '.join(said)}"]
         clean = np.where(np.abs(y - right) <= self.allowed, right, y)
         return [finding.text for finding in located({name: clean}, {name: right})]

@@ -384,7 +384,7 @@ CAUSES = [
     (turned(512, smoothed(exchanged=True)), LLAMA3, "the weights of the ramp are exchanged"),
     (turned(512, smoothed(turn=1)), LLAMA3, "2 pi is missing in the wavelengths"),
     (turned(64, 1 / frequencies(32)), "rope:dim=32", "exponent 2i/d where -2i/d was expected"),
-    (turned(300, frequencies(64) ** (1 / 8)), "rope:dim=64", "base 3.162278 where 10000 was expected, or exponents over 512"),
+    (turned(300, frequencies(64) ** (1 / 8)), "rope:dim=64", "exponent over 512 where 64 was expected"),
     (turned(300, frequencies(64, 10000 * 2 ** (64 / 62))), DYNAMIC, "ntk scaling .factor 2. where dynamic"),
     (turned(300, frequencies(64, 10000 * 7 ** (64 / 62))), DYNAMIC, "seq-len 2048 where 1024 was expected"),
     (joined(turned(128, frequencies(64)), {name: rows[128:] for name, rows in turned(256, frequencies(64, 5e5)).items()}),

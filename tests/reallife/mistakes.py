@@ -1667,3 +1667,64 @@ mistake(
     lambda: {"cos": rope(64, 200)["cos"], "sin": rope(64, 200, layout="interleaved")["sin"]},
     ("sin", "interleaved"), "layout",
 )  # fmt: skip
+
+# Widths, steps and grids that follow from the model's own numbers
+
+mistake(
+    "exponents over 512 for every width", "sinusoidal:dim=96",
+    lambda: waves(np.outer(np.arange(300), 1e4 ** (-np.arange(0, 96, 2) / 512))).astype(F32),
+    "exponent over 512 where 96", "base",
+)  # fmt: skip
+mistake(
+    "exponents over 96 in a head of 128", "rope:dim=128", lambda: cache(1e4 ** (-np.arange(0, 128, 2) / 96), 300),
+    "exponent over 96 where 128", "base width",
+)  # fmt: skip
+mistake(
+    "30 of 32 pairs", "rope:dim=64", lambda: {k: v[:, :30] for k, v in rope(64, 200, layout="split").items()},
+    "columns 30 to 31 are missing", "missing",
+)  # fmt: skip
+mistake(
+    "rotary width 32 for 64", "rope:dim=128,rotary-dim=64", lambda: rope(32, 300), "rotary width 32 where 64", "width",
+)  # fmt: skip
+mistake(
+    "positions by linspace", "rope:dim=64", lambda: cache(inv64(64), 600, step=511 / 599), "511/599", "positions",
+)  # fmt: skip
+mistake(
+    "base of a cache whose sines are zero", "rope:dim=64",
+    lambda: {"cos": rope(64, 300, 5e5)["cos"], "sin": np.zeros((300, 64), F32)}, "sin: all values are zero",
+    "zero base",
+)  # fmt: skip
+mistake(
+    "196 rows of a grid of 16 x 16", "sincos2d:dim=64,grid=14x14", lambda: grid_waves(16, 16, 64)[:196],
+    ("first 196", "16 columns"), "grid missing",
+)  # fmt: skip
+mistake(
+    "grid flipped", "sincos2d:dim=64,grid=10x14",
+    lambda: grid_waves(10, 14, 64).reshape(10, 14, 64)[::-1].reshape(140, 64), "flipped upside down", "grid order",
+)  # fmt: skip
+mistake(
+    "trained grid flipped behind the class token", lambda: random(197, 32),
+    lambda: random(197, 32)[[0, *(1 + np.arange(196).reshape(14, 14)[:, ::-1].ravel())]],
+    ("flipped left to right", "after row 0"), "grid order",
+)  # fmt: skip
+
+
+def unit_patches(sides: tuple[int, int], dim: int) -> Arrays:
+    """DINOv3's angles with coordinates from 0 to 1."""
+    centres = np.stack([(g.ravel() + 0.5) / n for g, n in zip(np.indices(sides), sides, strict=True)], 1)
+    angle = (2 * np.pi * centres[:, :, None] * 100.0 ** (-np.arange(dim // 4) * 4 / dim)).reshape(len(centres), -1)
+    return each(cs(np.concatenate([angle, angle], 1)), F32)
+
+
+mistake(
+    "patches from 0 to 1", "rope2d:dim=64,grid=10x14,convention=dinov3", lambda: unit_patches((10, 14), 64),
+    "coordinates on the axis height run from 0.05", "grid",
+)  # fmt: skip
+mistake(
+    "rotated queries, base 500000", right_outputs, lambda: outputs(lambda x: rotate(x, *table(base=5e5))),
+    "base 500000 where 10000", "layout",
+)  # fmt: skip
+mistake(
+    "rotated queries, one position later", right_outputs,
+    lambda: outputs(lambda x: rotate(x, *table(start=1))), "positions are 1 later", "base positions",
+)  # fmt: skip

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from pecli.numbers.decimals import CONTEXT, digits, number_text, power, shortest
-from pecli.spec.hooks import Change, other_exponent
+from pecli.spec.hooks import Change
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
 
@@ -101,10 +101,6 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield exponents that people write instead of 2i/d."""
-    width = int(keys["dim"])
-    if "base" in keys and width > 1:
-        text = "exponent over d - 1 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 1), text)
     for text, exponent in (
         ("2i runs over every column: the exponent of column j is 2j/d where the pair's was expected", lambda j: 2 * j),
         ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),

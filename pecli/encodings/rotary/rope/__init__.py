@@ -28,7 +28,7 @@ from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDES
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Change, Rescaling, SmallTable, Step, instead, other_exponent, other_values
+from pecli.spec.hooks import Change, Rescaling, SmallTable, Step, instead, other_values
 from pecli.spec.parameter import param_of
 from pecli.spec.plans import Waves, rotation
 
@@ -204,8 +204,6 @@ FACTORS = ("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "2
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield common mistakes in a rope with these keys."""
-    if "base" in keys:
-        yield from _exponents(keys)
     name = keys.get("scaling", "none")
     if name == "none":
         for factor in LINEAR_FACTORS:
@@ -260,20 +258,6 @@ def _blended(keys: Mapping[str, str], blend: Callable[[Decimal, Decimal, Decimal
     with localcontext(CONTEXT):
         made = tuple(blend(w, s, factor) for w, s in zip(plain, scaled, strict=True))
     return replace(waves, bands=(replace(waves.bands[0], frequencies=made),))
-
-
-def _exponents(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield exponents whose divisor is the last pair's, as linspace has it, or the last column's."""
-    width = int(keys.get("rotary-dim", keys["dim"]))
-    rotating = int(Decimal(keys["partial"]) * int(keys["dim"])) if "partial" in keys else width
-    if 0 < rotating < int(keys["dim"]):
-        phrase = f"exponent over the head's width {keys['dim']} where the rotary width {rotating} was expected"
-        yield other_exponent("base", keys["base"], Fraction(rotating, int(keys["dim"])), phrase)
-    if width > 2 and "partial" not in keys:
-        phrase = "exponent over d - 2 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 2), phrase)
-        phrase = "exponent over d - 1 where d was expected"
-        yield other_exponent("base", keys["base"], Fraction(width, width - 1), phrase)
 
 
 def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:
