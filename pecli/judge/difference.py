@@ -595,6 +595,8 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         yield from _located(name, want, total)
     elif rest:
         part = [] if best.lines else list(_in_part(name.measured.planes, total, want))
+        if best.lines and way.name not in COARSE_TYPES and (name.start, name.step) == (want.start, want.step):
+            part = [one for one in _located(name, want, total) if one.kind == "rows"]
         yield from part or [Finding("place", total.rest)]
 
 

@@ -78,7 +78,8 @@ MAX_GROUPS = 8
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
     groups, copies, others = list[list[CopyView]](), copies_of(actual), copies_of(expected)
-    if len(others) == len(copies) and len(actual.arrays) > 1:  # two batches
+    alike = len(actual.arrays) > 1 or all(compare_tables(others[0], other).equal for other in others)  # no heads
+    if len(others) == len(copies) and alike:  # two batches
         both = [
             (copy, other, compare_tables(copy, other, tolerance)) for copy, other in zip(copies, others, strict=True)
         ]

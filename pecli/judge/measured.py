@@ -143,8 +143,9 @@ def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> It
         if signal is None or (reading.is_angles and reading.pairs == 1):  # one column that rises: positions
             continue
         layout = "angles" if reading.is_angles else reading.layout
-        pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude,
-                      max(2.0**-20, EPSILON[dtype]), False, False, layout, 2 * reading.pairs)  # fmt: skip
+        loose = EPSILON[dtype] if reading.is_angles else float(signal.noise.min()) / 4  # angles may be narrower
+        pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude, max(2.0**-20, loose),
+                      False, False, layout, 2 * reading.pairs)  # fmt: skip
         yield Measured(planes, reading, signal, pairs, dtype, rows, False)
 
 

@@ -172,7 +172,7 @@ def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats)
     steps = np.median(turns, axis=0)
     apart = np.abs(wrapped(turns - steps)).mean(axis=1)  # of a corrupted first row the next one says nothing
     first = best[1].start + int((apart <= max(GOOD_SPREAD, 2 * float(np.median(apart)))).argmax())
-    usual = max(GOOD_SPREAD, 2 * float(np.median(apart)))
+    usual = max(min(GOOD_SPREAD, float(np.abs(steps).mean()) / 2), 2 * float(np.median(apart)))
     off = np.abs(wrapped(np.angle(part[1:] * np.conj(part[:-1])) - steps)).mean(axis=1) > usual
     changed = np.flatnonzero(np.convolve(off, np.ones(BREAK_ROWS), "valid") == BREAK_ROWS)
     part = part[: changed[0] + 1] if len(changed) and changed[0] >= BREAK_ROWS else part  # clamped rows tell nothing

@@ -326,6 +326,9 @@ def other_units() -> Iterator[Change]:
         yield Change("exponent", phrase, waves=partial(_next_pair, sine))
     for phrase, formula in PRECEDENCE.items():
         yield Change("exponent", f"{phrase} where base^(-2i/d) was expected", waves=partial(_renumbered, formula))
+    for decimals in range(2, 8):
+        phrase = f"frequencies are rounded to {decimals} decimals"
+        yield Change("frequency", phrase, waves=partial(_rounded_frequencies, decimals))
 
 
 def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
@@ -371,6 +374,12 @@ def _multiplied(factor: Decimal | Callable[[Sequence[Decimal | Fraction]], Decim
         return replace(band, frequencies=tuple(CONTEXT.multiply(_exact(w), times) for w in band.frequencies))
 
     return replace(waves, bands=tuple(map(band_of, waves.bands)))
+
+
+def _rounded_frequencies(decimals: int, waves: Waves) -> Waves:
+    """Return waves whose frequencies have some decimals."""
+    bands = (replace(b, frequencies=tuple(round(_exact(w), decimals) for w in b.frequencies)) for b in waves.bands)
+    return replace(waves, bands=tuple(bands))
 
 
 def _exact(w: Decimal | Fraction) -> Decimal:

@@ -1728,3 +1728,22 @@ mistake(
     "rotated queries, one position later", right_outputs,
     lambda: outputs(lambda x: rotate(x, *table(start=1))), "positions are 1 later", "base positions",
 )  # fmt: skip
+mistake(
+    "inv_freq with 3 decimals", "rope:dim=64", lambda: cache(np.round(inv64(64), 3), 300), "rounded to 3 decimals",
+    "base",
+)  # fmt: skip
+mistake(
+    "half steps up to a limit", "rope:dim=64",
+    lambda: cache(inv32(64), 600, positions=np.minimum(np.arange(600), 400) / 2),
+    "linear scaling (factor 2)".replace("(", r"\(").replace(")", r"\)"), "repeat positions",
+)  # fmt: skip
+mistake(
+    "one padded copy of a batch", lambda: np.stack([sinusoid(60, 32)] * 4),
+    lambda: np.stack([sinusoid(60, 32)] * 3 + [sinusoid(67, 32)[[*([0] * 7), *range(53)]]]),
+    ("copy 3 of 4", "repeat row 0"), "repeat order positions",
+)  # fmt: skip
+mistake(
+    "cosines of bfloat16 phases in float32", "rope:dim=64,layout=half",
+    lambda: {"cos": np.cos(np.tile(bf16(np.outer(bf16(np.arange(1024)), bf16(inv32(64)))), 2)).astype(F32)},
+    "computed in bfloat16", "missing",
+)  # fmt: skip
