@@ -14,7 +14,7 @@ from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
 
 MIN_SURE_PAIRS = 8
-MAX_SURE_COST = 3.5
+MAX_SURE_COST = 2.5
 """Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n."""
 MIN_PAIRS = 3
 """Frequencies that a rule is read from; two numbers follow many."""
