@@ -61,7 +61,8 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return sorted(names)
     if name not in names:
-        raise AttributeError(f"module 'pecli' has no attribute {name!r}")
+        functions = ", ".join(sorted(n for n in names if n.islower()))
+        raise AttributeError(f"module 'pecli' has no attribute {name!r}: its functions are {functions}")
     return names[name]
 
 

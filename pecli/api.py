@@ -298,7 +298,7 @@ def apply(
     [[1.0, 1.0], [-0.3, 1.38]]
     """
     from pecli.apply.apply import apply as applied
-    from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale, tensor_of
+    from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale, tensor_of, with_width
     from pecli.tables.foreign import positions_of_values, table_of, to_numpy
     from pecli.tables.request import known_arithmetic
 
@@ -309,6 +309,8 @@ def apply(
         None if dtype is None else known_dtype(dtype), scores, causal,
         None if key_mask is None else mask_of(to_numpy(key_mask)), softmax, known_arithmetic(arithmetic),
     )  # fmt: skip
+    if isinstance(subject, str) and "(" not in (axes or ""):
+        subject = with_width(subject, {tensor.width for tensor in tensors})
     return applied(source_of(subject, layer_type=layer_type), tensors, options)
 
 

@@ -22,17 +22,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.formats.paths import Kind, kind_of
 from pecli.numbers import random as draws
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
+from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular
 from pecli.tables.conversion import convert
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
+
+WIDTH = "dim"  # of a vector, as recipes call it
+
+
+def with_width(text: str, widths: Collection[int]) -> str:
+    """Return a recipe with the width of the inputs, where it has none of its own; another source as it is.
+
+    Examples
+    --------
+    >>> with_width("rope:base=500", {64}), with_width("rope:dim=8", {64}), with_width("alibi:heads=2", {64})
+    ('rope:base=500,dim=64', 'rope:dim=8', 'alibi:heads=2')
+    """
+    if kind_of(text) is not Kind.RECIPE or len(widths) != 1:
+        return text
+    name, given = split_recipe(text)
+    width = next((p for p in find(name).options if p.required and p.option == WIDTH), None)
+    if width is None or {WIDTH, *width.param.names, "config"} & given.keys():
+        return text
+    return f"{text}{',' if given else ':'}{WIDTH}={next(iter(widths))}"
+
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bs(hd)", "bhqk", "hqk", "qk")
 AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}

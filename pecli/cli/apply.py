@@ -65,22 +65,26 @@ class ApplyArguments(Writing):
 def command(options: ApplyArguments) -> int:
     """Apply a table to tensors: rotate queries and keys, add rows or biases, compute scores."""
     from pecli.apply.apply import apply, with_inputs
+    from pecli.apply.tensors import with_width
     from pecli.tables.sources import read_source
 
     if options.steps:
         return _worked_through(options)
     on_screen = options.on_screen
-    source, asked = read_source(options.source, **choice_of(options)), _apply_options(options)
-    drawn = _random_inputs(options)
+    asked, drawn = _apply_options(options), _random_inputs(options)
     tensors = drawn or [tensor for text in options.inputs for tensor in _tensors(text, options.axes, options.dtype)]
+    vector = None if options.vector is None else _vector(options.vector)
+    widths = {len(vector)} if vector else {tensor.width for tensor in tensors if "(" not in (options.axes or "")}
+    options = replace(options, source=with_width(options.source, widths))
+    source = read_source(options.source, **choice_of(options))
     where: Positions | None = None
-    if options.vector is not None:
+    if vector is not None:
         if tensors:
             raise BadParameter("vector", options.vector, "replaces the inputs: name no files, and no --random")
         from pecli.teach.vectors import options_for_vector, repeated
 
         asked, where = options_for_vector(source, asked)
-        tensors = [repeated(_vector(options.vector), where)]
+        tensors = [repeated(vector, where)]
     if not tensors:
         raise BadRecipe("apply needs inputs: files of tensors, a --vector, or --random BxHxSxD")
     names = [tensor.name for tensor in tensors]
@@ -120,6 +124,7 @@ def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, m
 
 def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
+    from pecli.apply.tensors import with_width
     from pecli.cli.explain import example_view
     from pecli.cli.terminal.screen import answer
     from pecli.tables.sources import read_source
@@ -132,8 +137,9 @@ def _worked_through(options: ApplyArguments) -> int:
     refuse("is for tensors: --steps prints", options, *OF_TENSORS)
     if options.format is not None:
         known_format(options.format)
-    source = read_source(options.source, **choice_of(options))
-    example = work_through_vector(source, _vector(options.vector), _apply_options(options))
+    vector = _vector(options.vector)
+    source = read_source(with_width(options.source, {len(vector)}), **choice_of(options))
+    example = work_through_vector(source, vector, _apply_options(options))
     answer(options, example.as_dict, lambda: example_view(example, prose_width()), prose=True)
     return 0
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
@@ -178,6 +180,7 @@ def _table(table: SmallTable) -> ScreenTable:
 def _why(options: ExplainOptions) -> int:
     """Print questions with their answers, and the command that shows each: about an encoding, or with some words."""
     name, words = options.source.partition(":")[0], options.words
+    asked, advice = "", False
     if name in CATALOGUE:
         name = CATALOGUE[name].name
         found, title = questions(CATALOGUE[name]), f"{name}: questions and answers"
@@ -185,12 +188,14 @@ def _why(options: ExplainOptions) -> int:
     else:
         words = (options.source, *words)
         found, title = every_question(), f"Questions and answers for: {clean(' '.join(words))}"
-        name, rule = " ".join(words), "is no encoding, and no question or answer has it: pecli list names the encodings"
+        advice = _asks_for_a_choice(asked := " ".join(words))
+        name, rule = asked, "is no encoding, and no question or answer has it: pecli list names the encodings"
     if words and not (found := ranked(found, words)):
         raise BadRecipe(f"{clean(' '.join(words))} {rule}")
 
     def view() -> Iterator[str]:
         yield title
+        yield from (("", "Recommendations", f"{INDENT}$ pecli list {quote(asked)}") if advice else ())
         for one in found:
             yield from ("", one.question, INDENT + one.answer.replace("\n", " "))
             if one.see:
@@ -198,6 +203,17 @@ def _why(options: ExplainOptions) -> int:
 
     answer(options, lambda: {"name": name, "reasons": [asdict(one) for one in found]}, view, prose=True)
     return 0
+
+
+def _asks_for_a_choice(question: str) -> bool:
+    """Whether a question is which encoding suits a task."""
+    from pecli.teach.choosing import named_tasks
+
+    with suppress(UnknownName):
+        return not {"which", "best", "choose", "recommend", "should"}.isdisjoint(question.lower().split()) and bool(
+            named_tasks(question)
+        )
+    return False
 
 
 def _code(options: ExplainOptions) -> int:

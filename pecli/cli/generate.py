@@ -161,6 +161,9 @@ def _slopes(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> T
 def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptions, error: MissingParameter) -> str:
     """Return what a command line lacks, all of it, and a complete line to copy."""
     needs = str(error).partition("; for example")[0]
+    if options.config is not None:
+        given = {key: word for key, word in own.items() if word is not None}
+        return f"{needs}; for example: {line_of(options.config, {**given, **error.example})}"
     try:
         known, rows, further = completed(encoding, own)
     except BadParameter as wrong:
@@ -171,7 +174,7 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     if rows is None and not {"len", "positions"} & known.keys():
         needs += "" if "a length" in needs else "; and a length: len=N"
         known["len"] = 2048
-    return f"{needs}; for example: {line_of(encoding, known)}"
+    return f"{needs}; for example: {line_of(encoding.name, known)}"
 
 
 def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any], int | None, str]:
@@ -187,10 +190,10 @@ def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any
         return {**known, **further.example}, None, str(further).partition("; for example")[0]
 
 
-def line_of(encoding: Encoding, known: Mapping[str, Any]) -> str:
-    """Return the command that makes a table with these options."""
+def line_of(source: str, known: Mapping[str, Any]) -> str:
+    """Return the command that makes a table of an encoding or a config with these options."""
     words = [f"--{key} {shlex.quote(str(word))}" for key, word in known.items() if word is not False]
-    return " ".join(["pecli generate", encoding.name, *words])
+    return " ".join(["pecli generate", shlex.quote(source), *words])
 
 
 def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> tuple[Tabular, str]:
@@ -305,7 +308,7 @@ class EncodingCommand(PlainCommand):
         given = {**self.given, **ctx.meta.get("typed", {})}
         for key, word in given.items():
             if names := dependents(self.encoding, key, word):
-                example = line_of(self.encoding, {**completed(self.encoding, {key: word})[0], "len": 2048})
+                example = line_of(self.encoding.name, {**completed(self.encoding, {key: word})[0], "len": 2048})
                 return f"With --{key} {word}", names, examples_text([example])
         own, lines = list[str](), 0
         for p in self.encoding.options:

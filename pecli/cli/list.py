@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -70,7 +71,10 @@ def command(options: ListOptions) -> int:
         except UnknownName:
             with suppress(UnknownName):
                 return _choose(options)
-            raise
+            named = {CATALOGUE[w].name for w in re.findall(r"[\w-]+", options.encoding.lower()) if w in CATALOGUE}
+            if len(named) != 1:
+                raise
+            one = CATALOGUE[named.pop()]
         answer(options, one.as_dict, lambda: full_view(one, everything=options.all), prose=True)
         return 0
     refuse("needs an encoding: pecli list rope --all", options, "all")
@@ -81,15 +85,15 @@ def command(options: ListOptions) -> int:
 
 def _choose(options: ListOptions) -> int:
     """Print the recommendations for a task, or a table of all tasks."""
-    from pecli.teach.choosing import task, tasks
+    from pecli.teach.choosing import named_tasks, tasks
 
     refuse("has no effect with --choose", options, "all", "where")
     if options.encoding is None:
         found = list(tasks().values())
         view = tasks_table(found)
     else:
-        found = [task(options.encoding)]
-        view = task_report(found[0], table=options.format is not None)
+        found = named_tasks(options.encoding)
+        view = [item for one in found for item in ("", *task_report(one, table=options.format is not None))][1:]
     answer(options, lambda: {"tasks": [asdict(one) for one in found]}, lambda: view)
     return 0
 

@@ -18,6 +18,7 @@ from pecli.cli.commands import COMMANDS, OLDER, built
 from pecli.cli.generate import TableOptions
 from pecli.cli.options import declared
 from pecli.errors import nearest
+from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.dtypes import DTYPES, dtype_of
 from pecli.spec.catalogue import CATALOGUE
 
@@ -123,9 +124,25 @@ def _place(word: str, context: Any, words: Sequence[str]) -> str:
     key, equals, value = word.partition("=")
     if equals and key in names:
         return f"write --{key} {value}"
-    if "output" in names and "." in word:
+    extra = [w for w in words if w in numbers]
+    if words[0] != "generate" and extra and all(os.path.exists(w) or kind_of(w) is Kind.RECIPE for w in extra):
+        return _one_source(words[0], extra, words)
+    has_output = _given("-o", words) or _given("--output", words) or any(map(os.path.exists, extra))
+    if "output" in names and "." in word and not has_output:
         return f"write -o {word}"
     return _help(context)
+
+
+def _one_source(command: str, extra: Sequence[str], words: Sequence[str]) -> str:
+    """Return what does for several sources what a command does for one; never that one of them is to be replaced."""
+    sources = list(dict.fromkeys([*(w for w in words[1:2] if w[:1] != "-"), *extra]))
+    if command == "plot" and len(sources) == 2:
+        return f"pecli compare {shlex.join(sources)} --plot FILE draws their difference"
+    folders, suffixes = {os.path.dirname(w) for w in sources}, {Path(w).suffix for w in sources}
+    alike = len(folders) == len(suffixes) == 1 and all(map(os.path.exists, sources))
+    named = os.path.join(*folders, f"*{''.join(suffixes)}") if alike else shlex.join(sources)
+    output = ' -o "${f%.*}.h5"' if command == "convert" else ""
+    return f'it takes one source: for f in {named}; do pecli {command} "$f"{output}; done'
 
 
 def _help(context: Any) -> str:
@@ -209,14 +226,16 @@ def _elsewhere(word: str, context: Any, words: Sequence[str], encoding: Encoding
     owners = [e.name for e in CATALOGUE.values() if word in {p.option for p in e.options} | set(e.other_words)]
     if owners and _generates(context):
         return f"it belongs to {', '.join(owners[:6])}{' and others' if len(owners) > 6 else ''}"
-    takers = [
-        f"pecli {name}"
-        for name in COMMANDS
-        if name != "generate" and (found := declared(_options_of(name)).get(word.replace("-", "_"))) is not None
-        and not found[1].argument and not found[1].hidden
-    ]  # fmt: skip
-    if takers:
-        return f"it is an option of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
+    for option in (word, *(name for name, meant in SAME.items() if word in meant)):
+        takers = [
+            f"pecli {name}"
+            for name in COMMANDS
+            if name != "generate" and (found := declared(_options_of(name)).get(option.replace("-", "_"))) is not None
+            and not found[1].argument and not found[1].hidden
+        ]  # fmt: skip
+        if takers:
+            what = "an option" if option == word else f"--{option}"
+            return f"it is {what} of {', '.join(takers[:3])}{' and others' if len(takers) > 3 else ''}"
     if owners:
         value = next((after for before, after in pairwise(words) if before == f"--{word}" and after[:1] != "-"), "..")
         return f"it is part of the recipe, {owners[0]}:{word}={value}"
@@ -272,13 +291,17 @@ def _given(option: str, words: Sequence[str]) -> bool:
 def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | None:
     """Return the line with a second file, which the command does not take, behind -o.
 
-    ``convert`` replaces a file, as ``cp`` does; other commands would not be asked to in these words.
+    ``convert`` replaces a file of another format, as ``cp`` does; a file of the same one is rather a second source, and
+    other commands would not be asked to in these words.
     """
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
+    if words[0] == "list" and extra and words[1][:1] != "-":  # the words of a task
+        more = extra.split()
+        return [words[0], " ".join([words[1], *more]), *(word for word in words[2:] if word not in more)]
     takes = words[0] in ("convert", "generate", "plot") and not (_given("-o", words) or _given("--output", words))
     if not takes or extra not in words or not Path(extra).suffix[1:2].isalpha():
         return None
-    if words[0] != "convert" and os.path.exists(extra):
+    if os.path.exists(extra) and (words[0] != "convert" or Path(extra).suffix == Path(words[1]).suffix):
         return None
     at = len(words) - 1 - words[::-1].index(extra)
     return [*words[:at], "-o", extra, *words[at + 1 :]]

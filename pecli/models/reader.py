@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadFile, UnknownName
 from pecli.models.config import Keys, Notes, as_stored, load_config, nearly, shown
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
@@ -17,6 +19,7 @@ from pecli.models.rotary import rotary_layers
 from pecli.models.stack import as_stack, renamed, split, stack_of
 from pecli.models.stacks import STACKS
 from pecli.settings import notice
+from pecli.spec.catalogue import find
 from pecli.spec.recipe import Recipe
 
 ABOUT_POSITIONS = (
@@ -312,8 +315,16 @@ def configured(
 
 
 def of_layer(reading: ConfigReading, layer: LayerReading, given: Mapping[str, object]) -> Configured:
-    """Return the recipe of one kind of layer."""
-    return Configured(Recipe.with_defaults(layer.encoding, given, layer.params), layer, reading)
+    """Return the recipe of one kind of layer; a scaling that is added extends the length of the config."""
+    if not given.get("scaling") or "scaling" in layer.params or not layer.length:
+        return Configured(Recipe.with_defaults(layer.encoding, given, layer.params), layer, reading)
+    options = {p.option for p in find(layer.encoding).options}
+    trained = dict.fromkeys({"original-max", "max-position"} & options, str(layer.length))
+    recipe = Recipe.with_defaults(layer.encoding, given, {**trained, **layer.params})
+    keys = recipe.keys()
+    scaling = SCALINGS.get(keys["scaling"])
+    times = Decimal(keys.get("factor", "1")) if scaling is not None and scaling.extends else 1
+    return Configured(recipe, replace(layer, length=int(layer.length * times)), reading)
 
 
 def every_layer(

@@ -7,6 +7,7 @@ multiplies integers, so nothing is rounded before the phase is known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -105,6 +106,9 @@ class Positions:
         """
         if text.startswith("@"):
             return cls.listed(read_positions(type(text)(text[1:])))  # which keeps that a file states it
+        if other := re.fullmatch(r"(\d+)(?:-|\.\.+)(\d+)", text):
+            rule = f"is no range: write {other[1]}:{int(other[2]) + 1}, which ends before its second number"
+            raise BadParameter("positions", text, rule)
         ends = [parse_position("positions", part or "0") for part in text.split(":")] if ":" in text else []
         if ends and (len(ends) > 3 or not text.split(":")[1]):
             raise BadParameter("positions", text, "must be FIRST:END or FIRST:END:STEP, such as 1000:2000")

@@ -309,6 +309,10 @@ def _draw_heat(ax: Any, heat: Heat) -> None:
     bar = ax.figure.colorbar(image, ax=ax, label="\n".join(within(heat.value, tall)), pad=0.02, shrink=0.9)
     bar.outline.set_visible(False)
     if heat.log:
+        ticker = matplotlib("ticker")
+        powers = ticker.LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,))
+        bar.ax.yaxis.set_major_locator(powers if high >= 10 * low else ticker.MaxNLocator(5))
+        bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
         bar.ax.yaxis.set_major_formatter(lambda value, _: tick_text(value))
 
 

@@ -57,27 +57,33 @@ def _frozen(value: Any) -> Any:
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
-def task(word: str) -> Recommendations:
-    """Return the task of a name, in any case and with spaces or hyphens; else the one that has most of these words.
+def named_tasks(text: str) -> list[Recommendations]:
+    """Return the task of a name, in any case and with spaces or hyphens; else those that have most of these words.
 
     Raises
     ------
     UnknownName
         With the nearest task, or all of them.
+
+    Examples
+    --------
+    >>> [one.name for one in named_tasks("Long context")], [one.name for one in named_tasks("a context of 128k")]
+    (['long-context'], ['long-context', 'serving'])
     """
-    name = "-".join(word.lower().replace("_", " ").split())
+    name = "-".join(text.lower().replace("_", " ").split())
     for one in tasks().values():
         if name in (one.name, *one.names):
-            return one
+            return [one]
     words = set(name.split("-"))
-    named = {one.name: len(words & _words(one)) for one in tasks().values()}
-    most = max(named.values())
-    if most and list(named.values()).count(most) == 1:
-        return tasks()[max(named, key=named.__getitem__)]
-    raise UnknownName("task", word, tuple(tasks()))
+    counts = {one.name: len(words & _words(one)) for one in tasks().values()}
+    found = [tasks()[name] for name, count in counts.items() if count == max(counts.values()) > 0]
+    if found and len(found) <= MAX_TASKS:
+        return found
+    raise UnknownName("task", text, tuple(tasks()))
 
 
-COMMON = frozenset(["a", "and", "at", "for", "in", "of", "or", "the", "to", "with"])
+MAX_TASKS = 2  # that a text may name; more share a word that says nothing
+COMMON = frozenset(["a", "and", "at", "for", "in", "model", "models", "of", "or", "the", "to", "with"])
 
 
 def _words(one: Recommendations) -> set[str]:

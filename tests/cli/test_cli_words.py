@@ -201,7 +201,8 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
         ("inspect rope:dim=4,len=x", "len=x must be a whole number"),
         ("inspect a.npy --steps", "a.npy is a file, and explain works through a recipe"),
         ("inspect rope:dim=4 --verify", "rope:dim=4 is a recipe: verify is for files"),
-        ("apply rope a.npy --pairs half -o b.npy", "rope needs dim=N"),
+        ("apply rope a.npy a.npy --pairs half -o b.npy", "two inputs are named a"),
+        ("generate rope --dim 8 --positions 5-7", "--positions 5-7 is no range: write 5:8, which ends before"),
         ("extrapolate rope:dim=8", "how long it was trained: give --train-len 4096 and --test-len 32768"),
         ("extrapolate rope:dim=8 --train-len 1k", "give --test-len 4096"),
     ],
@@ -237,6 +238,11 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
             "plot rope:dim=8 --frequencies -o f.svg",
             "plot has no option --frequencies: it is an option of pecli inspect",
         ),
+        ("convert a.npy --resize 4x4", "convert has no option --resize: it is --to-grid of pecli extrapolate"),
+        ("convert a.npy ./a.npy a.npy", "it takes one source: for f in "),
+        ("identify a.npy a.npy", 'for f in *.npy; do pecli identify "$f"; done'),
+        ("plot a.npy ./a.npy -o b.png", "pecli compare a.npy ./a.npy --plot FILE draws their difference"),
+        ("plot a.npy sinusoidal:dim=4", "pecli compare a.npy sinusoidal:dim=4 --plot FILE draws their difference"),
         ("plot rope:dim=8 --scaling", "plot has no option --scaling: it is an option of pecli extrapolate"),
         ("generate rope:dim=8 --len 4 -o a.npy --scheduler tcp://h:1", "--workers tcp://h:1 is for a store of many"),
         ("generate sinusoidal --fp16", "did you mean --dtype fp16?"),
@@ -277,6 +283,32 @@ def test_a_second_file_is_written_and_none_is_replaced_but_by_convert(pecli, sav
     assert (tmp_path / "a.npy").read_bytes() == before
     assert pecli("convert", "sinusoidal:dim=8,len=8", "a.npy").returncode == 0
     assert np.load(tmp_path / "a.npy").shape == (8, 8)
+
+
+def test_of_two_files_of_one_format_none_is_replaced(pecli, saved, tmp_path):
+    (tmp_path / "b.npy").write_bytes(before := (tmp_path / "a.npy").read_bytes())
+    done = pecli("convert", "a.npy", "b.npy", "--dtype", "float16")
+    assert done.returncode == 2
+    assert 'for f in *.npy; do pecli convert "$f" -o "${f%.*}.h5"; done' in done.stderr
+    assert (tmp_path / "b.npy").read_bytes() == before
+
+
+def test_inputs_give_the_width_that_a_recipe_leaves_out(pecli, saved):
+    assert pecli("apply", "rope", "a.npy", "--pairs", "half", "-o", "b.npy").returncode == 0
+    assert pecli("apply", "rope:dim=4", "a.npy", "--pairs", "half", "-o", "c.npy").returncode == 0
+    assert pecli("compare", "b.npy", "c.npy", "-q").returncode == 0
+    words = ("--vector", "1,2,3,4", "--positions", 3)
+    assert pecli("apply", "rope", *words).stdout == pecli("apply", "rope:dim=4", *words).stdout != ""
+    assert pecli("apply", "sinusoidal", *words, "--steps").returncode == 0
+
+
+def test_a_scaling_that_is_added_to_a_config_extends_its_length(pecli, config):
+    for scaling in ("yarn", "dynamic", "linear"):
+        done = pecli("generate", "config.json", "--scaling", scaling, "--factor", 4, "--dry-run")
+        assert "cos 128 x 4 float32" in done.stderr
+        assert ("original-max=32" in done.stderr) == (scaling == "yarn")
+    lacks = pecli("generate", "config.json", "--scaling", "llama3")
+    assert lacks.stderr.endswith("for example: pecli generate config.json --scaling llama3 --factor 4\n")
 
 
 def test_a_config_is_inspected_as_a_table_where_a_table_is_asked_for(pecli, config):

@@ -346,6 +346,16 @@ def test_a_difference_is_drawn_where_it_is_and_how_large():
     assert made.axes[0].images[0].norm.vmax == pytest.approx(2, abs=0.1)
 
 
+@pytest.mark.parametrize(("low", "ticks"), [(0.98, ["0.985", "0.99"]), (0.05, ["0.05", "1"]), (1e-5, ["1e-4", "1"])])
+def test_the_bar_of_a_difference_has_plain_numbers_within_one_power_of_ten_too(low, ticks):
+    values = np.zeros((8, 4))
+    values[2:, 1:] = np.geomspace(low, 1, 18).reshape(6, 3)
+    first = InMemory({"pe": np.zeros((8, 4))})
+    said = texts(drawn(charts_of_difference(InMemory({"pe": values}), first, ("A", "B"))))
+    assert set(ticks) <= set(said)
+    assert not any("$" in text for text in said)
+
+
 def test_compare_draws_the_difference(pecli, refuses, tmp_path):
     pytest.importorskip("matplotlib")
     names = ("rope:dim=8,len=32", "rope:dim=8,len=32,base=500")

@@ -14,7 +14,7 @@ from pecli import CATALOGUE, Recipe
 from pecli.cli.run import run
 from pecli.errors import BadParameter, UnknownName
 from pecli.spec.catalogue import questions
-from pecli.teach.choosing import task, tasks, where
+from pecli.teach.choosing import named_tasks, tasks, where
 
 ENCODINGS = list(CATALOGUE.values())
 ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(questions(e))]
@@ -33,11 +33,21 @@ def test_recommendations_are_recipes_with_reasons_and_sources(name):
 
 
 def test_long_context_is_rope_with_a_scaling_first():
-    assert task("128k") is task("serving at 128k") is task("serving")
-    assert task("long documents") is task("long-context")
-    assert "scaling=" in task("Long Context").choose[0][0]
+    assert named_tasks("128k") == named_tasks("serving at 128k") == named_tasks("serving")
+    assert named_tasks("long documents") == named_tasks("long-context")
+    assert "scaling=" in named_tasks("Long Context")[0].choose[0][0]
     with pytest.raises(UnknownName, match="images"):
-        task("imges")
+        named_tasks("imges")
+
+
+def test_a_question_names_tasks_and_else_the_encoding_in_it(pecli):
+    shown = pecli("list", "which", "encoding", "for", "128k", "context").stdout
+    assert "Long context (32k and more)\n1. " in shown
+    assert "\n\nServing a trained model at 128k\n1. " in shown
+    asked = pecli("explain", "which encoding for 128k context").stdout
+    assert "\n  $ pecli list 'which encoding for 128k context'\n" in asked
+    assert pecli("list", "models using alibi").stdout == pecli("list", "alibi").stdout
+    assert pecli("list", "models").returncode == 2
 
 
 def test_no_name_means_two_tasks():
