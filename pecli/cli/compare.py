@@ -143,9 +143,10 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
             shortest_text(place.left, array.dtype), shortest_text(place.right, array.other_dtype)
         )  # fmt: skip
         largest = figures.largest if figures.nan.alone else figures.max_abs
+        ulps = f"{figures.max_ulp:,}" if figures.max_ulp or not figures.max_abs else "< 1"
         rows.append([
             array.name, f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
-            *([f"{figures.max_ulp:,}" if array.ulp_dtype else ""] if counted else []), _place(place), *both,
+            *([ulps if array.ulp_dtype else ""] if counted else []), _place(place), *both,
         ])  # fmt: skip
     return grid(columns, rows)
 

@@ -588,7 +588,8 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
     elif findings and (way.name == "float32" or narrowed):
         kind = kind if kind in LOW_TYPES else "float32"
-        yield Finding("rounding", f"the rest is {kind} rounding, at most {total.residual:.2g}")
+        which = "most of the rest" if rest else "the rest"
+        yield Finding("rounding", f"{which} is {kind} rounding, at most {total.residual:.2g}")
     elif not findings and found.arrays and not rest:
         yield from _rounding(name, want, total, found)
     if rest and not findings and way.name not in COARSE_TYPES:
@@ -610,7 +611,7 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
         yield Finding("type", text)
-    elif name.measured.reading.is_angles and largest > MAX_HARMLESS * total.residual:  # cosines were expected
+    elif name.measured.reading.is_angles and want.named.table.get("layout") != "angles":
         how = f"{name.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
@@ -764,7 +765,11 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
     """Yield a finding if the magnitude is missing, applied twice or different, and no parameter explains it."""
     measured, own = name.measured, want.named.magnitude
     have, near = name.magnitude, 4 * measured.pairs.magnitude_error
-    if measured.reading.is_angles or abs(have / own - 1) <= near:
+    if measured.reading.is_angles:
+        return
+    if abs(have / own - 1) <= near:
+        if name.named.magnitude != own != 1:
+            yield Finding("magnitude", f"the attention factor {own:.6g} is applied")
         return
     if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:
         return
@@ -787,7 +792,10 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
-    if {reading.layout, own} == {"half", "interleaved"}:
+    if own == "angles" != reading.layout and reading.is_angles:
+        twice = words[reading.layout.removeprefix("angles-")]
+        yield Finding("layout", f"each angle stands in two columns ({twice}) where one was expected")
+    elif {reading.layout, own} == {"half", "interleaved"}:
         yield Finding("layout", f"{words[reading.layout]} columns where {words[own]} ones were expected")
     elif reading.layout in words and reading.sin is not None and len(name.measured.planes) == 1:
         first, then = ("sines", "cosines") if sine_first else ("cosines", "sines")

@@ -397,6 +397,26 @@ CAUSES = [
 ]  # fmt: skip
 
 
+YARN = "rope:dim=64,scaling=yarn,factor=4,original-max=2048"
+LISTS = f"short-factor={'+'.join(['1.05'] * 32)},long-factor={'+'.join(['2.5'] * 32)}"
+LONGROPE = f"rope:dim=64,scaling=longrope,seq-len=300,max-position=8192,original-max=4096,{LISTS}"
+ANGLES = (np.arange(50.0)[:, None] * frequencies(32).repeat(2)).astype(np.float32)
+
+WHOLE = [  # tables, and all findings but the rounding
+    ({name: values * np.float32(0.1 * np.log(4) + 1) for name, values in turned(300, frequencies(64)).items()}, YARN,
+     ["scaling yarn is missing (factor 4, original-max 2048): the frequencies are unscaled",
+      "the attention factor 1.13863 is applied"]),
+    (turned(300, frequencies(64)), LONGROPE,
+     ["scaling longrope is missing (max-position 8192, seq-len 300, original-max 4096): the frequencies are unscaled"]),
+    (ANGLES, "rope:dim=32,layout=angles", ["each angle stands in two columns (interleaved) where one was expected"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("actual", "expected", "findings"), WHOLE)
+def test_all_that_differs_is_said_and_no_more(actual, expected, findings):
+    assert [one.text for one in pecli.compare(actual, expected).findings if one.kind != "rounding"] == findings
+
+
 @pytest.mark.parametrize(("actual", "expected", "cause"), CAUSES)
 def test_the_cause_comes_first(actual, expected, cause):
     assert re.match(cause, pecli.compare(actual, expected).findings[0].text)

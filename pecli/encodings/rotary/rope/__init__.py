@@ -242,6 +242,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 BLENDS: dict[str, Callable[[Decimal, Decimal, Decimal], Decimal]] = {
     "the scaling multiplies the frequencies by what it should divide them by": lambda w, s, f: w * w / s,
+    "the factor multiplies the frequencies that it should divide": lambda w, s, f: w + f * (w - s),
     "the weights of the ramp are exchanged": lambda w, s, f: w + w / f - s if w / f < s < w else s,
     "the ramp mixes wavelengths where frequencies were expected": lambda w, s, f: w * w / (w + w * f - s * f),
 }

@@ -322,7 +322,8 @@ COMMON = ("dim", "rotary-dim", "partial", "base", "scaling")
 def _numbers(keys: Mapping[str, str]) -> str:
     usual = {"beta-fast": "32", "beta-slow": "1", "low-freq-factor": "1", "high-freq-factor": "4", "ramp": "index",
              "truncate": "true", "coefficient": "0.1"}  # fmt: skip
-    return ", ".join(f"{key} {value}" for key, value in keys.items() if usual.get(key) != value)
+    named = (f"{key} {value}" for key, value in keys.items() if usual.get(key) != value and "+" not in value)
+    return ", ".join(named)  # without lists of many numbers
 
 
 def _phrase(scaling: str, base: str | None, keys: Mapping[str, str]) -> str:
