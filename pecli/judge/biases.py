@@ -29,6 +29,8 @@ FIRST_HEADS = 4
 """Heads by which most arrays are found not to depend on the distance."""
 MAX_KEYS = 1 << 17
 """Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
+MAX_PROFILE = 1 << 24
+"""Values of an array with a row for each head, by distance or by key: 128 heads of the most keys, 128 MiB."""
 MIN_SHARE_HIDDEN = 0.5
 """Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted."""
 MAX_REORDERED_BYTES = 1 << 25
@@ -63,7 +65,8 @@ def _profiles(lines: Lines) -> Iterator[Profile]:
         return
     if len(shape) > 1 and queries <= keys and heads <= MAX_HEADS and not alone:
         yield from _of_cube(lines, make, heads, queries, keys)
-    if (len(shape) <= 2 or alone) and keys > 2 and lines.count <= MAX_HEADS and (len(raw) <= 1 or raw[-1] != 1):
+    few = lines.count <= MAX_HEADS and lines.count * keys <= MAX_PROFILE
+    if (len(shape) <= 2 or alone) and keys > 2 and few and (len(raw) <= 1 or raw[-1] != 1):
         rows, at = lines.read(0, lines.count), np.arange(keys)
         if keys % 2:
             n = (keys + 1) // 2

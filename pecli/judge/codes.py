@@ -14,9 +14,9 @@ from pecli.spec.profiles import CodeRows, Floats, units
 from pecli.spec.tabular import Tabular
 
 MAX_ROWS = 4096
-MAX_VALUES = 1 << 18
-"""Rows, or values of narrow tables, that parameters are read from; all are compared afterwards. A query scale of
-Llama 4 begins to grow at row 8191."""
+MAX_VALUES, MAX_WIDE_VALUES = 1 << 18, 1 << 21
+"""Rows, or values of narrow and of wide tables, that parameters are read from; all are compared afterwards. A query
+scale of Llama 4 begins to grow at row 8191."""
 FIRST_VALUES = 1 << 12
 """Values of some lines that are counted before all are: more than two are no mask."""
 MAX_SIDE = 2048
@@ -27,11 +27,8 @@ def rows_of(lines: Lines) -> Iterator[CodeRows]:
     """Yield the table of an array of two axes, or of one whose rows have one value."""
     raw = lines.array.shape
     if len(lines.shape) == 2:
-        yield CodeRows(
-            lines.read(0, min(lines.count, max(MAX_ROWS, MAX_VALUES // lines.width))),
-            lines.count,
-            lines.effective_dtype,
-        )
+        rows = max(1, MAX_VALUES // lines.width, min(MAX_ROWS, MAX_WIDE_VALUES // lines.width))
+        yield CodeRows(lines.read(0, min(lines.count, rows)), lines.count, lines.effective_dtype)
     elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
         yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.effective_dtype)
 

@@ -49,7 +49,7 @@ MIN_WIDE_RATIO = 8
 MAX_QUICK_BYTES = 1 << 22
 """Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
 MAX_ROW = 1 << 14
-"""Values of an array of one axis that may be one row of a table."""
+"""Values of the only row of a table; the names of wider ones would be tried for seconds."""
 DOUBLED = ("half", "interleaved")
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
@@ -169,8 +169,8 @@ def is_masked(table: Tabular) -> bool:
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
-    arrays = [array for array in table.arrays if array.bytes if _numbers(array.dtype)]
-    planes = [plane for array in arrays for plane in planes_of(table, array) if not is_zero(plane)]
+    arrays = [array for array in table.arrays if array.bytes and _numbers(array.dtype)]
+    planes = [p for array in arrays for p in planes_of(table, array) if not (is_zero(p) or _is_long_row(p))]
     unknown: Identification | None = None
     for transposed in (True, False) if is_wide(table) else (False, True):
         for group in wave_groups(planes):
@@ -187,6 +187,10 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
+
+
+def _is_long_row(plane: Plane) -> bool:
+    return plane.rows == 1 and plane.width > MAX_ROW
 
 
 def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:

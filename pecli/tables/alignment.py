@@ -126,8 +126,10 @@ def _transposed(source: NamedSource, other: Tabular, made: Table, options: dict[
     with contextlib.suppress(PecliError):
         exchanged = source.open(**options, length=array.shape[1], **request)
         if isinstance(exchanged, Table) and exchanged.arrays[0].shape == array.shape[::-1]:
-            column = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype)[:, 0]
+            column = floats(other.read_rows([array.name], 0, array.rows)[array.name][:, :1], array.dtype).ravel()
             row = floats(exchanged.read_rows([own.name], 0, 1)[own.name], own.dtype)[0]
+            if column.shape != row.shape:  # one of them is complex
+                return made
             with np.errstate(all="ignore"):  # a file may hold any bits
                 gap = np.abs(column - row)
             return exchanged if gap.size and (gap <= SAME_COLUMNS).mean() > 0.5 else made

@@ -31,7 +31,7 @@ from pecli.numbers.positions import Positions
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect, Equation, Item, Matrix, SmallTable, Step, decimal_text, joined, off_by, short
-from pecli.spec.plans import Bias, Conditional, Fixed, Waves
+from pecli.spec.plans import Bias, Conditional, Fixed, Plan, Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
@@ -61,29 +61,39 @@ def wave_steps(exercise: Exercise) -> Iterator[Step]:
 
 def bias_steps(exercise: Exercise) -> Iterator[Step]:
     """Work out a bias: its numbers for each head, a row and the matrix of the first head, and its index."""
-    recipe, asked = exercise.recipe, exercise.asked
-    whole = recipe.rows is not None and asked is None
-    at = [Fraction(i) for i in range(recipe.rows or 0)] if whole else exercise.places()
+    recipe, rows = exercise.recipe, exercise.recipe.rows
+    at = exercise.places() if rows is None or exercise.asked is not None else _of_window(recipe.plan, rows)
+    whole = len(at) == rows and exercise.asked is None
     table = Table.make(recipe, positions=None if whole else Positions.listed(at), dtype="float64")
     plan = table.plan
     assert isinstance(plan, Bias)
     if plan.fixed and all(fixed.axes == ("head",) for fixed in plan.fixed):
         names, numbers = [fixed.name for fixed in plan.fixed], [_numbers(fixed) for fixed in plan.fixed]
-        rows: list[list[str | float]] = [[str(head), *each] for head, each in enumerate(zip(*numbers, strict=True))]
-        yield Step("the numbers of each head", [SmallTable(["head", *names], rows)])
+        heads: list[list[str | float]] = [[str(head), *each] for head, each in enumerate(zip(*numbers, strict=True))]
+        yield Step("the numbers of each head", [SmallTable(["head", *names], heads)])
     for array in sorted(table.arrays, key=lambda array: len(array.shape)):  # an index before what it points to
-        values = table.read(array.name)
-        if len(array.shape) == 2 and array.shape[0] == array.shape[1] == len(at):
+        if array.shape[-2:] != (len(at), len(at)):
+            continue
+        values = table.read_rows([array.name], 0, len(at))[array.name]  # of the first head
+        if len(array.shape) == 2:
             if array.name == "x" and exercise.cell is not None:
                 yield Step("x of one query", shared.one_row(at, values, exercise.cell))
             yield Step(f"{array.name}, for each query and key", [shared.matrix_table(at, values)])
-        elif len(array.shape) == 3:
+        else:
             if exercise.cell is not None and plan.shared is None:
                 title = f"one row of head 0, the query at position {text_of(at[len(at) // 2])}"
-                yield Step(title, shared.one_row(at, values[0], exercise.cell))
-            matrix = [shared.matrix_table(at, values[0]), *_distance_line(plan, values[0], at)]
+                yield Step(title, shared.one_row(at, values, exercise.cell))
+            matrix = [shared.matrix_table(at, values), *_distance_line(plan, values, at)]
             yield Step(f"{array.name} of head 0, for each query and key", matrix)
     yield from trained_step(table)
+
+
+def _of_window(plan: Plan, rows: int) -> list[Fraction]:
+    """Return the tokens of a small window, or of a large one some of its first rows, and the last."""
+    if rows <= MAX_POSITIONS:
+        return [Fraction(i) for i in range(rows)]
+    width = plan.window.width if isinstance(plan, Bias) and plan.window is not None else 1
+    return [Fraction(i) for i in sorted({0, 1, 2, width, width + 1, 2 * width, rows - 1}) if i < rows]
 
 
 def _numbers(fixed: Fixed) -> list[float]:

@@ -215,7 +215,7 @@ def test_an_axis_index_is_the_frameworks_truncation(q, k):
     plain = (
         np.arange(q)[:, None] * max(k / q, 1.0) - np.arange(k)[None, :] * max(q / k, 1.0) + (k - 1) * max(q / k, 1.0)
     )
-    found = axis_index(q, k)
+    found = axis_index(q, k, 0, q)
     near = np.abs(plain - np.rint(plain)) < 1e-9
     np.testing.assert_array_equal(found[near], np.rint(plain)[near])
     np.testing.assert_array_equal(found[~near], np.floor(plain)[~near])

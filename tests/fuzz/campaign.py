@@ -22,7 +22,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from pecli.cli import commands
-from tests.fuzz.children import Worker
+from pecli.errors import PecliError
+from pecli.tables.table import Table
+from tests.fuzz.children import CPU_SECONDS, Worker
 from tests.fuzz.files import OWN, bombs, damage, readings, sound
 from tests.fuzz.kills import faults, kills
 from tests.fuzz.servers import LIES, lying_server
@@ -85,7 +87,7 @@ class Ground:
         named = "\n".join(words)
         bad = []
         written = sum(path.stat().st_size for name in left for path in _files(self.folder / name))
-        if problem := outcome.problem(written):
+        if problem := outcome.problem(written, bytes_asked(words) if outcome.seconds > CPU_SECONDS else 0):
             bad.append(Failure(label, words, problem, {}, stdin or "", env or {}))
         elif companion := [name for name in left if name.startswith(".") or name not in named]:
             bad.append(Failure(label, words, f"left {companion} behind"))
@@ -96,6 +98,15 @@ class Ground:
         for name in self._kept.keys() - set(os.listdir(self.folder)):
             os.link(self._store / name, self.folder / name)
         return outcome.status, bad
+
+
+def bytes_asked(words: list[str]) -> int:
+    """Return the bytes of the tables that a command line names by recipes and reads whole."""
+    total = 0
+    for word in words if {"apply", "compare", "convert", "identify", "inspect", "verify"} & {*words} else ():
+        with suppress(PecliError):
+            total += sum(array.bytes for array in Table.parse(word).arrays)
+    return total
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -304,7 +315,6 @@ def damaged_stores(seed: int, count: int, counts: Counter[str]) -> Failures:
         counts["damaged stores (no zarr)"] += 0
         return
     from pecli.formats import write_table
-    from pecli.tables.table import Table
 
     with grounds() as ground:
         sound(ground.folder)

@@ -117,7 +117,7 @@ def decomposed(
         else:
             read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
             made, have = partial(_rows, read), partial(lambda read: len(read()), read)
-        table, index = partial(_resized, made, have, rows), partial(_rows, cache(partial(axis_index, q, k)))
+        table, index = partial(_resized, made, have, rows), partial(axis_index, q, k)
         tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
         indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), index, 1, "int64", "index"))
 
@@ -158,9 +158,9 @@ def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop
     return np.asarray(table[low - first] * (1.0 - part) + table[high] * part)
 
 
-def axis_index(q: int, k: int) -> Integers:
-    """Return which row of an axis's table q queries and k keys take, (q, k), by exact fractions."""
+def axis_index(q: int, k: int, start: int, stop: int) -> Integers:
+    """Return which row of an axis's table some of q queries, and k keys, take, (stop - start, k), exactly."""
     # Coordinates of the finer grid: y max(k/q, 1) - (y' - (k - 1)) max(q/k, 1), times q k throughout.
-    queries = np.arange(q, dtype=np.int64)[:, None] * (max(k, q) * k)
+    queries = np.arange(start, stop, dtype=np.int64)[:, None] * (max(k, q) * k)
     keys = (np.arange(k, dtype=np.int64) - (k - 1)) * (max(k, q) * q)
     return (queries - keys) // (q * k)

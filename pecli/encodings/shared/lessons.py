@@ -103,11 +103,11 @@ class Exercise:
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:
-    """Return a matrix (q, k) with its queries and keys; of many keys the first, and an ellipsis."""
+    """Return a matrix (q, k) with its queries and keys; of many the first, and an ellipsis."""
     more = ["…"] if values.shape[1] > MAX_ROWS else []
-    head = ["query \\ key", *map(text_of, at[:MAX_ROWS]), *more]
-    rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values, strict=False)]
-    return SmallTable(head, rows)
+    head = ["query \\ key", *map(text_of, at[: min(MAX_ROWS, values.shape[1])]), *more]
+    rows = [[text_of(p), *r[:MAX_ROWS].tolist(), *more] for p, r in zip(at, values[:MAX_ROWS], strict=False)]
+    return SmallTable(head, [*rows, ["…"] * len(head)] if len(values) > MAX_ROWS else rows)
 
 
 def one_row(at: Sequence[Fraction], values: NDArray[Any], cell: Cell) -> list[Item]:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import Floats, np, seeded
+from pecli.encodings.shared.deferred import Floats, Integers, np, seeded
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.reader import StoredArray, only_array, open_numbers
@@ -40,6 +40,8 @@ VectorWeights = Annotated[
 DrawnSeed = Annotated[int, Param("Seed of random values.", ge=0, lt=1 << 64, when=DRAWN)]
 
 GENERATOR: Philox = "philox4x64-10+as241"  # another way of drawing would get another name
+MAX_HELD = 1 << 22
+"""Random numbers of heads that are drawn at once and kept, 32 MiB."""
 TAIL = 0.022750131948179207200  # the normal distribution function at -2
 
 
@@ -95,8 +97,11 @@ def linear_layer(seed: int, outputs: int, inputs: int) -> tuple[Floats, Floats]:
 def by_head(
     path: str | None, names: tuple[str, ...], axis: str, rows: int, heads: int | None, what: str, seed: int, rule: Rule,
     std: float,
-) -> tuple[int, Callable[[], Floats], tuple[Fixed, ...], Callable[[], object]]:  # fmt: skip
-    """Return trained numbers (rows, heads): of how many heads, a function for them, the array, a check of the file."""
+) -> tuple[int, Callable[[Integers, range], Floats], tuple[Fixed, ...], Callable[[], object]]:  # fmt: skip
+    """Return trained numbers (rows, heads): of how many heads, those of some rows and heads, the array, a file's check.
+
+    Random numbers of many heads are drawn for the rows and the heads that are asked for.
+    """
 
     @cache
     def values() -> Floats:
@@ -105,8 +110,20 @@ def by_head(
         return WeightFile(path).values((rows, heads), what + (f" and heads={heads}" if heads else ""), *names)
 
     count = values().shape[1] if path is not None and not heads else heads or 0
-    array = Fixed("weight", (rows, count), (axis, "head"), lambda start, stop: values()[start:stop])
-    return count, values, (array,) if count else (), nothing if path is None else values
+    held = path is not None or rows * count <= MAX_HELD
+
+    def of(places: Integers, some: range) -> Floats:
+        if held:
+            return values()[places, some.start : some.stop]
+        which, at = np.unique(places, return_inverse=True)
+        words = np.stack([seeded.words(seed, row * count + some.start, len(some)) for row in which.tolist()])
+        return np.asarray(of_rule(seeded.uniform(words), rule, std)[at])
+
+    def weight(start: int, stop: int) -> Floats:
+        return values()[start:stop] if held else draw(seed, 0, start, stop, count, rule, std)
+
+    array = Fixed("weight", (rows, count), (axis, "head"), weight)
+    return count, of, (array,) if count else (), nothing if path is None else values
 
 
 def vectors(

@@ -98,11 +98,10 @@ def t5(
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
     phrase = f"a bias with buckets={buckets}"
-    count, rows, fixed, prepare = by_head(weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std))
+    count, of, fixed, prepare = by_head(weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std))
 
     def value(distances: dd.Points, chosen: range) -> Floats:
-        table = rows()[:, chosen.start : chosen.stop] * float(scale)
-        return np.asarray(table.T[:, index(distances)])
+        return of(index(distances), chosen).T * float(scale)
 
     return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, prepare=prepare, domain=WHOLE)
 

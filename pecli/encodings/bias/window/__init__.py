@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
@@ -119,10 +119,10 @@ def window(
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
     names, phrase = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
     rule: Rule = "truncated-normal"
-    count, rows, fixed, prepare = by_head(weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std))
+    count, of, fixed, prepare = by_head(weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std))
 
     def value(entries: dd.Points, chosen: range) -> Floats:
-        return np.asarray(rows()[entries.multiples][:, chosen.start : chosen.stop].T)
+        return of(entries.multiples, chosen).T
 
     return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)
 
@@ -142,23 +142,27 @@ def _continuous(
 
     @cache
     def network() -> tuple[Floats, Floats, Floats]:
-        if path is None:
-            count = heads or 0
-            first = draw(seed, 0, 0, hidden, 2, "truncated-normal", std)
-            return first, np.zeros(hidden), draw(seed, 1, 0, count, hidden, "truncated-normal", std)
-        file = WeightFile(path)
+        file = WeightFile(path or "")
         phrase = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
         first = file.values((hidden, 2), phrase, "0.weight", "weight1")
         bias = file.values((hidden,), phrase, "0.bias", "bias1")
         return first, bias, file.values((heads, hidden), phrase, "2.weight", "weight2")
 
-    @cache
-    def values() -> dd.DoubleDouble:
+    def first_layer() -> tuple[Floats, Floats]:
+        if path is None:
+            return draw(seed, 0, 0, hidden, 2, "truncated-normal", std), np.zeros(hidden)
+        return network()[:2]
 
-        return dd.sigmoid(dd.doubled(_perceptron(coordinates().hi, *network()))).scaled(16.0)
+    def second_layer(start: int, stop: int) -> Floats:
+        drawn = path is None
+        return draw(seed, 1, start, stop, hidden, "truncated-normal", std) if drawn else network()[2][start:stop]
+
+    @lru_cache(maxsize=2)
+    def outputs(some: range) -> Floats:
+        return _perceptron(coordinates().hi, *first_layer(), second_layer(some.start, some.stop))
 
     def value(entries: dd.Points, chosen: range) -> dd.DoubleDouble:
-        return values()[chosen.start : chosen.stop, entries.multiples]
+        return dd.sigmoid(dd.doubled(outputs(chosen)[:, entries.multiples])).scaled(16.0)
 
     def rows(start: int, stop: int) -> dd.DoubleDouble:
         return coordinates()[start:stop]
@@ -167,9 +171,9 @@ def _continuous(
     fixed: tuple[Fixed, ...] = ()
     if count:
         fixed = (
-            Fixed("weight1", (hidden, 2), ("unit", "axis"), lambda a, b: network()[0][a:b]),
-            Fixed("bias1", (hidden,), ("unit",), lambda a, b: network()[1][a:b]),
-            Fixed("weight2", (count, hidden), ("head", "unit"), lambda a, b: network()[2][a:b]),
+            Fixed("weight1", (hidden, 2), ("unit", "axis"), lambda a, b: first_layer()[0][a:b]),
+            Fixed("bias1", (hidden,), ("unit",), lambda a, b: first_layer()[1][a:b]),
+            Fixed("weight2", (count, hidden), ("head", "unit"), second_layer),
         )
     given = Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows, role="input")
     return Bias(
