@@ -69,7 +69,14 @@ def _proportional_frequencies(series: PlainSeries, *, factor: Factor | None = No
     Formula
     -------
     w'_i = base^(-2i/dim) / factor for the share of the pairs that turns, 0 for the others
+
+    Raises
+    ------
+    BadParameter
+        For a width of 1, which holds no pair.
     """
+    if series.dim < 2:
+        raise BadParameter("dim", series.dim, "must be at least 2, the columns of one pair")
     rotating, times = series.width // 2, ONE if factor is None else factor
     with localcontext(CONTEXT):
         moving = tuple(w / times for w in geometric(series.base, Fraction(2, series.dim), rotating))
