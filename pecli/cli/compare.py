@@ -14,7 +14,7 @@ from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe, MissingParameter
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_number
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import figure, shortest_text
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
@@ -117,9 +117,12 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     return items
 
 
-def comparison_view(sides: Sequence[tuple[str, Tabular]], found: Comparison, *, every: bool) -> list[Item]:
-    """Return the verdict on two tables; with `every`, what each is and all figures of what differs."""
+def comparison_view(
+    sides: Sequence[tuple[str, Tabular]], found: Comparison, models: Sequence[str], *, every: bool
+) -> list[Item]:
+    """Return the verdict on two tables, and how their `models` differ; with `every`, all figures of what differs."""
     items = difference_view(found, ("A", "B"), every=every)
+    items[1:1] = [f"  the models differ: {text}" for text in models]
     if every:
         items[1:1] = [Fact(name, f"{text}   {shapes_text(table.arrays)}", 4)
                       for name, (text, table) in zip("AB", sides, strict=True)]  # fmt: skip
@@ -149,28 +152,6 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
             *([ulps if array.ulp_dtype else ""] if counted else []), _place(place), *both,
         ])  # fmt: skip
     return grid(columns, rows)
-
-
-def shortest_text(value: Any, dtype: str) -> str:
-    """Return the shortest decimal that reads back to a value in its type.
-
-    Examples
-    --------
-    >>> shortest_text(0.99985671043396, "float32"), shortest_text(3.140625, "bfloat16")
-    ('0.9998567', '3.14')
-    """
-    import numpy as np
-
-    from pecli.numbers.dtypes import real_type
-    from pecli.numbers.rounding import nearest
-
-    if isinstance(value, complex):
-        return f"{shortest_text(value.real, dtype)} {shortest_text(value.imag, dtype)}i"
-    kind = real_type(dtype)
-    if kind == "bfloat16" and np.isfinite(value):
-        texts = (f"{value:.{digits}g}" for digits in range(1, 10))
-        return next((text for text in texts if nearest(np.array([float(text)]), kind)[0] == value), repr(value))
-    return str(np.dtype(kind).type(value)) if kind in ("float16", "float32") else repr(value)
 
 
 def _place(place: Place | None) -> str:
@@ -502,15 +483,27 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
 
         charts = charts_of_difference(a, b, (first.text, second.text))
     found = _compared(a, b, tolerance, options)
-    result, sides = {"sources": [first.text, second.text]}, ((first.text, a), (second.text, b))
+    models = _model_differences(first, second)
+    result: dict[str, Any] = {"sources": [first.text, second.text], **({"models": models} if models else {})}
+    sides = ((first.text, a), (second.text, b))
     taken = [] if not found.equal else [line for two in ((first, a), (second, b)) for line in _taken_layout(*two)]
     answer(
         options, lambda: {**result, **found.as_dict()},
-        lambda: [*comparison_view(sides, found, every=options.all), *taken], verdict=True,
+        lambda: [*comparison_view(sides, found, models, every=options.all), *taken], verdict=True,
     )  # fmt: skip
     if charts is not None:
         _draw(charts, options)
     return 0 if found.equal else 1
+
+
+def _model_differences(first: NamedSource, second: NamedSource) -> list[str]:
+    """Return what two configs state apart from the values: how many positions, and which columns rotate together."""
+    lengths, pairings = (first.model_length, second.model_length), (first.model_pairing, second.model_pairing)
+    return [
+        f"{one} {word} in {first.text}, {other} in {second.text}"
+        for word, (one, other) in (("positions", lengths), ("pairs", pairings))
+        if one and other and one != other
+    ]
 
 
 def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:

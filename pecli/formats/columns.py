@@ -277,25 +277,28 @@ def gather(
                 del free[name]
     if described and found:
         return found
-    for name in labels_of([column.name for column in columns if not column.shape]):
+    labels = labels_of([column.name for column in columns if not column.shape])
+    for name in labels:
         free.pop(name, None)
+    row_axis = labels[0] if labels == [KEYS[0]] else ""
     lead = (*outer, rows // math.prod(outer)) if rows % math.prod(outer) == 0 else (rows,)
     for name in [name for name, column in free.items() if column.shape]:
         column = free.pop(name)
-        found.append(ColumnArray(_array(name, lead, column.shape, column.dtype), (name,)))
+        found.append(ColumnArray(_array(name, lead, column.shape, column.dtype, row_axis), (name,)))
     for stem, members in _numbered(free).items():
         names = tuple(column.name for column in members)
         shape, complex_parts = _grid(names)
         dtype = COMPLEX[members[0].dtype] if complex_parts else members[0].dtype
-        found.append(ColumnArray(_array(ARRAYS.get(stem, stem), lead, shape, dtype), names))
+        found.append(ColumnArray(_array(ARRAYS.get(stem, stem), lead, shape, dtype, row_axis), names))
         for name in names:
             del free[name]
-    found += [ColumnArray(_array(column.name, lead, (), column.dtype), (column.name,)) for column in free.values()]
-    return found
+    return [*found, *(ColumnArray(_array(c.name, lead, (), c.dtype, row_axis), (c.name,)) for c in free.values())]
 
 
-def _array(name: str, lead: tuple[int, ...], row: tuple[int, ...], dtype: str) -> Array:
-    return array_of(name, (*lead, *row), dtype, lead=len(lead))
+def _array(name: str, lead: tuple[int, ...], row: tuple[int, ...], dtype: str, row_axis: str) -> Array:
+    shape = (*lead, *row)
+    axes = [row_axis, *(f"axis{number}" for number in range(1, len(shape)))]
+    return array_of(name, shape, dtype, axes, len(lead))
 
 
 def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) -> ColumnArray | None:

@@ -38,6 +38,7 @@ SKIPPED = re.compile(rb"(?:[ \t]*+\r?\n|#[^\r\n]*+\r?\n)++")  # blank lines and 
 MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
 DECIMAL_COMMAS = re.compile(rb"\s*-?\d*,\d+(?:e[-+]?\d+)?(?:;\s*-?\d*(?:,\d+(?:e[-+]?\d+)?)?)+\s*", re.IGNORECASE)
+MIN_COUNTED = 3  # rows by which a first column is known to count them
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
@@ -129,6 +130,8 @@ class CsvTable(BatchTable):
             begin = 0
         self._begin, self._separator = begin, separator
         self._table = self._parsed(names)
+        if not named and self._numbers_its_rows():
+            self._table = self._table.rename_columns([KEYS[0], *names[:-1]])
         self._columns = {name: Column(name, dtype) for name, dtype in self._column_types().items()}
         self._data = bytearray()
         self.gather("csv", self._table.num_rows, {})
@@ -193,6 +196,14 @@ class CsvTable(BatchTable):
         """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers."""
         counted = len(names) > 2 and list(names) == list(map(str, range(len(names))))
         return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (b".", b"e", b"E"))
+
+    def _numbers_its_rows(self) -> bool:
+        """Whether the first column counts, row by row, and the others are decimals, as a file without names has it."""
+        first, *others = self._table.columns
+        if len(first) < MIN_COUNTED or str(first.type) != "int64" or {str(c.type) for c in others} != {"double"}:
+            return False
+        values = first.to_numpy()
+        return bool((values[1:] == values[:-1] + 1).all())
 
     def _header(self, line: str, separator: str) -> list[str]:
         if separator == " ":

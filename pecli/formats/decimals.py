@@ -86,6 +86,11 @@ def printed_digits(values: NDArray[Any], error: float = 0.0) -> tuple[int, bool]
     return None
 
 
+def digits_text(digits: int, significant: bool) -> str:
+    """Return what values were printed with: ``6 decimals``, ``8 significant digits``."""
+    return f"{digits} {'significant digits' if significant else 'decimals'}"
+
+
 def json_texts(values: NDArray[Any]) -> list[str]:
     """Return values as JSON has them: infinity and NaN, which JSON lacks, as strings."""
     texts = shortest(values)

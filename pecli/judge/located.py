@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
+from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.orders import (
     UNKNOWN,
     ZERO,
@@ -552,7 +553,9 @@ def place(pair: ArrayPair) -> Finding:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
     if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
-        return Finding("rounding", f"{name}differs by rounding, at most {figure(seen.largest, 2)}")
+        printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
+        why = f": its values have {digits_text(*printed)}" if printed else ""
+        return Finding("rounding", f"{name}differs by rounding, at most {figure(seen.largest, 2)}{why}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.formats.decimals import printed_digits
+from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge.description import Identification
 from pecli.judge.planes import EPSILON
 from pecli.numbers.rounding import floats
@@ -62,7 +62,7 @@ def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification
     if printed is None:
         return None
     digits, significant = printed
-    words = f"{digits} {'significant digits' if significant else 'decimals'}"
+    words = digits_text(digits, significant)
     found = None
     if digits in HIDING:
         seen = identify(InMemory({name: values.astype(HIDING[digits]) for name, values in arrays.items()}))

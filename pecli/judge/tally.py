@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Integers, Plane
-from pecli.numbers.printing import at_least
+from pecli.numbers.printing import at_least, shortest_text
 
 MAX_SINGLES = 3
 """Values that are shown with the expected ones; the others are counted."""
@@ -61,7 +61,7 @@ class Tally:
 
     Attributes
     ----------
-    names : list of str
+    names, dtypes : list of str
         The planes'.
     rows : (n,) int64
         Unexplained values of each row.
@@ -79,6 +79,7 @@ class Tally:
     """
 
     names: list[str]
+    dtypes: list[str]
     rows: Integers
     columns: list[Integers]
     count: int = 0
@@ -93,7 +94,8 @@ class Tally:
     def of(cls, planes: Sequence[Plane]) -> Tally:
         """Return the empty tally of planes with the same number of rows."""
         columns = [np.zeros(plane.width, np.int64) for plane in planes]
-        return cls([plane.name for plane in planes], np.zeros(planes[0].rows, np.int64), columns)
+        names, dtypes = [plane.name for plane in planes], [plane.array.dtype for plane in planes]
+        return cls(names, dtypes, np.zeros(planes[0].rows, np.int64), columns)
 
     @property
     def explained(self) -> float:
@@ -115,9 +117,12 @@ class Tally:
     def texts(self) -> list[str]:
         """Return the first values that do not fit, each with the expected value."""
         return [
-            f"{self.names[plane]}[{row}, {column}] is {have:.7g}, expected {want:.7g}".replace(" nan", " NaN")
+            f"{self.names[plane]}[{row}, {column}] is {self._text(have, plane)}, expected {self._text(want, plane)}"
             for plane, row, column, have, want in self.singles
         ]
+
+    def _text(self, value: float, plane: int) -> str:
+        return "NaN" if np.isnan(value) else shortest_text(value, self.dtypes[plane]).removesuffix(".0")
 
     @property
     def rest(self) -> str:

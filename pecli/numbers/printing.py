@@ -84,6 +84,28 @@ def figure(value: float, digits: int = DIGITS) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def shortest_text(value: Any, dtype: str) -> str:
+    """Return the shortest decimal that reads back to a value in its type.
+
+    Examples
+    --------
+    >>> shortest_text(0.99985671043396, "float32"), shortest_text(3.140625, "bfloat16")
+    ('0.9998567', '3.14')
+    """
+    import numpy as np
+
+    from pecli.numbers.dtypes import real_type
+    from pecli.numbers.rounding import nearest
+
+    if isinstance(value, complex):
+        return f"{shortest_text(value.real, dtype)} {shortest_text(value.imag, dtype)}i"
+    kind = real_type(dtype)
+    if kind == "bfloat16" and np.isfinite(value):
+        texts = (f"{value:.{digits}g}" for digits in range(1, 10))
+        return next((text for text in texts if nearest(np.array([float(text)]), kind)[0] == value), repr(value))
+    return str(np.dtype(kind).type(value)) if kind in ("float16", "float32") else repr(value)
+
+
 def at_least(value: float, digits: int = DIGITS) -> str:
     """Return a number above 0 rounded up to a number of digits, so that the printed value suffices as a limit.
 

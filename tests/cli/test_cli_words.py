@@ -311,6 +311,37 @@ def test_a_scaling_that_is_added_to_a_config_extends_its_length(pecli, config):
     assert lacks.stderr.endswith("for example: pecli generate config.json --scaling llama3 --factor 4\n")
 
 
+def test_configs_whose_tables_are_equal_may_be_of_models_that_differ(pecli, config, tmp_path):
+    joint = {"model_type": "gptj", "n_embd": 64, "n_head": 8, "rotary_dim": 8, "n_positions": 16}
+    (tmp_path / "gptj.json").write_text(json.dumps(joint))
+    (tmp_path / "llama.json").write_text(json.dumps({**LLAMA, "rope_theta": 10000.0}))
+    done = pecli("compare", "gptj.json", "llama.json")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == [
+        "  the models differ: 16 positions in gptj.json, 32 in llama.json",
+        "  the models differ: adjacent pairs in gptj.json, half in llama.json",
+    ]
+    assert len(json.loads(pecli("compare", "gptj.json", "llama.json", "--json").stdout)["models"]) == 2
+    assert "models" not in pecli("compare", "llama.json", "llama.json").stdout
+
+
+def test_values_printed_with_few_digits_are_called_so(pecli, tmp_path):
+    p, w = np.arange(20)[:, None], 10000.0 ** (-np.arange(4) / 4)
+    pe = np.stack([np.sin(p * w), np.cos(p * w)], axis=-1).reshape(20, 8)
+    np.savetxt(tmp_path / "pe.csv", pe, delimiter=",", fmt="%.8g")
+    done = pecli("compare", "pe.csv", "sinusoidal:dim=8")
+    assert re.match(r"different: .* at most [\d.e-]+: its values have 8 significant digits\n", done.stdout)
+
+
+@pytest.mark.parametrize(("dtype", "want"), [("f2", "-0.99"), ("f4", "-0.9899925"), ("f8", "-0.9899924966004454")])
+def test_a_value_that_does_not_fit_is_printed_in_its_own_type(pecli, tmp_path, dtype, want):
+    p, w = np.arange(20)[:, None], 10000.0 ** (-np.arange(4) / 4)
+    pe = np.stack([np.sin(p * w), np.cos(p * w)], axis=-1).reshape(20, 8).astype(dtype)
+    pe[3, 1] = 0.3
+    np.save(tmp_path / "pe.npy", pe)
+    assert f"array[3, 1] is 0.3, expected {want}\n" in pecli("identify", "pe.npy").stdout
+
+
 def test_a_config_is_inspected_as_a_table_where_a_table_is_asked_for(pecli, config):
     done = pecli("inspect", "config.json", "--len", 5, "--precision", 2)
     assert "cos 5 x 4 float32" in done.stdout

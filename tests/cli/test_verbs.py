@@ -15,8 +15,8 @@ import pytest
 
 from pecli import Table, write_table
 from pecli.cli.commands import COMMANDS, OLDER, rewritten
-from pecli.cli.compare import shortest_text
 from pecli.numbers.positions import Positions
+from pecli.numbers.printing import shortest_text
 from tests.conftest import clean_environment
 
 

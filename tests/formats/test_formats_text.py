@@ -142,6 +142,20 @@ def test_text_that_numpy_wrote(tmp_path):
         np.testing.assert_array_equal(stored.read("array"), values)
 
 
+@pytest.mark.parametrize("first", [0, 7])
+def test_a_first_column_that_counts_numbers_the_rows_of_decimals(first, tmp_path):
+    p = np.arange(first, first + 9)[:, None]
+    np.savetxt(tmp_path / "a.csv", np.concatenate([p, np.sin(p), np.cos(p)], axis=1), delimiter=",", fmt="%.9g")
+    with open_table(tmp_path / "a.csv") as table:
+        np.testing.assert_allclose(table.read("array"), np.concatenate([np.sin(p), np.cos(p)], axis=1), atol=1e-9)
+        assert table.arrays[0].axes[0] == "position"
+        np.testing.assert_array_equal(table.position(0, 9), p[:, 0])
+    whole = np.concatenate([p, p * p], axis=1)
+    np.savetxt(tmp_path / "b.csv", whole, delimiter=",", fmt="%d")  # whole numbers may be any table
+    with open_table(tmp_path / "b.csv") as table:
+        np.testing.assert_array_equal(table.read("array"), whole)
+
+
 def test_a_mark_of_utf_8_may_stand_before_numbers_too(tmp_path):
     (tmp_path / "x.csv").write_bytes("\ufeff1.5,2\n3,4\n".encode())
     with open_table(tmp_path / "x.csv") as stored:
