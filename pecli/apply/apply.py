@@ -20,15 +20,18 @@ from pecli.apply.exact import InputScale, rows_of
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import VALUES, Move, add_bias, scores_of
 from pecli.apply.tensors import (
+    HEADS_SIDE_BY_SIDE,
     ApplyOptions,
     ApplyResult,
     MergedHeads,
     RandomTensor,
+    RolledColumns,
     Tensor,
     at_length,
     axes_notes,
     only_tensor,
     open_rows,
+    rolled,
     split_heads,
     tensor_of,
 )
@@ -74,14 +77,40 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
         options = replace(options, positions=rows)
     elif source.streams:
         notes.append(f"{source.streams[1]}; of images give --positions of (streams, batch, position)")
+    source, last = with_whole_heads(source, tensors)
     recipe = _recipe(source)
     tensors = [split_heads(tensor, recipe) for tensor in tensors]
-    made = _applied(source, tensors, options, recipe)
+    made = _applied(source, [rolled(t, last) if last and not is_value(t) else t for t in tensors], options, recipe)
+    if last and not options.scores:
+        made = replace(made, outputs=RolledColumns(made.outputs, last))
     merged = {tensor.name for tensor in tensors if tensor.merged}
     if merged:
         names = {"output"} if options.scores else merged
         made = replace(made, outputs=MergedHeads(made.outputs, names))
     return replace(made, notes=(*filter(None, notes), *made.notes))
+
+
+def is_value(tensor: Tensor) -> bool:
+    """Return whether a tensor holds values, by its name."""
+    return tensor.name.lower() in VALUES
+
+
+def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> tuple[NamedSource, int]:
+    """Return the source for whole heads and how many of their last columns rotate; 0 where the first do.
+
+    Of a model whose heads have a part of their own that rotates, such as DeepSeek's, inputs are that part or whole.
+    """
+    recipe, leading = source.recipe, source.model_leading
+    if recipe is None or not leading:
+        return source, 0
+    last = recipe.values["rotary_dim"] or recipe.values["dim"]
+    whole = leading + last
+    for tensor in tensors:
+        width = tensor.width % whole if HEADS_SIDE_BY_SIDE.fullmatch(tensor.axes) else tensor.width - whole
+        if width and not is_value(tensor):
+            return source, 0
+    given = {**split_recipe(recipe.short)[1], "dim": str(whole), "rotary-dim": str(last)}
+    return replace(source, recipe=Recipe.bind(recipe.encoding.name, **given), model_scores=None), last
 
 
 def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[NamedSource, NDArray[np.int64]]:
@@ -117,7 +146,7 @@ def _applied(
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
     for tensor in tensors:
-        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not options.scores:
+        if is_value(tensor) and family is not Family.ABSOLUTE and not options.scores:
             raise BadParameter("input", tensor.name, "holds values: positions act on queries and keys, never on them")
     for name, value in (("pairs", options.pairs), ("way", options.way)):
         if value not in (None, "forward") and family is not Family.ROTARY:

@@ -85,6 +85,8 @@ class LayerReading:
         What multiplies the products of queries and keys: a number, or NUMBER^POWER, "sqrt" for 1/sqrt(d); "biased": the
         bias is divided with them; "gated": the content multiplies the bias; "part": the rest of a head has products of
         its own. "capped X" may follow. Nothing: as the encoding has it.
+    leading : int
+        Columns of a head before those that rotate, where these are the last and have a width of their own.
     chosen : str
         Note for a kind of layer that was chosen by default among several.
     double : bool
@@ -102,6 +104,7 @@ class LayerReading:
     also: Mapping[str, Params] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     scores: str = ""
+    leading: int = 0
     chosen: str = ""
     double: bool = False
     written: RawConfig = field(default=RawConfig(), repr=False)

@@ -187,11 +187,13 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
     length = keys.integer("max_position_embeddings", family.length)
     if "max_position_embeddings" in keys:
         rope.notes.use(family.names.get("max_position_embeddings", "max_position_embeddings"), "positions of the model")
+    scores = _scores(rope, head.width)
+    leading = keys.integer("qk_nope_head_dim", minimum=0) if scores == "part" else 0
     straight = family.pairs == "deinterleave" and keys.get("rope_interleave") is False
     style = rope.where.split(".")[0]
     return LayerReading(
         "rope", recipe, family.layout, "half" if straight else family.pairs, length,
-        notes=tuple(_remarks(rope, d)), scores=_scores(rope, head.width), double=bool(family.option("double")),
+        notes=tuple(_remarks(rope, d)), scores=scores, leading=leading or 0, double=bool(family.option("double")),
         written=RawConfig(params, rope.written, keys.data, style, family.name, layer, head.width, length),
     )  # fmt: skip
 

@@ -42,6 +42,8 @@ class NamedSource:
         Which columns of a head the model rotates together.
     model_scores : str or None
         What multiplies the products of queries and keys in the model, in the words of `LayerReading.scores`.
+    model_leading : int
+        Columns of a head before those that rotate, in a model whose last columns do.
     streams : (Recipe, str) or None
         The recipe of a config for several position streams, as time, height and width, and the note on it.
     table : Tabular or None
@@ -58,6 +60,7 @@ class NamedSource:
     model_layout: str | None = None
     model_pairing: str | None = None
     model_scores: str | None = None
+    model_leading: int = 0
     streams: tuple[Recipe, str] | None = None
     table: Tabular | None = None
     array: str | None = None
@@ -184,5 +187,6 @@ def config_source(
         if (recipe := Recipe.with_defaults(name, {}, {**params, **keys})).matrix_key is not None:
             streams = recipe, next((note for note in layer.notes if "streams" in note), "")
     return NamedSource(
-        text, found.recipe, own, layer.chosen, layer.length, layer.layout, layer.pairing, layer.scores, streams
-    )
+        text, found.recipe, own, layer.chosen, layer.length, layer.layout, layer.pairing, layer.scores, layer.leading,
+        streams,
+    )  # fmt: skip

@@ -111,6 +111,8 @@ class Applied:
             if "rotary-dim" not in facts:
                 found += self._added(array, x, y, right)
                 continue
+            if "leading" in facts:  # the last columns rotate
+                x, y, right = (np.roll(one, -int(facts["leading"]), axis=-1) for one in (x, y, right))
             axes = self.axes or AXES_BY_RANK[x.ndim]
             pairs = HeadPairs.parse(facts["pairs"])
             applied = AppliedRotation(
