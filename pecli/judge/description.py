@@ -149,8 +149,9 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
         size = np.abs(finite).max() or 1.0  # whose square may be no number
         text += f"deviation {size * (finite / size).std():.3g}"
-        blank = np.flatnonzero((values == 0).all(axis=1))
-        if 0 < len(blank) < len(values) == planes[0].rows:
-            text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} all zeros"
+        for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
+            blank = np.flatnonzero(empty.all(axis=1))
+            if 0 < len(blank) < len(values) == planes[0].rows:
+                text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} {word}"
         texts.append(text)
     return tuple(texts)

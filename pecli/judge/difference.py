@@ -37,7 +37,7 @@ from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, r
 from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.waves import LEVELS, MAX_PLACE, QUARTER_WORDS, QUARTERS, bound, exactly, fitted, names_of
-from pecli.numbers.decimals import digits, shortest
+from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
@@ -68,11 +68,13 @@ MAX_WIDTH, MAX_WIDTH_ERROR = 1 << 14, 1e-3
 OTHER_STEP = 1.25
 """Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
 STEP_UNITS = 4.0
-"""Units in the last place, of values and of float32 phases, that a first fault shows."""
+"""Units in the last place of float32 phases that a first fault shows, besides one of the values."""
 MIN_PART_ROWS = 16
 """Rows that are described by themselves where the others are as expected."""
 WAVE_GAP = 0.02
 """Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
+BASE_GAP = 1e-3
+"""Of a base that a series without a rule shows, relative."""
 CLEAR_STEP = 2.0**-12
 """Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
 MAX_HARMLESS = 8.0
@@ -362,7 +364,9 @@ def _series_words(steps: Floats, w: Floats, off: NDArray[np.bool_], slack: Float
     ratios = clear[1:] / clear[:-1]
     if len(ratios) > 1 and np.allclose(ratios, np.median(ratios), rtol=1e-3):
         text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
-        return f"{text}, where {w[1] / w[0]:.4g} was expected"
+        bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
+        named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
+        return f"{text}, where {w[1] / w[0]:.4g} was expected{named}"
     return f"other frequencies: {steps.max():.4g} to {steps.min():.4g} radians a row where {own} were expected"
 
 
@@ -680,7 +684,7 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     both = (one.compute(positions, name.magnitude, dtype) for one in (way, right))
     doubt = STEP_UNITS * 2.0**-24 * np.abs(positions[:, None]) * w  # that float32 phases leave
     for one, other in zip(*both, strict=True):
-        wrong |= (np.abs(one - other) > STEP_UNITS * unit(other, dtype) + doubt).any(axis=1)
+        wrong |= (np.abs(one - other) > unit(other, dtype) + doubt).any(axis=1)
     if not wrong.any():
         return text
     return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
@@ -773,16 +777,18 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
         return
     if name.named.magnitude != own and abs(have / name.named.magnitude - 1) <= near:
         return
-    text = f"magnitude {have:.6g} where {own:.6g} was expected (attention factor)"
+    is_rotary = want.recipe.encoding.family.word == "rotary"
+    word = "attention factor" if is_rotary else "amplitude"
+    text = f"magnitude {have:.6g} where {own:.6g} was expected ({word})"
     if abs(have - 1) <= near:
-        text = f"the magnitude is missing (attention factor {own:.6g})"
+        text = f"the magnitude is missing ({word} {own:.6g})"
     elif own == 1:
         width = measured.pairs.width
-        rotary = " (an attention factor that was not expected)" if want.recipe.encoding.family.word == "rotary" else ""
+        rotary = " (an attention factor that was not expected)" * is_rotary
         root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
         text = f"every value is multiplied by {have:.6g}{root}"
     elif abs(have / own**2 - 1) <= 1e-3:
-        text = f"the magnitude is applied twice (attention factor {own:.6g})"
+        text = f"the magnitude is applied twice ({word} {own:.6g})"
     yield Finding("magnitude", text)
 
 

@@ -306,6 +306,7 @@ MAX_BASE_ERROR = 1e-6
 def _as_good(other: WaveName, name: WaveName) -> bool:
     """Whether another name gives the same values and somebody would choose it."""
     same = other.explained == 1.0 and other.equal >= name.equal and not other.phase and not name.phase
+    same &= other.magnitude == other.named.magnitude or name.magnitude != name.named.magnitude
     return same and other.cost <= name.cost + MAX_ALIAS_COST
 
 
@@ -357,13 +358,16 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
     kind = "angles p w" if reading.is_angles else "cosines or sines of p w" if reading.is_alone else PAIRS
     many = f"{pairs.count} pairs" if pairs.count > 1 else f"1 pair of period {2 * np.pi / pairs.steps[0]:.6g} rows"
     layout = "complex" if measured.planes[0].part else reading.layout
-    text = f"{kind}, {many}, {LAYOUT_WORDS.get(layout, layout)}"
+    stands = "in one array" if reading.is_alone and layout == "split" else LAYOUT_WORDS.get(layout, layout)
+    text = f"{kind}, {many}, {stands}"
     if not reading.is_angles and abs(pairs.magnitude - 1) > 4 * pairs.magnitude_error:
         text += f", magnitude {pairs.magnitude:.4g}"
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         what = "frequencies" if nearest is None else "values"
         if pairs.count > 1:
-            text += f"; the {what} follow no known rule: {pairs.steps[0]:.4g} to {pairs.steps[-1]:.4g} radians a row"
+            text += (
+                f"; the {what} follow no known rule: {pairs.steps.max():.4g} to {pairs.steps.min():.4g} radians a row"
+            )
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge.identify import identify
-from pecli.judge.located import factor_text
+from pecli.judge.located import factor_text, indices
 from pecli.judge.planes import rounded
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
@@ -441,9 +441,11 @@ def _difference(
 
 RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
+    "positions are off by one: row p has position p + 1": "positions are 1 later",
+    "positions are off by one: row p has position p - 1": "positions are 1 earlier",
     THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
 }
-"""What two tensors say of a rotation too many, which the expected one may lack."""
+"""What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin."""
 COMMON_BASES = 4
 """Published bases that are tried where no recipe says one; each takes a tenth of a second."""
 MAX_VALUES = 1 << 22
@@ -456,36 +458,52 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
 
     The expected tensor is rotated back by the bases of published models: a wrong base gives vectors that no slip of a
-    kernel takes to the values at hand, and no known cosines. Position 0, which is rotated by none, tells the axis.
+    kernel takes to the values at hand, and no known cosines. Position 0, which is rotated by none, tells the axis;
+    without it, each axis is tried if all vectors have the expected lengths.
     """
-    width = y.shape[-1] if y.ndim > 1 and y.shape == right.shape and y.size <= MAX_VALUES else 0
+    width = y.shape[-1] if 1 < y.ndim < 5 and y.shape == right.shape and y.size <= MAX_VALUES else 0
     if width < 4 or width % 4 or not (np.isfinite(y).all() and np.isfinite(right).all()):
         return []
     several = [k for k in range(y.ndim - 1) if y.shape[k] > 1]
     still = [k for k in several if (y.take(0, k) == right.take(0, k)).all()]
+    wrong = (y != right).any(axis=-1)
+    for axis in several:
+        at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
+        if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
+            where = indices(("batch" if axis == 0 else "head") if y.ndim == 4 else "block", at, y.shape[axis])
+            part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype, explained)
+            return [replace(one, text=f"{where}: {one.text}") for one in part]
+    length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
+    if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
+        return []
     for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
-        made, want = (np.moveaxis(v, axis, -2).reshape(1, -1, v.shape[axis], width) for v in (y, right))
+        made, want = (np.moveaxis(v, axis, -2) for v in (y, right))
+        made, want = (v.reshape(*(1,) * (4 - v.ndim), *v.shape) for v in (made, want))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
-        some = rows[1 :: 1 + len(rows) // FEW_ROWS]
+        some = rows[:: 1 + len(rows) // FEW_ROWS]
         plain = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
         is_rotation = _rotation(plain, plain.at, pairs) is not None
-        for base in PUBLISHED_BASES[:COMMON_BASES] if is_rotation or still else ():
+        for base in PUBLISHED_BASES[:COMMON_BASES]:
             source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
             few = _rotated_back(plain, some, source)
-            texts = {text for text, kernel in kernels(few, moved=False) if few.gives(kernel)} if still else ()
+            texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel)}
             whole = _rotated_back(plain, rows, source) if texts or is_rotation else few
-            found = [text for text, kernel in kernels(whole, moved=False) if text in texts and whole.gives(kernel)]
-            for text in [*found, *(measured_faults(whole, explained) if is_rotation else ())]:
+            found = (text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel))
+            for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
-                    return [Finding("rotation", RELATIVE.get(text, text) + f"; base {base}" * ("base" not in text))]
+                    return [
+                        Finding(
+                            "rotation", RELATIVE.get(text, text) + f" (both with base {base})" * ("base" not in text)
+                        )
+                    ]
     return []
 
 
 def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSource) -> AppliedRotation:
-    """Return some rows, a few of the vectors, with the inputs that a rotation makes the expected outputs of."""
+    """Return some rows, a few of the heads, with the inputs that a rotation makes the expected outputs of."""
     heads = slice(None) if len(rows) == applied.right.shape[2] else slice(FEW_ROWS)
     y, right = applied.y[:, heads, rows], applied.right[:, heads, rows]
-    back = np.tile(source.rotations(rows).conj(), (right.shape[1], 1))
+    back = np.tile(source.rotations(rows).conj(), (math.prod(right.shape[:2]), 1))
     x = rotate(right.reshape(-1, right.shape[-1]), back, applied.pairs).reshape(right.shape)
     return replace(applied, x=x, y=y, right=right, positions=rows, source=source)

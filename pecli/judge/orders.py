@@ -43,8 +43,8 @@ class OrderRun(NamedTuple):
 def match(actual: Floats, expected: Floats, near: float) -> Integers:
     """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
-    A place's own row is preferred, then a row as far away as that of many other places, then the row whose values
-    have the nearest sum.
+    A place's own row is preferred, then a row as far away as that of many other places, then a row whose values have
+    nearly the same sum.
     """
     places, actual, expected = np.arange(len(actual)), np.ascontiguousarray(actual), np.ascontiguousarray(expected)
 
@@ -54,13 +54,15 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
         off = gaps(actual[at], expected[np.where(inside, rows, 0)])
         return np.asarray(inside & (off <= near).all(axis=1))
 
-    blank = np.where((actual == 0).all(axis=1), ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
+    zero = (actual == 0).all(axis=1) & (expected != 0).any(axis=1).all()
+    blank = np.where(zero, ZERO, np.where(np.isnan(actual).all(axis=1), NAN, UNKNOWN))
     found = np.where(like(places, places), places, blank)
     left = np.flatnonzero(found == UNKNOWN)
-    rows = _by_sum(actual[left], expected)
-    good = like(left, rows)
-    found[left[good]] = rows[good]
-    shifts, counts = np.unique((rows - left)[good], return_counts=True)
+    for rows in _by_sum(actual[left], expected):
+        good = (found[left] == UNKNOWN) & like(left, rows)
+        found[left[good]] = rows[good]
+    known = left[found[left] >= 0]
+    shifts, counts = np.unique(found[known] - known, return_counts=True)
     shifts, counts = (both[counts * MAX_SHIFTS >= len(left)] for both in (shifts, counts))
     for shift in shifts[np.argsort(counts, kind="stable")].tolist():  # the commonest is the last
         good = like(left, left + shift)
@@ -78,14 +80,14 @@ def gaps(a: Floats, b: Floats) -> Floats:
     return off
 
 
-def _by_sum(actual: Floats, expected: Floats) -> Integers:
-    """Return for each row the expected one whose weighted sum of values is nearest."""
+def _by_sum(actual: Floats, expected: Floats) -> Iterator[Integers]:
+    """Yield for each row the expected ones whose weighted sums of values are nearest."""
     weights = np.cos(np.arange(actual.shape[1]) ** 2)  # of no relation to the columns
     sums, wanted = expected @ weights, actual @ weights
     order = np.argsort(sums, kind="stable")
-    at = np.clip(np.searchsorted(sums[order], wanted), 1, max(1, len(order) - 1))
-    low, high = order[at - 1], order[np.minimum(at, len(order) - 1)]
-    return np.asarray(np.where(np.abs(wanted - sums[low]) <= np.abs(wanted - sums[high]), low, high))
+    at = np.searchsorted(sums[order], wanted)
+    for offset in (0, -1, 1, -2, 2, -3):  # of many rows, noise makes others nearer
+        yield order[np.clip(at + offset, 0, len(order) - 1)]
 
 
 def descriptions(found: Integers, count: int, unit: str) -> Iterator[tuple[str, Integers]]:

@@ -120,13 +120,15 @@ LOOK_ROWS = 16  # rows that decide between arrays, or layouts, of one shape
 
 
 def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[ArrayView, ArrayView]]:
-    """Pair a sole array of one side with the one of the other side that has its shape.
+    """Pair a sole array of one side with the one of the other side that has its shape; or two arrays with two.
 
     Of several of this shape it is the one whose first rows are nearest, if they are clearly nearer than the next.
     """
+    pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
+    if len(left) == len(right) == 2 and len(pairs) == 4:
+        return min((pairs[::3], pairs[1:3]), key=lambda both: sum(_gap(*pair) for pair in both))
     if min(len(left), len(right)) > 1:
         return []
-    pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
     if len(pairs) < 2:
         return pairs
     gaps = [_gap(*pair) for pair in pairs]

@@ -230,14 +230,14 @@ def test_of_several_the_first_is_what_was_expected_unless_another_is_computed(pe
     said = pecli("compare", "a.npy", "b.npy", "c.npy", "--all").stdout
     assert "2 against 1: every value is multiplied by 2" in said
     assert "3 against 1: 12 rows where 20 were expected: rows 12 to 19 are missing" in said
-    assert "3 against 2: the magnitude is missing (attention factor 2)" in said
+    assert "3 against 2: the magnitude is missing (amplitude 2)" in said
     assert "* differs" in said
     assert "(part): of what both have" in said
     pairs = json.loads(pecli("compare", "a.npy", "b.npy", "c.npy", "--json").stdout)["pairs"]
     assert [pair["sources"] for pair in pairs] == [["b.npy", "a.npy"], ["c.npy", "a.npy"], ["c.npy", "b.npy"]]
     said = pecli("compare", "b.npy", "sinusoidal:dim=8", "a.npy").stdout
     assert "1 against 2: every value is multiplied by 2" in said
-    assert "3 against 1: the magnitude is missing (attention factor 2)" in said
+    assert "3 against 1: the magnitude is missing (amplitude 2)" in said
     said = pecli("compare", "a.npy", "a.npy", "a.npy").stdout
     assert "differs" not in said
     assert "part" not in said

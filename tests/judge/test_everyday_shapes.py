@@ -234,7 +234,7 @@ def test_two_rotated_tensors_tell_how_one_was_rotated(wrong, words, base, pecli,
     np.save(tmp_path / "a.npy", rotated(Q, base, **wrong))
     np.save(tmp_path / "b.npy", rotated(Q, base))
     first = pecli("compare", "a.npy", "b.npy").stdout.splitlines()[0]
-    assert words in first and first.endswith(f"base {base:.0f}"), first
+    assert words in first and first.endswith(f"base {base:.0f})"), first
 
 
 def test_tensors_with_one_equal_row_are_no_rotations(pecli, tmp_path):

@@ -1747,3 +1747,31 @@ mistake(
     lambda: {"cos": np.cos(np.tile(bf16(np.outer(bf16(np.arange(1024)), bf16(inv32(64)))), 2)).astype(F32)},
     "computed in bfloat16", "missing",
 )  # fmt: skip
+mistake(
+    "rotated queries, positions along the heads", right_outputs,
+    lambda: outputs(lambda x: np.stack([rotate(v, *table(start=h, n=1)) for h, v in enumerate(x)])),
+    "positions run along the heads", "base",
+)  # fmt: skip
+mistake(
+    "one head of four not rotated", lambda: right_outputs()[None],
+    lambda: np.where(np.arange(4)[:, None, None] == 3, random(4, 32, 64, seed=5), right_outputs())[None],
+    ("head 3", "not rotated"), "base layout",
+)  # fmt: skip
+mistake(
+    "2,048 rows shuffled", "rope:dim=64,len=2048",
+    lambda: {k: v[np.random.default_rng(0).permutation(2048)] for k, v in rope(64, 2048).items()},
+    "the rows are in another order", "order",
+)  # fmt: skip
+mistake(
+    "factor of llama3 multiplied", LLAMA31, lambda: cache(llama3(inv32(128, 5e5), 1 / 8), 512),
+    "multiplies the frequencies", "scaling",
+)  # fmt: skip
+mistake(
+    "angles doubled", "rope:dim=32,layout=angles", lambda: angles(inv32(32), 128).repeat(2, 1).astype(F32),
+    "each angle stands in two columns", "repeat layout",
+)  # fmt: skip
+mistake(
+    "amplitude forgotten", "sinusoidal:dim=64,amplitude=0.125", lambda: sinusoid(300, 64, dtype=F32),
+    ("missing", "amplitude 0.125"), "magnitude",
+)  # fmt: skip
+right("arrays named c and s", "rope:dim=64", lambda: {k[0]: v for k, v in rope(64, 300).items()})
