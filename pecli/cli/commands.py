@@ -90,7 +90,7 @@ COMMANDS = {
         "Status 0 if they agree, 1 if they differ. Recipes alone are compared by their properties.",
     ),
     "extrapolate": CommandEntry(
-        "Measure what happens past the training length; make longer tables.",
+        "Measure what happens past the training length; lengthen or resize tables.",
         """pecli extrapolate rope:dim=128 --train-len 4096 --test-len 32768 --scaling all
         pecli extrapolate trained.npy --test-len 1024 --extend linear -o longer.npy
         pecli extrapolate vit.safetensors::pos_embed --to-grid 24x24 -o x.safetensors""",

@@ -73,6 +73,7 @@ REPLACED = {
     ("extrapolate", "probe"): "run examples/extrapolation_trial.py, which trains small models with PyTorch",
     ("compare", "for"): "pecli list --choose TASK has recommendations",
     ("apply", "gradient"): "write --way gradient",
+    ("generate", "no-header"): "--format csv | tail -n +2 leaves the line of names out",
 }
 
 
@@ -163,8 +164,8 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     verb = next((verb for _, older, (verb, *_) in OLDER if older == f"--{word}"), word)
     if verb in COMMANDS and verb != context.info_name:
         return f"pecli {verb} does that"
-    if (context.info_name, word) in REPLACED:
-        return REPLACED[context.info_name, word]
+    if (words[0], word) in REPLACED:
+        return REPLACED[words[0], word]
     named = {w: name for table in (LIKE, SAME) for name, meant in table.items() for w in meant if name in names}
     for parameter in encoding.options if encoding is not None and _generates(context) else ():
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import threading
 import zipfile
 from typing import Any
@@ -144,10 +146,13 @@ class NpzTable(StoredTable):
 
     def _refuse_pickles(self, source: InputFile) -> None:
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
-            raise source.bad(
-                "is a PyTorch file with a pickle, which is never unpickled: save its tensors in Python with "
-                f"safetensors.torch.save_file(torch.load('{source.name}', weights_only=True), 'table.safetensors')"
+            code = (
+                f"import torch, safetensors.torch as s; t = torch.load({json.dumps(source.name)}, weights_only=True); "
+                't = t if isinstance(t, dict) else {"table": t}; '
+                's.save_file({k: v.contiguous() for k, v in t.items()}, "table.safetensors")'
             )
+            remedy = f"save its tensors with python -c {shlex.quote(code)}"
+            raise source.bad(f"is a PyTorch file with a pickle, which is never unpickled: {remedy}")
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""

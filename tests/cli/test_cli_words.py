@@ -243,6 +243,7 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("identify a.npy a.npy", 'for f in *.npy; do pecli identify "$f"; done'),
         ("plot a.npy ./a.npy -o b.png", "pecli compare a.npy ./a.npy --plot FILE draws their difference"),
         ("plot a.npy sinusoidal:dim=4", "pecli compare a.npy sinusoidal:dim=4 --plot FILE draws their difference"),
+        ("generate rope --dim 8 --no-header", "--format csv | tail -n +2 leaves the line of names out"),
         ("plot rope:dim=8 --scaling", "plot has no option --scaling: it is an option of pecli extrapolate"),
         ("generate rope:dim=8 --len 4 -o a.npy --scheduler tcp://h:1", "--workers tcp://h:1 is for a store of many"),
         ("generate sinusoidal --fp16", "did you mean --dtype fp16?"),
