@@ -97,7 +97,15 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
         raise WriteFailed(path, "is a folder: name a file in it")
     if not _suffix(path):
         raise WriteFailed(path, f"has no suffix: add one of {' '.join(known)}, or give --format")
-    raise UnknownName("suffix", _suffix(path), known)
+    raise UnknownName("suffix", _suffix(path), known, MEANT.get(_suffix(path)))
+
+
+MEANT = {
+    **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt", ".pkl"), ".safetensors"),
+    **dict.fromkeys((".txt", ".dat", ".tsv", ".xlsx"), ".csv"),
+    **dict.fromkeys((".nc", ".mat"), ".h5"),
+}
+"""Suffixes of other programs, with the one whose format does their work."""
 
 
 def check(

@@ -39,6 +39,7 @@ MARK = b"\xef\xbb\xbf"  # what some programs put before UTF-8
 NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan)\s*", re.ASCII | re.IGNORECASE)
 DECIMAL_COMMAS = re.compile(rb"\s*-?\d*,\d+(?:e[-+]?\d+)?(?:;\s*-?\d*(?:,\d+(?:e[-+]?\d+)?)?)+\s*", re.IGNORECASE)
 MIN_COUNTED = 3  # rows by which a first column is known to count them
+MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
 BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
@@ -198,12 +199,17 @@ class CsvTable(BatchTable):
         return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (b".", b"e", b"E"))
 
     def _numbers_its_rows(self) -> bool:
-        """Whether the first column counts, row by row, and the others are decimals, as a file without names has it."""
+        """Whether the first column counts the rows and the others are decimals, as in a file without names.
+
+        Angles of RoPE, which begin with the position times 1, are none: their second column rises evenly too.
+        """
         first, *others = self._table.columns
         if len(first) < MIN_COUNTED or str(first.type) != "int64" or {str(c.type) for c in others} != {"double"}:
             return False
-        values = first.to_numpy()
-        return bool((values[1:] == values[:-1] + 1).all())
+        values, second = first.to_numpy(), others[0].to_numpy()
+        with np.errstate(all="ignore"):  # a file may hold infinity and NaN
+            bend = np.abs(second - np.linspace(second[0], second[-1], len(second))).max()
+            return bool((values[1:] == values[:-1] + 1).all() and bend > MIN_BEND * np.ptp(second))
 
     def _header(self, line: str, separator: str) -> list[str]:
         if separator == " ":

@@ -205,6 +205,9 @@ def test_a_place_without_a_suffix_or_a_folder_is_said_to_be_one(tmp_path):
         format_for("pe")
     with pytest.raises(WriteFailed, match=r"^\.: is a folder: name a file in it$"):
         format_for(".")
+    for suffix, meant in ((".pt", ".safetensors"), (".txt", ".csv")):
+        with pytest.raises(UnknownName, match=rf"unknown suffix '{suffix}': did you mean '{meant}'"):
+            format_for(f"x{suffix}")
     with pytest.raises(UnknownName, match=r"unknown suffix '\.npx'"):
         format_for("pe.npx")
     assert format_for("-").name == format_for("/dev/null").name == "npy"

@@ -150,10 +150,11 @@ def test_a_first_column_that_counts_numbers_the_rows_of_decimals(first, tmp_path
         np.testing.assert_allclose(table.read("array"), np.concatenate([np.sin(p), np.cos(p)], axis=1), atol=1e-9)
         assert table.arrays[0].axes[0] == "position"
         np.testing.assert_array_equal(table.position(0, 9), p[:, 0])
-    whole = np.concatenate([p, p * p], axis=1)
-    np.savetxt(tmp_path / "b.csv", whole, delimiter=",", fmt="%d")  # whole numbers may be any table
-    with open_table(tmp_path / "b.csv") as table:
-        np.testing.assert_array_equal(table.read("array"), whole)
+    whole, angles = np.concatenate([p, p * p], axis=1), p * [1, 0.25]
+    for name, values in {"whole": whole, "angles": angles}.items():  # which may be any table, and are RoPE's angles
+        np.savetxt(tmp_path / f"{name}.csv", values, delimiter=",", fmt="%g")
+        with open_table(tmp_path / f"{name}.csv") as table:
+            np.testing.assert_array_equal(table.read("array"), values)
 
 
 def test_a_mark_of_utf_8_may_stand_before_numbers_too(tmp_path):
