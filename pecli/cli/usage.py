@@ -298,7 +298,7 @@ def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | Non
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
     if words[0] == "list" and extra and words[1][:1] != "-":  # the words of a task
         more = extra.split()
-        return [words[0], " ".join([words[1], *more]), *(word for word in words[2:] if word not in more)]
+        return [words[0], " ".join([words[1], *more]), *(w for w in words[2:] if not {*w.split()} <= {*more})]
     takes = words[0] in ("convert", "generate", "plot") and not (_given("-o", words) or _given("--output", words))
     if not takes or extra not in words or not Path(extra).suffix[1:2].isalpha():
         return None

@@ -164,8 +164,9 @@ class ArrayPair:
     @cached_property
     def places(self) -> Integers:
         """Rows of the sample, which both have."""
-        rows = sample_rows(min(count_of(self.actual), count_of(self.expected)), self.width)
-        return rows[:: max(1, len(rows) * self.width // SAMPLE_VALUES)]
+        width = max(self.width, width_of(self.expected))
+        rows = sample_rows(min(count_of(self.actual), count_of(self.expected)), width)
+        return rows[:: max(1, len(rows) * width // SAMPLE_VALUES)]
 
     @cached_property
     def sample(self) -> tuple[Floats, Floats]:

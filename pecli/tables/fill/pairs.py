@@ -263,24 +263,27 @@ class BiasFiller(PairFiller[Bias]):
                 self._fill_fixed(name, start, stop, target)
 
     def _fill_bias(self, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Write rows head by head."""
+        """Write rows head by head; of pairs, which are dearer to begin than to compute, those of several heads."""
         by_distance = self.request.form == "distance"
         per_head = self.span if by_distance else self.part.count
+        group = max(1, PIECE // (per_head * self.positions.count)) if self.plan.by == "pair" else 1
         row = start
         while row < stop:
             head, first = divmod(row, per_head)
             last = min(per_head, first + stop - row)
-            rows = out[row - start : row - start + last - first]
+            heads = range(head, head + (1 if first else max(1, min(group, (stop - row) // per_head))))
+            rows = out[row - start : row - start + len(heads) * (last - first)]
             if by_distance:
                 for low in range(first, last, PIECE):
                     distances = self.distances(low, min(last, low + PIECE))
-                    rows[low - first :][:PIECE] = self._by_distance(distances, range(head, head + 1))[0]
+                    rows[low - first :][:PIECE] = self._by_distance(distances, heads)[0]
             elif self.plan.by == "pair":
-                self._fill_pairs(range(head, head + 1), first, last, rows[None])
-                self._hide(first, last, rows)
+                several = rows.reshape(len(heads), last - first, -1)
+                self._fill_pairs(heads, first, last, several)
+                self._hide(first, last, several)
             else:
                 self._dense(head, first, last, rows)
-            row += last - first
+            row += len(rows)
 
     def _dense(self, head: int, first: int, last: int, out: NDArray[Any]) -> None:
         """Write queries `first` to `last` of one head, (last - first, keys)."""
