@@ -45,7 +45,7 @@ def kind_of(text: str) -> Kind:
     path = Path(text)
     if _is_config(path / "config.json"):
         return Kind.CONFIG
-    if path.is_dir() or is_pattern(text):
+    if os.path.isdir(text) or is_pattern(text):  # no name is too long for it
         from pecli.formats import is_store
 
         return Kind.FILE if is_store(text) else Kind.FOLDER

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -275,7 +276,7 @@ class Parameter:
             parse_number(self.option, items[0])
         except BadParameter:
             return False
-        return len(items) > 1 and not Path(given).exists()
+        return len(items) > 1 and not os.path.exists(given)
 
     def _flag(self, given: object) -> bool:
         if isinstance(given, bool):

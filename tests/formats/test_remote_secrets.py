@@ -63,6 +63,24 @@ def test_a_redirect_to_another_host_is_refused(files):
     assert not files.asked
 
 
+@pytest.mark.parametrize(
+    ("to", "said"),
+    [
+        ("file:///etc/hostname?", "sends on to file:, and"),
+        ("data:text/plain,", "sends on to data:, and"),
+        ("ftp://127.0.0.1", "sends on to ftp://127.0.0.1, and"),
+        ("/again", "sends on without end"),
+        ("http://[", "sends on without end, or to no address"),
+    ],
+)
+def test_a_redirect_to_no_file_of_the_host_is_refused_at_once(to, said, recwarn, capfd):
+    with served(sending_on(to)) as url:
+        assert run(["inspect", f"{url}/pe.npy"]) == 2
+    error = capfd.readouterr().err
+    assert said in error
+    assert "trying again" not in error
+
+
 def test_a_redirect_on_the_same_host_is_followed(files):
     with served(sending_on(files.url)) as url, open_table(f"{url}/pe.npy") as table:
         assert table.arrays[0].shape == (2, 4)

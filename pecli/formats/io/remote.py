@@ -86,14 +86,24 @@ def _cause(error: Exception) -> BaseException:
 
 def _final(error: BaseException) -> bool:
     """Return whether an error is permanent, so that a retry is useless."""
-    if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError):
+    if isinstance(error, FileNotFoundError | PermissionError | NotImplementedError) or _is_redirect(error):
         return True
     status = getattr(error, "status", None)
     return "redentials" in str(error) or (isinstance(status, int) and 400 <= status < 500 and status not in (408, 429))
 
 
+NO_ADDRESS = "its server sends on without end, or to no address of a file: name the file itself, or download it first"
+
+
+def _is_redirect(error: BaseException) -> bool:
+    """Whether a server sends on without end, or to an address that is none."""
+    return "Redirect" in type(error).__name__
+
+
 def _reason(error: BaseException) -> str:
     phrase = brief(error)
+    if _is_redirect(error):
+        return NO_ADDRESS
     if "bucket" in phrase.lower() and "not exist" in phrase.lower():
         return "the bucket does not exist: make it first, or check the name"
     if isinstance(error, FileNotFoundError):
@@ -314,9 +324,14 @@ def _client() -> dict[str, Any]:
 
     async def check(_session: Any, _context: Any, about: Any) -> None:
         place = about.response.headers.get("Location") or about.response.headers.get("URI") or ""
-        to = about.url.join(URL(place))
-        if to.host != about.url.host or (about.url.scheme, to.scheme) == ("https", "http"):
-            rule = f"sends on to {to.scheme}://{to.host}, and no other host is asked than the one that is named"
+        try:
+            to = about.url.join(URL(place))
+        except ValueError as error:
+            raise BadFile(url_name(str(about.url)), NO_ADDRESS) from error
+        other = to.host != about.url.host or to.scheme not in ("http", "https")
+        if other or (about.url.scheme, to.scheme) == ("https", "http"):
+            host = f"//{to.host}" if to.host else ""
+            rule = f"sends on to {to.scheme}:{host}, and no other host is asked than the one that is named"
             raise BadFile(url_name(str(about.url)), f"{rule}: name the file there, or download it first")
 
     watch = TraceConfig()
