@@ -173,7 +173,8 @@ def _special(keys: Keys, spec: str, kind: str, notes: Notes) -> int:
     overrides, listed = keys.get("per_layer_config"), keys.get("layer_types")
     if isinstance(overrides, dict) and isinstance(listed, list) and kind in listed:
         notes.use("per_layer_config", f"width of the heads of {kind} layers")
-        width = (overrides.get(str(listed.index(kind))) or {}).get("head_dim")
+        own = next((one for at, one in overrides.items() if at.isdecimal() and int(at) == listed.index(kind)), None)
+        width = (own or {}).get("head_dim")
         common = keys.needed("head_dim", 256)
         return width if isinstance(width, int) and not isinstance(width, bool) else common
     notes.use(name, f"width of the heads of {kind} layers")

@@ -48,7 +48,8 @@ def kinds_of(keys: Keys, family: ModelFamily) -> tuple[str, ...]:
     """Return the kinds of layers that the model has."""
     given = keys.get("layer_types")
     if isinstance(given, list) and given:
-        return tuple(sorted({str(item) for item in given}))
+        without = set(family.option("unturned").split("+"))
+        return tuple(sorted({str(item) for item in given} - without))
     return family.labels
 
 
@@ -424,7 +425,7 @@ def _taken_as_it_stands(keys: Keys, family: ModelFamily, notes: Notes, new: Para
         notes.warn(f"rope_scaling has no effect: {family.name} does not read it")
         notes.fault(f"transformers ignores rope_scaling of {family.name}: the table is unscaled")
     kind = (new or {}).get("rope_type", (new or {}).get("type"))
-    needed = [] if kind in ("linear", "dynamic") else ["rope_theta"]
+    needed = [] if kind in ("linear", "dynamic", "yarn", "longrope") else ["rope_theta"]
     needed += ["original_max_position_embeddings"] if kind in WITH_ORIGINAL else []
     if new and (name := next((one for one in needed if one not in new), "")):
         raise keys.bad(f"has no rope_parameters.{name}, and {family.name} takes it from nowhere else")

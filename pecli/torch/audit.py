@@ -16,7 +16,7 @@ import torch
 from pecli import api
 from pecli.errors import BadParameter, PecliError
 from pecli.inspect.checkpoints import FREQUENCIES as FREQUENCY_NAMES
-from pecli.inspect.checkpoints import Compared, compared, named_tables, sources_of
+from pecli.inspect.checkpoints import TRAINED, Compared, compared, named_tables, sources_of
 from pecli.models.reading import ConfigReading
 from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
@@ -48,12 +48,14 @@ class Live:
     put: Callable[[], str | None]
 
 
-def unseen(name: str, why: str) -> Live:
+def unseen(name: str, why: str, trained: bool = False) -> Live:
     """Return a table that is only named, with the reason."""
-    return Live(name, lambda _length: Compared(note=why), lambda: why)
+    return Live(name, lambda _length: Compared(note=why, trained=trained), lambda: None if trained else why)
 
 
-def call_judge(source: NamedSource, values: Callable[[int], Any], *, whole: bool = False, **keys: str) -> Any:
+def call_judge(
+    source: NamedSource, values: Callable[[int], Any], *, whole: bool = False, **keys: str
+) -> Callable[[int], Compared]:
     """Return the judge of a table that a function makes for a number of positions; `whole` numbers must be equal.
 
     `keys` are the table's own, which make the recipe's table like the values.
@@ -78,9 +80,10 @@ def call_judge(source: NamedSource, values: Callable[[int], Any], *, whole: bool
 def _source(module: Any, model: Any, **choice: str) -> NamedSource | None:
     config = getattr(module, "config", None) or getattr(model, "config", None)
     try:
-        return api.source_of(config, **choice)
+        source = api.source_of(config, **choice)
     except PecliError:
         return None
+    return dataclasses.replace(source, model_length=None) if "grid" in choice else source
 
 
 def _takes(module: Any) -> list[str]:
@@ -97,10 +100,16 @@ def rotary(name: str, module: Any, model: Any) -> Iterator[Live]:
     for kind, key in kinds.items():
         source = _source(module, model, **({"layer_type": kind} if kind else {}))
         called = f"{name}.{kind}" if kind else name
-        if source is None:
+        grid = _source(module, model, **PATCHES, merge="1", prefix="0", first="0")
+        if grid is not None and grid.recipe is not None and _takes(module)[:2] == ["x", "position_ids"]:
+            yield Live(called, partial(_patches_compared, module, grid), lambda: ALONE)
+        elif source is None:
             yield unseen(called, UNSAID)
         elif source.recipe is not None and source.recipe.encoding.family is Family.ROTARY:
             call = _caller(module, model, kind)
+            if call is None and getattr(getattr(module, "config", None), "sub_configs", None):
+                yield unseen(called, UNREAD)  # the config's table is that of one of its parts
+                continue
             judge = call_judge(source, call) if call else partial(_frequencies, module, key, source)
             yield Live(called, judge, _putter(model, name, [*kinds], module, source))
 
@@ -108,6 +117,23 @@ def rotary(name: str, module: Any, model: Any) -> Iterator[Live]:
 def _frequencies(module: Any, key: str, source: NamedSource, _length: int) -> Compared:
     """Return the frequencies of a module of which nobody knows how it is called."""
     return compared(FREQUENCY_NAMES, {FREQUENCIES: to_numpy(module.get_buffer(key))}, {"": source})
+
+
+def _patches_compared(module: Any, source: NamedSource, length: int) -> Compared:
+    """Return the table of a rotary module of images beside its config's, whichever coordinate its caller puts first."""
+    assert source.recipe is not None
+    dim = source.recipe.values.get("dim")
+    patches = torch.cartesian_prod(*map(torch.arange, SIDES)).to(next(module.buffers()).device)
+
+    def values(places: torch.Tensor, _length: int) -> Any:
+        for given in (places.T[None], places):
+            made = tuple(module(torch.zeros(1, 1, 1, device=places.device), given))
+            if len(made) == 2 and made[0].shape[-2:] == (len(places), dim):
+                return made
+        return None
+
+    found = [call_judge(source, partial(values, places))(length) for places in (patches, patches.flip(1))]
+    return next((one for one in found if one.equal), found[0])
 
 
 UNSAID = "it holds frequencies, and its config does not say which table they make"
@@ -407,6 +433,29 @@ def _written(tensors: Iterable[torch.Tensor], found: Callable[[], Compared]) -> 
     return ""
 
 
+def sines(name: str, module: Any, model: Any) -> Iterator[Live]:
+    """Yield the sines of rows and columns of DETR and its kin, and those of XLNet's distances."""
+    distances = getattr(module, "relative_positional_encoding", None)
+    if not distances and not type(module).__name__.endswith("SinePositionEmbedding"):
+        return
+    source = _source(module, model, **({} if distances else PATCHES))
+    if source is None or source.recipe is None:
+        return
+
+    def values(_length: int) -> Any:
+        if distances:
+            return distances(TRIED, TRIED)[:, 0]
+        patches = torch.zeros(1, 1, *SIDES)
+        if _takes(module)[0] == "shape":
+            return module(patches.shape, patches.device, patches.dtype)[0].flatten(1).T
+        return module(patches, torch.ones(1, *SIDES))[0].flatten(1).T
+
+    judge = call_judge(source, values)
+    if distances:
+        judge = call_judge(dataclasses.replace(source, array="vector"), values, len=str(TRIED))
+    yield Live(name or type(module).__name__, judge, lambda: ALONE)
+
+
 def attributes(name: str, module: Any, model: Any) -> Iterator[Live]:
     """Yield the table of a module of diffusers or timm, which its own attributes describe: the config does not."""
     found = described(module)
@@ -416,8 +465,11 @@ def attributes(name: str, module: Any, model: Any) -> Iterator[Live]:
         yield Live(name, judge, lambda: ALONE)
 
 
+SIDES = (4, 6)
+PATCHES = {"grid": "x".join(map(str, SIDES))}
+"""Rows and columns of patches at which modules of images are compared."""
 ALONE = "it is compared alone: it is called with sizes or coordinates, not with positions"
-KINDS = (rotary, alibi, buckets, stored, attributes)
+KINDS = (rotary, alibi, buckets, stored, sines, attributes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -554,7 +606,8 @@ def _tables(model: torch.nn.Module, config: Any = None) -> list[Live]:
         is_unused = any(key.endswith(FREQUENCIES) for key, _ in module.named_buffers(recurse=False))
         if POSITIONAL.search(type(module).__name__) and not is_unused:  # by a config of another family
             known.append(name or type(module).__name__)
-            found.append(unseen(known[-1], UNREAD))
+            is_trained = any(True for _ in module.parameters(recurse=False))
+            found.append(unseen(known[-1], TRAINED if is_trained else UNREAD, is_trained))
     return found + [unseen(word, PASSED) for word in unread]
 
 

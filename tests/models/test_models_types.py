@@ -164,3 +164,13 @@ def test_every_command_that_a_refusal_advises_runs(tmp_path, pecli):
         done = pecli(*command, "--dry-run")
         assert done.returncode == 0, (name, command, done.stderr)
     assert len(seen) > 12
+
+
+def test_layers_that_the_config_numbers_with_leading_zeros_have_their_own_heads():
+    """As transformers 5.24 writes Gemma 4's per_layer_config; Dory's layer_types name the blocks between."""
+    kinds = ["sliding_attention"] * 5 + ["full_attention"]
+    found = layers(model_type="gemma4_text", head_dim=256, per_layer_config={"05": {"head_dim": 512}},
+                   layer_types=kinds)  # fmt: skip
+    assert [found[kind][1]["dim"] for kind in ("sliding_attention", "full_attention")] == ["256", "512"]
+    dory = layers(model_type="dory", layer_types=["full_attention", "mlp", "sliding_attention", "mlp"])
+    assert sorted(dory) == ["full_attention", "sliding_attention"]
