@@ -33,7 +33,7 @@ def rotary_modules():
             taken = [one for one in inspect.signature(kind).parameters.values() if one.name != "device"]
             config = taken[0].annotation if taken else None
             config = getattr(modeling, config, None) if isinstance(config, str) else config
-            if not inspect.isclass(config) or len(taken) > 1 and taken[1].default is taken[1].empty:
+            if not inspect.isclass(config) or (len(taken) > 1 and taken[1].default is taken[1].empty):
                 continue
             try:
                 module = kind(config()).eval()
