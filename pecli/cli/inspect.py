@@ -176,10 +176,12 @@ def _slopes(texts: list[str], *, brief: bool) -> Item:
 
 def _ends(found: Inspection) -> str:
     """Return the first and the last position; of a list, that it is one."""
-    first, last = found.positions or ("", "")
+    if found.positions is None:
+        return ""
+    first, last = found.positions
     if found.recipe and "positions" in split_recipe(found.recipe)[1]:
         return f"a list, the first {first}, the last {last}"
-    return f"{first} to {last}" if found.positions else ""
+    return f"{first} to {last}"
 
 
 def _statistics(found: Sequence[Statistics]) -> ScreenTable:

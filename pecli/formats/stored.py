@@ -24,8 +24,8 @@ KEY = "pecli"
 
 
 def plain(text: str) -> str:
-    r"""Return a text that UTF-8 can hold: bytes that were no UTF-8 where they came from are written as ``\udcff``."""
-    return text.encode(errors="backslashreplace").decode()
+    r"""Return a text that every format holds: bytes that were no UTF-8, and zeros, as ``\udcff`` and ``\x00``."""
+    return text.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
 
 
 def facts_json(table: Tabular, **more: Any) -> str:

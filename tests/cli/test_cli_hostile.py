@@ -11,6 +11,7 @@ import pytest
 from pecli import Table, open_table
 from pecli.errors import PecliError
 from tests.conftest import clean_environment
+from tests.fuzz.files import safetensors
 
 
 def shell(command, tmp_path):
@@ -132,10 +133,22 @@ def test_escapes_in_a_file_never_reach_the_terminal(pecli, tmp_path):
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["pe\x1b[31m"] = np.zeros((2, 2))
         file.attrs["formula"] = "[bold]\x1b]0;title\x07"
-    for arguments in (["inspect", "a.h5"], ["inspect", "a.h5", "--json"], ["compare", "a.h5", "a.h5"]):
+        file.attrs["pecli_recipe"] = "rope:dim=4,\x1b[31m\u202e"
+    looks = (["inspect", "a.h5"], ["inspect", "a.h5", "--json"], ["inspect", "a.h5", "--get", "recipe"])
+    for arguments in (*looks, ["compare", "a.h5", "a.h5"]):
         done = pecli(*arguments, env={"FORCE_COLOR": "0"})
         assert "\x1b" not in done.stdout + done.stderr
         assert "\x07" not in done.stdout + done.stderr
+
+
+def test_metadata_of_safetensors_with_a_zero_is_written_with_an_escape(pecli, tmp_path):
+    table = {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}
+    data = safetensors({"__metadata__": {"formula": "a\0b"}, "p\0e": table}, bytes(16))
+    (tmp_path / "a.safetensors").write_bytes(data)
+    assert pecli("convert", "a.safetensors", "-o", "a.h5").returncode == 0
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file.attrs["formula"] == r"a\x00b"
+        assert r"p\x00e" in file
 
 
 def test_a_recipe_without_end_is_not_gone_through(refuses):

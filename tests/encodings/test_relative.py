@@ -210,6 +210,12 @@ def test_the_first_version_shifts_and_cuts_the_distance_itself():
 # Decomposed
 
 
+@pytest.mark.parametrize("more", ["positions=0+7", "start=3", "step=2", "shard=0/2"])
+def test_a_grid_has_no_other_positions(more):
+    with pytest.raises(PecliError, match="holds a whole grid"):
+        Table.parse(f"decomposed:grid=3x4,dim=3,{more}").read("index_height")
+
+
 @pytest.mark.parametrize(("q", "k"), [(5, 5), (3, 7), (7, 3), (4, 8), (1, 6), (6, 1), (14, 64)])
 def test_an_axis_index_is_the_frameworks_truncation(q, k):
     plain = (

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import Item
 from pecli.cli.terminal.layout import exported, lines_of
-from pecli.cli.terminal.output import is_terminal, plain, print_json, prose_width, say, screen_width, wants_colour
+from pecli.cli.terminal.output import (
+    clean, is_terminal, line, plain, print_json, prose_width, say, screen_width, wants_colour,
+)  # fmt: skip
 from pecli.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -90,9 +92,9 @@ def value_of(result: Mapping[str, Any], key: str) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
-        return "\n".join(map(str, value))
+        return "\n".join(map(line, value))
     if isinstance(value, str):
-        return value
+        return clean(value)
     import json
 
     return json.dumps(value)

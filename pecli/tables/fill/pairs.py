@@ -412,6 +412,8 @@ class RelativeFiller(PairFiller[Relative]):
             raise BadParameter("positions", None, f"is not for {self.name}: give len=, start= and step=")
         if not self.arrays:
             raise BadParameter("form", form, f"has nothing in {self.name} here: use dense")
+        if self.plan.rows is not None and (self.listed or self.part.count != self.plan.rows):
+            raise BadRecipe(f"{self.name} holds a whole grid: leave out positions, start, step and shard")
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, form = self.plan, self.request.form
