@@ -54,7 +54,8 @@ def measured_of(table: Tabular) -> str | None:
         return f"every value is {low}" if lines.count * lines.width > 1 else f"a single number, {low}"
     if lines.count * lines.width == 2:
         return None
-    return f"a mask of two values, {low} and {high}: {_pattern(lines, distinct[1], low, high)}"
+    what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
+    return f"{what}, {low} and {high}: {_pattern(lines, distinct[1], low, high)}"
 
 
 def _ramp(lines: Lines) -> str | None:

@@ -28,7 +28,6 @@ from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.waves import bound
-from pecli.numbers.decimals import digits, shortest
 from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
@@ -45,8 +44,8 @@ MAX_COORDINATE_GAP = 0.1
 """Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02."""
 MAX_PARTS = 4
 """Runs of rows to whose coordinates different numbers are added; of more, the place says more."""
-MAX_FACTOR_GAP, MAX_FACTOR_DIGITS, MAX_SIDE = 2.0**-14, 3, 256
-"""Of a factor of coordinates: its relative error, its digits, and the largest side that it may be a ratio of."""
+MAX_FACTOR_GAP, MAX_SIDE = 2.0**-14, 256
+"""Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
@@ -313,11 +312,8 @@ def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
         factor, first = float(near_ratio(factor)), float(near_ratio(first))
         fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()
         return Stream(axis, factor, np.full(len(own), first / space)) if fits else None
-    for turns, most in ((1.0, MAX_FACTOR_DIGITS), (2 * np.pi, 1), (0.5 / np.pi, 1)):
-        low, high = factor / turns * (1 - MAX_FACTOR_GAP), factor / turns * (1 + MAX_FACTOR_GAP)
-        if digits(short := shortest(low, high)) <= most:
-            return Stream(axis, turns * float(short), zeros)
-    return Stream(axis, near_ratio(factor), zeros)
+    turns = next((turns for turns in (2 * np.pi, 0.5 / np.pi) if abs(factor / turns - 1) <= MAX_FACTOR_GAP), 0.0)
+    return Stream(axis, turns or near_ratio(factor), zeros)
 
 
 def near_ratio(value: float) -> float:
