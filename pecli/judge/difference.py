@@ -439,8 +439,9 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
     text = f"exponent over {words[0]}{found} where {words[1]}{width} was expected"
     change = other_exponent("base", base, Fraction(width, found or width), text)
     likely = whole or change.keys["base"] not in PUBLISHED_BASES
-    ends = (width - 2, width + 2) if "shift" in want.keys else ()  # which has a name of its own
-    if found not in (0, width, *ends) and abs(over - found) < MAX_WIDTH_ERROR and likely:
+    named = [width - 2, width + 2] if "shift" in want.keys else []  # which have names of their own
+    named += [] if whole else [width // 2, 2 * width]
+    if found not in (0, width, *named) and abs(over - found) < MAX_WIDTH_ERROR and likely:
         yield change
 
 

@@ -476,27 +476,26 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
         return []
+    tried = list[tuple[bool, AppliedRotation]]()
     for axis, rotary, pairing in product(still or several, (width, width // 2), WORDS):
-        made, want = (np.moveaxis(v, axis, -2) for v in (y, right))
-        made, want = (v.reshape(*(1,) * (4 - v.ndim), *v.shape) for v in (made, want))
+        made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
-        some = rows[:: 1 + len(rows) // FEW_ROWS]
-        plain = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
-        is_rotation = _rotation(plain, plain.at, pairs) is not None
+        one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
+        few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
+        tried.append((_rotation(few, few.at, pairs) is not None, one))
+    for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first
+        rows = one.positions
         for base in PUBLISHED_BASES[:COMMON_BASES]:
-            source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(rotary)}))
-            few = _rotated_back(plain, some, source)
+            source = RotationSource(("rope", {"dim": str(width), "base": base, "rotary-dim": str(one.rotary)}))
+            few = _rotated_back(one, rows[:: 1 + len(rows) // FEW_ROWS], source)
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel)}
-            whole = _rotated_back(plain, rows, source) if texts or is_rotation else few
+            whole = _rotated_back(one, rows, source) if texts or is_rotation else few
             found = (text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel))
             for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
-                    return [
-                        Finding(
-                            "rotation", RELATIVE.get(text, text) + f" (both with base {base})" * ("base" not in text)
-                        )
-                    ]
+                    both = f" (both with base {base})" * ("base" not in text)
+                    return [Finding("rotation", RELATIVE.get(text, text) + both)]
     return []
 
 
