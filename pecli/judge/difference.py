@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_UP, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import takewhile
@@ -39,6 +39,7 @@ from pecli.judge.tally import Tally
 from pecli.judge.waves import LEVELS, MAX_PLACE, QUARTER_WORDS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
+from pecli.numbers.printing import at_least
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
@@ -623,14 +624,8 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.way.name]
         few = 0 < ulps <= MAX_ULP_NAMED
         size = f"{ulps} ulp ({largest:.2g})" if few else f"{largest:.2g}"
-        accepts = f"{f'--ulp {ulps} or ' if few else ''}--atol {_above(largest):g}"
+        accepts = f"{f'--ulp {ulps} or ' if few else ''}--atol {at_least(largest * (1 + 2.0**-26), 1)}"
         yield Finding("rounding", f"{kind}, at most {size}: harmless; {accepts} accepts it")
-
-
-def _above(value: float) -> float:
-    """Return the next number of one digit that is no smaller."""
-    text = Decimal(repr(value))
-    return float(text.quantize(Decimal(1).scaleb(text.adjusted()), ROUND_UP)) if value > 0 else 0.0
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:

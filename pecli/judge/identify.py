@@ -14,10 +14,8 @@ from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, statistics_of
 from pecli.judge.grids import identify_grid
 from pecli.judge.measured import Measured, follows_waves, lone_readings, measured_readings, wave_groups
-from pecli.judge.orders import descriptions
 from pecli.judge.planes import Floats, Integers, Plane, exchanged, is_zero, planes_of
 from pecli.judge.printed import identify_digits
-from pecli.judge.signal import positions_in_steps
 from pecli.judge.tally import Tally
 from pecli.judge.vectors import identify_vector
 from pecli.judge.waves import QUARTER_WORDS, merit, names_of
@@ -373,22 +371,10 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
     else:
         some = " sampled" if explained == nearest.explained else ""
-        order = next((f"; {text}" for text, _ in row_order(measured, nearest)), "")
-        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values{order}"
+        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained, nearest=recipe_of(nearest) if nearest else None)  # fmt: skip
-
-
-def row_order(measured: Measured, name: WaveName) -> Iterator[tuple[str, Integers]]:
-    """Yield descriptions of the positions of rows, if all of them are whole and known."""
-    signal, w = measured.signal, name.named.frequencies
-    if measured.reading.sin is None or len(signal.rows) != measured.planes[0].rows:
-        return
-    places = np.rint(positions_in_steps(signal, w, np.zeros(len(w)))).astype(np.int64)
-    if places.min() >= 0:
-        count = max(len(places), int(places.max()) + 1)
-        yield from (one for one in descriptions(places, count, "row") if np.array_equal(one[1], places))
 
 
 LAYOUT_WORDS = {
