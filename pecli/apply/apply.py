@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,10 @@ def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> tuple[Na
         if width and not is_value(tensor):
             return source, 0
     given = {**split_recipe(recipe.short)[1], "dim": str(whole), "rotary-dim": str(last)}
-    return replace(source, recipe=Recipe.bind(recipe.encoding.name, **given), model_scores=None), last
+    factor, every = (recipe.values.get(name) for name in ("factor", "mscale_all_dim"))
+    sharper = 0.1 * float(every) * log(factor) + 1 if factor and every else 1.0  # as these models scale their scores
+    scores = f"{sharper**2 / sqrt(whole)!r}" if sharper != 1 else None
+    return replace(source, recipe=Recipe.bind(recipe.encoding.name, **given), model_scores=scores), last
 
 
 def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[NamedSource, NDArray[np.int64]]:

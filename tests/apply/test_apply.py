@@ -511,3 +511,18 @@ def test_the_rows_of_a_file_are_found_by_their_positions_in_whatever_order(tmp_p
 def test_another_way_is_no_gradient():
     with pytest.raises(PecliError, match="unknown way 'backward'"):
         apply_values("rope:dim=8", np.ones((2, 8)), pairs="half", way="backward")
+
+
+def test_the_length_decides_the_factors_of_a_phi3_config(pecli, tmp_path):
+    scaling = {"type": "longrope", "short_factor": [1.5] * 4, "long_factor": [3] * 4}
+    config = {"model_type": "phi3", "hidden_size": 32, "num_attention_heads": 4, "max_position_embeddings": 64,
+              "original_max_position_embeddings": 16, "rope_scaling": scaling}  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    np.save(tmp_path / "q.npy", np.ones((1, 4, 9, 8)))
+    made = {}
+    for length in (9, 49):
+        pecli("apply", "config.json", "q.npy", "--seq-len", str(length), "-o", f"{length}.npy")
+        made[length] = np.load(tmp_path / f"{length}.npy")
+    assert not np.array_equal(made[9], made[49])
+    first = {n: np.arctan2(m[0, 0, 1, 4], m[0, 0, 1, 0]) - np.pi / 4 for n, m in made.items()}  # of pair 0, position 1
+    assert first == pytest.approx({9: 1 / 1.5, 49: 1 / 3})

@@ -232,8 +232,9 @@ def test_a_mistake_in_a_rotation_of_the_last_columns_is_named():
         pecli.apply(whole, {"q": q})
 
 
-def test_deepseeks_outputs_from_whole_heads_and_the_part_of_the_keys_alone():
-    model = model_of("DeepseekV3", **LATENT)
+@pytest.mark.parametrize("scaling", [{}, {"rope_parameters": LATENT_YARN}], ids=["plain", "YaRN"])
+def test_deepseeks_outputs_from_whole_heads_and_the_part_of_the_keys_alone(scaling):
+    model = model_of("DeepseekV3", **LATENT, **scaling)
     with (
         calls_of(model, "eager_attention_forward") as calls,
         calls_of(model, "apply_rotary_pos_emb_interleave") as parts,
