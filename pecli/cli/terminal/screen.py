@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.terminal.items import Item
 from pecli.cli.terminal.layout import exported, lines_of
 from pecli.cli.terminal.output import (
-    clean, is_terminal, line, plain, print_json, prose_width, say, screen_width, wants_colour,
+    clean,
+    is_terminal,
+    line,
+    plain,
+    print_json,
+    prose_width,
+    say,
+    screen_width,
+    wants_colour,
 )  # fmt: skip
 from pecli.errors import UnknownName
 
