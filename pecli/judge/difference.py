@@ -617,6 +617,9 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
         yield Finding("type", text)
+    elif name.measured.reading.layout.startswith("angles-") and want.named.table.get("layout") == "angles":
+        twice = name.measured.reading.layout.removeprefix("angles-").replace("half", "half-split")
+        yield Finding("layout", f"each angle stands in two columns ({twice}) where one was expected")
     elif name.measured.reading.is_angles and want.named.table.get("layout") != "angles":
         how = f"{name.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
@@ -794,10 +797,7 @@ def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
     sine_first = name.measured.swapped != (name.phase in QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
-    if own == "angles" != reading.layout and reading.is_angles:
-        twice = words[reading.layout.removeprefix("angles-")]
-        yield Finding("layout", f"each angle stands in two columns ({twice}) where one was expected")
-    elif {reading.layout, own} == {"half", "interleaved"}:
+    if {reading.layout, own} == {"half", "interleaved"}:
         yield Finding("layout", f"{words[reading.layout]} columns where {words[own]} ones were expected")
     elif reading.layout in words and reading.sin is not None and len(name.measured.planes) == 1:
         first, then = ("sines", "cosines") if sine_first else ("cosines", "sines")
