@@ -240,8 +240,8 @@ BLUE_TO_RED = (
     "#fddbc7", "#f4a582", "#d6604d", "#b2182b", "#67001f",
 )  # fmt: skip
 LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681", "#51127c", "#1c1044", "#000004")
+# Colours of lines: those of Okabe and Ito, which the colour-blind tell apart, the yellow darker.
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#c98a00", "#56b4e9", "#7f7f7f", "#8c564b")
-"""Colours of lines: those of Okabe and Ito, which the colour-blind tell apart, the yellow darker."""
 MASKED, EQUAL = "#bbbbbb", "#f7f7f7"  # cells that are not finite, and of a logarithmic map, those of 0
 
 

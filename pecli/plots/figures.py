@@ -264,8 +264,7 @@ def _scale(ax: Any, axis: Axis, which: str) -> None:
     getattr(ax, f"set_{which}label")("\n".join(within(axis.label, 60 if which == "x" else 30)))
     if axis.base:
         getattr(ax, f"set_{which}scale")("log", base=axis.base)
-        drawn.set_major_locator(ticker.LogLocator(axis.base, numticks=9))
-        drawn.set_minor_locator(ticker.NullLocator())
+        drawn.set(major_locator=ticker.LogLocator(axis.base, numticks=9), minor_locator=ticker.NullLocator())
     elif axis.whole:
         drawn.set_major_locator(ticker.MaxNLocator("auto", integer=True, steps=[1, 2, 4, 5, 8, 10]))
     if axis.base or axis.whole:
@@ -303,17 +302,16 @@ def _draw_heat(ax: Any, heat: Heat) -> None:
     ax.spines[:].set_visible(False)
     ax.set_xticks(*zip(*ticks, strict=True))
     ax.set_yticks(*zip(*((at, tick_text(n)) for at, n in _ticks(*heat.rows, rows, 7)), strict=True))
-    ax.set_xlabel(printable(heat.x))
-    ax.set_ylabel(printable(heat.y))
+    ax.set(xlabel=printable(heat.x), ylabel=printable(heat.y))
     tall = 48 if heat.square and rows >= total / 2 else 26  # characters that the bar is high
     bar = ax.figure.colorbar(image, ax=ax, label="\n".join(within(heat.value, tall)), pad=0.02, shrink=0.9)
     bar.outline.set_visible(False)
     if heat.log:
         ticker = matplotlib("ticker")
         powers = ticker.LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,))
-        bar.ax.yaxis.set_major_locator(powers if high >= 10 * low else ticker.MaxNLocator(5))
-        bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
-        bar.ax.yaxis.set_major_formatter(lambda value, _: tick_text(value))
+        places = powers if high >= 10 * low else ticker.MaxNLocator(5)
+        bar.ax.minorticks_off()
+        bar.ax.yaxis.set(major_locator=places, major_formatter=lambda value, _: tick_text(value))
 
 
 def _ticks(first: float, last: float, count: int, most: int) -> list[tuple[float, float]]:
@@ -336,10 +334,10 @@ def _draw_circles(ax: Any, chart: Circles) -> None:
             tip = x + arrow.length * math.cos(arrow.angle), arrow.length * math.sin(arrow.angle)
             look = {"color": LINES[number % len(LINES)], "lw": 1.8}
             ax.annotate("", tip, (x, 0), arrowprops={"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, **look})
-        lines = [circle.name, *circle.notes]
-        ax.text(x, -1.12, "\n".join(map(printable, lines)), ha="center", va="top", fontsize=SMALL, linespacing=1.35)
+        text = "\n".join(map(printable, [circle.name, *circle.notes]))
+        ax.text(x, -1.12, text, ha="center", va="top", fontsize=SMALL, linespacing=1.35)
     arrows = chart.circles[0].arrows
-    keys = [ax.plot([], [], color=LINES[number % len(LINES)], lw=2)[0] for number in range(len(arrows))]
+    keys = [ax.plot([], [], color=LINES[k % len(LINES)], lw=2)[0] for k in range(len(arrows))]
     ax.set(xlim=(-1.1, wide * (len(chart.circles) - 1) + 1.1), ylim=(-1.1, 1.1), aspect="equal")
     ax.set_axis_off()
     _legend(ax, keys, [arrow.name for arrow in arrows], printable(chart.legend))
