@@ -82,6 +82,7 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
     recipe = _recipe(source)
     tensors = [split_heads(tensor, recipe) for tensor in tensors]
     made = _applied(source, [rolled(t, last) if last and not is_value(t) else t for t in tensors], options, recipe)
+    notes.append(f"the last {last} columns of a head rotate, as the model has them" if last else "")
     if last and not options.scores:
         made = replace(made, outputs=RolledColumns(made.outputs, last))
     merged = {tensor.name for tensor in tensors if tensor.merged}

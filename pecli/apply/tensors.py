@@ -258,7 +258,8 @@ class RolledColumns(Tabular):
 
     def __init__(self, inner: Tabular, by: int) -> None:
         self.inner, self.by, self.arrays = inner, by, inner.arrays
-        self.metadata = {**inner.metadata, "leading": str(inner.arrays[0].shape[-1] - by)}
+        facts = {name: fact for name, fact in inner.metadata.items() if name != "rotated"}  # of the first columns
+        self.metadata = {**facts, "leading": str(inner.arrays[0].shape[-1] - by)}
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""

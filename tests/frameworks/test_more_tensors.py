@@ -227,6 +227,7 @@ def test_a_mistake_in_a_rotation_of_the_last_columns_is_named():
     late = pecli.apply(config, {"q": q}, start=4)["q"]
     with pytest.raises(AssertionError, match=r"row p has position p \+ 1"):
         assert_applied({"q": q}, {"q": late}, config, start=3)
+    assert "rotated" not in pecli.apply(config, {"q": q}).outputs.metadata  # which compare reads of first columns
     whole = {**config, "qk_nope_head_dim": 0}
     with pytest.raises(pecli.PecliError, match="heads of 8 columns"):
         pecli.apply(whole, {"q": q})
