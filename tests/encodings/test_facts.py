@@ -41,7 +41,7 @@ def test_what_is_learned_has_trained_values_and_nothing_else_has(encoding):
 def test_the_longest_position_has_a_value_and_the_next_has_none(encoding):
     recipe = Recipe.parse(encoding.example)
     longest = formula_value(encoding.facts.longest, recipe.values)
-    assert Table.make(recipe, start=longest - 1, length=1).part.count == 1
+    assert Table.make(recipe, length=longest).part.count == longest
     with pytest.raises(PecliError):
         Table.make(recipe, start=longest, length=1)
 

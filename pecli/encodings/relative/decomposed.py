@@ -38,7 +38,7 @@ def effect(recipe: Recipe) -> Effect:
     family=Family.RELATIVE,
     title="Decomposed relative vectors",
     facts=Facts(
-        learned=True, relative="distance", multi_scale=False,
+        learned=True, beyond="ends", relative="distance", multi_scale=False, longest="prod(grid)",
         parameters="2 * dim * (sum(grid) - 1)", cost="2 * dim * (sum(grid) - 1) + sum(grid) ** 2 - 2 * prod(grid)",
     ),
     work=Work(
