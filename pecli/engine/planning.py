@@ -213,7 +213,7 @@ def fill(
     if not len(multiples) or not freqs.count:
         return
     given = _in_order(multiples if isinstance(multiples, range) else np.asarray(multiples, dtype=np.int64))
-    _check_range(given)
+    check_multiples(given)
     for part, view in outputs:
         if part == "angle":
             fill_angles(freqs, given, view, dtype)
@@ -243,7 +243,8 @@ def _in_order(multiples: Integers | range) -> Integers | range:
     return range(first, last + (1 if step > 0 else -1), step)
 
 
-def _check_range(multiples: Integers | range) -> None:
+def check_multiples(multiples: Integers | range) -> None:
+    """Raise BadParameter for positions that are too many of their unit."""
     ends = (multiples[0], multiples[-1]) if isinstance(multiples, range) else (multiples.min(), multiples.max())
     low, high = int(min(ends)), int(max(ends))
     if low <= -(1 << 63) or high >= 1 << 63:

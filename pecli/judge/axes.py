@@ -42,6 +42,8 @@ LINE_PAIRS = 24
 """Pairs that must all change from every row to the next for a table to be a line."""
 MAX_KEYS = 3
 """Pairs by which rows are distinguished; two may be back where they began, more meet more corrupted values."""
+MAX_GRID_PAIRS = 1 << 25
+"""Such pairs in all rows of a grid, 512 MiB; three of each side of 2048 x 2048 are fewer."""
 JUMP = 0.4
 """Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
 JOINED = (
@@ -303,6 +305,8 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
     """Return the axes of a reading whose rows follow a grid, or none; None where all rows are different."""
     keys = [own[:MAX_KEYS] for own in groups]
     which, step = np.array([k for own in keys for k in own]), max(1, BLOCK_VALUES // view.planes[0].width)
+    if view.total * len(which) > MAX_GRID_PAIRS:
+        return None
     shown = np.concatenate([
         pairs_of(view, reading, which, np.arange(start, min(start + step, view.total)))
         for start in range(0, view.total, step)

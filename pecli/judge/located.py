@@ -295,8 +295,9 @@ class RowChange:
         source = self.sources.get(pair, pair)
         values = source.expected_rows(rows if self.order is None else self.order[rows])
         if self.columns is not None:
-            values = values[:, np.maximum(self.columns, 0)]
-            values[:, self.columns < 0] = np.where(self.columns == ZERO, 0.0, np.nan)[self.columns < 0]
+            columns = np.where(self.columns < values.shape[1], self.columns, UNKNOWN)
+            values = values[:, np.maximum(columns, 0)]
+            values[:, columns < 0] = np.where(columns == ZERO, 0.0, np.nan)[columns < 0]
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))

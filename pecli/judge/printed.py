@@ -109,9 +109,11 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     Identification
         "likely", since few decimals leave other widths; a note says which.
     """
-    array = next((a for a in table.arrays if len(a.shape) == 2 and a.shape[1] > 2), None)
+    real = [array for array in table.arrays if not array.dtype.startswith("complex")]
+    array = next((a for a in real if len(a.shape) == 2 and a.shape[1] > 2), None)
     if array is None:
-        return Identification(None, "unknown", measured=("printed tables have two axes and at least three columns",))
+        text = "printed tables have two axes and at least three columns of real numbers"
+        return Identification(None, "unknown", measured=(text,))
     values = np.asarray(table.read(array.name), np.float64)
     for start in (0, 1) if len(values) > 1 else (1,):  # row 0 is the same for every width
         for recipe, part, column, function in STYLES:

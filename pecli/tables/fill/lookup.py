@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine import FrequencySet, Part, fill
+from pecli.engine.planning import check_multiples
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
@@ -87,7 +88,11 @@ class Lookup:
     def _compute(self, number: int, multiples: Multiples, out: Arrays, threads: int) -> None:
         """Fill the columns of one coordinate, a row for each of its values."""
         axis = self.waves.axes[number]
-        given = multiples if isinstance(multiples, range) else np.array(multiples, np.int64)
+        if isinstance(multiples, range):
+            given: Integers | range = multiples
+        else:
+            check_multiples(range(min(multiples), max(multiples) + 1))
+            given = np.array(multiples, np.int64)
         for band in self.waves.bands:
             if band.axis == number:
                 views = self.places.views(band, out)
