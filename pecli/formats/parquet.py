@@ -15,6 +15,7 @@ from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS, TableColumns, batches
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, reading, undone
+from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular
 
@@ -89,6 +90,8 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
     held.release()
 
 
+BYTES_OF_VALUE = 16  # of a list, while it is read: four times its float32, and levels
+MAX_VALUES_OF_BYTE = 100  # of the file; values that are no constants are at most some
 LARGE_GROUP = 64 << 20  # bytes of a row group that is read through a small buffer instead of whole
 
 
@@ -104,11 +107,27 @@ class ParquetTable(BatchTable):
             self._cursors: dict[tuple[str, ...], _Cursor] = {}
             with reading(source, "cannot be read as Parquet"):
                 meta = self._file.metadata
-                counts = [meta.row_group(index).num_rows for index in range(meta.num_row_groups)]
+                groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
+                counts = [group.num_rows for group in groups]
                 self._starts = [0, *accumulate(counts)]
                 plan = self._file.schema_arrow
+                for group in groups:
+                    self._check_lists(group)
                 facts = self.describe(plan, next(self._batches(0, [field.name for field in plan], 1), None))
             self.gather("parquet", self._starts[-1], facts)
+
+    def _check_lists(self, group: Any) -> None:
+        """Raise for lists that a few bytes make so long that a row may take gigabytes; other columns are read in pages.
+
+        The library takes some 16 bytes for each value of a row.
+        """
+        for index in range(group.num_columns):
+            column = group.column(index)
+            many = column.num_values * BYTES_OF_VALUE > limit(LARGEST_CHUNK)
+            repeated = self._file.schema.column(index).max_repetition_level > 0
+            if many and repeated and column.num_values > MAX_VALUES_OF_BYTE * column.total_compressed_size:
+                text = f"packs {column.num_values:,} values of lists into {column.total_compressed_size:,} bytes"
+                raise self.source.bad(f"{text}, and {size_text(limit(LARGEST_CHUNK))}")
 
     def pieces(self, names: Sequence[str], start: int, stop: int) -> list[pa.RecordBatch]:
         """Return rows `start` to `stop`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pecli.cli.run import run
@@ -93,6 +94,14 @@ def test_a_batch_of_arrow_that_inflates_beyond_the_limit_is_refused(tmp_path, mo
         assert (tmp_path / name).stat().st_size < 1000
         assert run(["inspect", str(tmp_path / name)]) == 2
         assert "inflates to 1,200,000 bytes, of which at most 1 MiB are read (more with" in capfd.readouterr().err
+
+
+def test_a_row_of_parquet_that_inflates_to_gigabytes_is_refused(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    lists = pa.ListArray.from_arrays([0, 17 << 20], np.zeros(17 << 20, np.int8))
+    pq.write_table(pa.table({"pe": lists}), "zeros.parquet", compression="zstd")
+    assert run(["inspect", "zeros.parquet"]) == 2
+    assert "packs 17,825,792 values of lists into" in capfd.readouterr().err
 
 
 def test_a_footer_longer_than_its_file_takes_no_memory(tmp_path):
