@@ -164,9 +164,8 @@ class ArrayPair:
     @cached_property
     def places(self) -> Integers:
         """Rows of the sample, which both have."""
-        width = max(self.width, width_of(self.expected))
-        rows = sample_rows(min(count_of(self.actual), count_of(self.expected)), width)
-        return rows[:: max(1, len(rows) * width // SAMPLE_VALUES)]
+        count, width = (f(p(self.actual), p(self.expected)) for f, p in ((min, count_of), (max, width_of)))
+        return (rows := sample_rows(count, width))[:: max(1, len(rows) * width // SAMPLE_VALUES)]
 
     @cached_property
     def sample(self) -> tuple[Floats, Floats]:
@@ -295,9 +294,9 @@ class RowChange:
         source = self.sources.get(pair, pair)
         values = source.expected_rows(rows if self.order is None else self.order[rows])
         if self.columns is not None:
-            columns = np.where(self.columns < values.shape[1], self.columns, UNKNOWN)
-            values = values[:, np.maximum(columns, 0)]
-            values[:, columns < 0] = np.where(columns == ZERO, 0.0, np.nan)[columns < 0]
+            known = (self.columns >= 0) & (self.columns < values.shape[1])
+            values = values[:, np.where(known, self.columns, 0)]
+            values[:, ~known] = np.where(self.columns[~known] == ZERO, 0.0, np.nan)
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))

@@ -59,6 +59,8 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
 
     try:
         loaded = json.loads(data, parse_float=Decimal, object_pairs_hook=once)
+    except ArithmeticError as error:
+        raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise BadFile(path, f"is no JSON{where}, so it is no model's config.json" if data else "is empty") from error

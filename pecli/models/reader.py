@@ -164,6 +164,8 @@ def _single(data: Mapping[str, Any], path: str | Path, where: str, model_type: s
         family = _unknown(data, path, where, model_type, notes)
     keys = Keys(data, path, family.names if family else {}, where)
     layers = _layers(keys, model_type, family, notes)
+    if not layers:
+        raise keys.bad("names no kind of layer that has rope parameters: check its layer_types")
     _misspelled(keys, notes)
     _leftovers(keys, notes, model_type, layers)
     notes.warn_of_ignored(keys.where)

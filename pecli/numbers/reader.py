@@ -321,6 +321,8 @@ def _json_rows(path: str, text: str, nested: bool) -> Sequence[Sequence[object]]
 
     try:
         loaded = json.loads(text, parse_float=Decimal)
+    except ArithmeticError as error:
+        raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:
         raise BadFile(path, f"is not JSON: {error}") from error
     if not isinstance(loaded, list):

@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -66,6 +67,16 @@ def matplotlib(module: str) -> Any:
         raise MissingPackage("matplotlib", "this picture", remedy) from None
 
 
+@contextmanager
+def _style() -> Iterator[None]:
+    """Set the style of a picture, whatever a matplotlibrc says: that of a foreign working folder may ask for LaTeX."""
+    library = matplotlib("")
+    with library.rc_context():
+        library.rcdefaults()
+        library.rcParams.update(STYLE)
+        yield
+
+
 def figure_of(charts: Sequence[Chart]) -> Any:
     """Return a matplotlib Figure of charts in subfigures, one below the other; square ones side by side, for slides."""
     base = matplotlib("figure").Figure
@@ -76,7 +87,7 @@ def figure_of(charts: Sequence[Chart]) -> Any:
         def _repr_svg_(self) -> str:
             return saved(self, ".svg").decode()
 
-    with matplotlib("").rc_context(STYLE):
+    with _style():
         heights = [_height(chart) for chart in charts]
         if len(charts) > 1 and all(isinstance(c, Heat) and c.square and len(c.columns) == 1 for c in charts):
             share = 0.75  # of the width of a picture of one chart
@@ -110,7 +121,7 @@ def saved(figure: Any, suffix: str) -> bytes:
     """Return a figure as the contents of a file with this suffix, the same bytes every time."""
     dates = {".svg": ["Date"], ".pdf": ["CreationDate", "ModDate"]}.get(suffix, [])
     out = io.BytesIO()
-    with matplotlib("").rc_context(STYLE), warnings.catch_warnings():
+    with _style(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a letter that the font does not have
         _settle(figure)
         paper = {"facecolor": "white"} if suffix != ".svg" else {}

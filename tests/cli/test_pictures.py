@@ -2,6 +2,7 @@
 
 import math
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
@@ -11,12 +12,13 @@ import pytest
 import pecli as library
 from docs import generate
 from pecli import PecliError, Table
+from pecli.cli.run import run
 from pecli.formats import open_table, write_table
 from pecli.plots.charts import BLUE_TO_RED, EQUAL, Circles, Heat, LineChart, Span, resampled
 from pecli.plots.tables import charts_of_difference, charts_of_table
 from pecli.plots.terminal import code, draw, scale_of, shade
 from pecli.spec.tabular import InMemory
-from tests.conftest import ROOT
+from tests.conftest import ROOT, clean_environment
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -542,3 +544,12 @@ def test_weights_of_one_sign_are_not_drawn_about_zero():
     first, _ = charts("gaussian:heads=2,sigma=1+4,len=64", "bias")
     assert not first.centred
     assert first.ends == (0.0, 1.0)
+
+
+def test_a_matplotlibrc_of_the_working_folder_is_not_obeyed(tmp_path):
+    pytest.importorskip("matplotlib")
+    words = [sys.executable, "-m", "pecli", "plot", "rope:dim=4,len=3", "-o", "a.svg"]
+    (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfont.size: 40\n")
+    subprocess.run(words, cwd=tmp_path, env=clean_environment(), check=True, capture_output=True)
+    assert run(["plot", "rope:dim=4,len=3", "-o", str(tmp_path / "b.svg")]) == 0
+    assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text()
