@@ -206,7 +206,7 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
     if key in ("base", "temperature") and "+" not in have + want:
         ratio = math.log(float(want)) / math.log(float(have))
-        over = {2.0: " (as of exponents over twice the width)", 0.5: " (as of exponents over half the width)"}
+        over = {2.0: " (or exponents over twice the width)", 0.5: " (or exponents over half the width)"}
         return f"{key} {have} where {want} was expected{over.get(round(ratio, 6), '')}"
     values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
     return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
