@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from importlib import import_module
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -101,6 +101,9 @@ def explain(error: TyperException, words: Sequence[str]) -> str:
 
 def _values(option: str, words: Sequence[str]) -> str:
     """Return which values an option takes: the choices, or its help."""
+    words = list(dropwhile(lambda word: word not in COMMANDS, words))  # --plugin may stand before the command
+    if not words:
+        return ""
     command: Any = built(words[0])
     if words[0] == "generate":
         command = command.get_command(None, next(word for word in words[1:] if word[0] != "-"))
