@@ -169,7 +169,7 @@ def _all_missing(encoding: Encoding, own: Mapping[str, Any], options: TableOptio
     except BadParameter as wrong:
         return f"{needs}; {wrong}"
     needs += "" if error.example or not further else f"; {further}"
-    for name in ("len", "positions"):
+    for name in ("len", "positions", "dtype", "layout", "output"):
         known |= {name: getattr(options, name)} if getattr(options, name) else {}
     if rows is None and not {"len", "positions"} & known.keys():
         needs += "" if "a length" in needs else "; and a length: len=N"

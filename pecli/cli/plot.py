@@ -52,7 +52,8 @@ def command(options: PlotOptions) -> int:
     if options.json and options.output == "-":
         raise BadParameter("output", "-", "is standard output, where --json prints: name a file")
     name = shown(options.source)
-    source = read_source(CATALOGUE[name].usual if name in CATALOGUE else name, **shared.choice_of(options))
+    name = CATALOGUE[name].usual if name in CATALOGUE else name  # which the title says
+    source = read_source(name, **shared.choice_of(options))
     if not source.is_recipe:
         refuse_table(options.table.items())
     table = open_table_of(source, options.table)

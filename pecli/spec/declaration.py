@@ -263,11 +263,11 @@ class Encoding:
 
     @cached_property
     def usual(self) -> str:
-        """The example with sizes that models have, where its parameters declare them; for lines to copy."""
+        """The recipe with sizes that models have where its parameters declare them, else the example; for lines to copy."""
         sizes = {p.option: p.param.usual for p in self.options if p.required}
-        if not sizes or not all(sizes.values()):
+        if not all(sizes.values()):
             return self.example
-        return f"{self.name}:{','.join(f'{key}={size}' for key, size in sizes.items())}"
+        return self.name if not sizes else f"{self.name}:{','.join(f'{key}={size}' for key, size in sizes.items())}"
 
     def as_dict(self) -> dict[str, object]:
         """Return everything declared as data, for JSON."""
