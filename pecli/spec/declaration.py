@@ -263,7 +263,7 @@ class Encoding:
 
     @cached_property
     def usual(self) -> str:
-        """The recipe with the sizes of models where its parameters declare them, else the example; for lines to copy."""
+        """The recipe with sizes of models where its parameters declare them, else the example; for lines to copy."""
         sizes = {p.option: p.param.usual for p in self.options if p.required}
         if not all(sizes.values()):
             return self.example
