@@ -101,7 +101,7 @@ def texts(tmp_path_factory):
 
 INSPECT = (  # a case, another case, and words that are printed for the first and not for the second
     ("alibi", "rope", "distances up to", "bias: 4"),
-    ("far", "alibi", "5 in larger"),
+    ("far", "alibi", "10, 5 in larger"),
     ("fast", "rope", "1 exceeds"),
     ("few", "noise", "20 rows"),
     ("identify good.npz", "identify noise.npy", "sure: all values equal"),
