@@ -148,8 +148,9 @@ class NpzTable(StoredTable):
         if not self._members and any(name.endswith(".pkl") for name in self._archive.namelist()):
             code = (
                 f"import torch, safetensors.torch as s; t = torch.load({json.dumps(source.name)}, weights_only=True); "
-                't = t if isinstance(t, dict) else {"table": t}; '
-                's.save_file({k: v.contiguous() for k, v in t.items()}, "table.safetensors")'
+                't = t if isinstance(t, dict) else {"table": t} if torch.is_tensor(t) else '
+                '{f"table{k}": v for k, v in enumerate(t)}; '
+                's.save_file({k: v.clone().contiguous() for k, v in t.items()}, "table.safetensors")'
             )
             remedy = f"save its tensors with python -c {shlex.quote(code)}"
             raise source.bad(f"is a PyTorch file with a pickle, which is never unpickled: {remedy}")

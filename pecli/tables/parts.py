@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadFile, BadRecipe, PecliError
 from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
+from pecli.settings import notice
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.layouts import cosines_and_sines
@@ -294,6 +295,11 @@ def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, lis
     if len(known) < len(tables):
         if recipe is not None and len(tables) > 1:
             raise BadFile(path, f"holds whole tables and not parts of one, as {tables[0].path}: name one of them")
+        if len(tables) > 1:
+            first = os.path.basename(tables[0].path)
+            notice(
+                f"{path}: {len(tables)} files without positions are joined by the order of their names, {first} first"
+            )
         return recipe, list(tables)
     order = sorted(range(len(tables)), key=lambda k: known[k])
     if recipe is not None:

@@ -535,3 +535,12 @@ def test_other_names_of_a_choice_lead_to_it(refuses, words, says):
 def test_trained_rows_are_as_many_as_their_parameter_says(pecli, tmp_path, words):
     assert pecli("generate", *words.split(), "-o", "a.npy").returncode == 0
     assert np.load(tmp_path / "a.npy").shape == (6, 4)
+
+
+def test_files_that_are_joined_by_their_names_are_said_to_be(pecli, tmp_path):
+    (tmp_path / "tables").mkdir()
+    for name in ("b", "a"):
+        np.save(tmp_path / "tables" / name, np.ones((4, 2), "f4"))
+    done = pecli("convert", tmp_path / "tables", "-o", "all.npy")
+    assert "2 files without positions are joined by the order of their names, a.npy first" in done.stderr
+    assert np.load(tmp_path / "all.npy").shape == (8, 2)

@@ -68,7 +68,7 @@ def answer(
 
 
 def with_parameters(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an answer with every parameter of its recipe beside the recipe."""
+    """Return an answer with the parameters of its recipe, defaults included, if it has a recipe."""
     from pecli.spec.recipe import parameters_of
 
     known = parameters_of(result["recipe"]) if result.get("recipe") else None
