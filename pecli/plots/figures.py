@@ -8,8 +8,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -67,18 +66,13 @@ def matplotlib(module: str) -> Any:
         raise MissingPackage("matplotlib", "this picture", remedy) from None
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    """Set the style of a picture, whatever a matplotlibrc says: that of a foreign working folder may ask for LaTeX."""
-    library = matplotlib("")
-    with library.rc_context():
-        library.rcdefaults()
-        library.rcParams.update(STYLE)
-        yield
+def _style() -> Any:
+    """Return the context of a picture's style, whatever a matplotlibrc says: a foreign folder's may ask for LaTeX."""
+    return matplotlib("style").context(STYLE, after_reset=True)
 
 
 def figure_of(charts: Sequence[Chart]) -> Any:
-    """Return a matplotlib Figure of charts in subfigures, one below the other; square ones side by side, for slides."""
+    """Return a matplotlib Figure of charts, one below the other, each in a subfigure of its own."""
     base = matplotlib("figure").Figure
 
     class Picture(base):  # type: ignore[misc, valid-type]
@@ -89,16 +83,10 @@ def figure_of(charts: Sequence[Chart]) -> Any:
 
     with _style():
         heights = [_height(chart) for chart in charts]
-        if len(charts) > 1 and all(isinstance(c, Heat) and c.square and len(c.columns) == 1 for c in charts):
-            share = 0.75  # of the width of a picture of one chart
-            figure = Picture(figsize=(share * WIDTH * len(charts), 0.85 * max(heights)), layout="constrained")
-            parts = figure.subfigures(1, len(charts), squeeze=False)[0]
-        else:
-            share = 1.0
-            figure = Picture(figsize=(WIDTH, sum(heights)), layout="constrained")
-            parts = figure.subfigures(len(charts), 1, height_ratios=heights, squeeze=False)[:, 0]
+        figure = Picture(figsize=(WIDTH, sum(heights)), layout="constrained")
+        parts = figure.subfigures(len(charts), 1, height_ratios=heights, squeeze=False)[:, 0]
         for part, chart in zip(parts, charts, strict=True):
-            part.suptitle("\n".join(within(chart.title, int(share * TITLE))), x=0.01, ha="left")
+            part.suptitle("\n".join(within(chart.title, TITLE)), x=0.01, ha="left")
             if isinstance(chart, LineChart) and chart.apart and len(chart.series) > 1:
                 _draw_apart(part, chart)
             else:
