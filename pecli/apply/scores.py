@@ -376,7 +376,7 @@ class Products:
                 key = (name, term.projection if name == term.against else None)
                 if key not in self.held:
                     self.held[key] = projected(table, *key)
-                    self._check(name, self.held[key][0].shape)
+                    self._check(name, self.held[key][0].shape, of_heads=name == term.content)
 
     def _check_grids(self) -> None:
         """Raise BadParameter where the axes of a grid do not make as many queries and keys as there are."""
@@ -389,8 +389,10 @@ class Products:
             rule = f"do not fit the grid, which has {sides[0]} x {sides[1]}"
             raise BadParameter("input", f"({self.sides[2]} queries x {self.sides[3]} keys)", rule)
 
-    def _check(self, name: str, shape: tuple[int, ...]) -> None:
+    def _check(self, name: str, shape: tuple[int, ...], *, of_heads: bool) -> None:
         heads = self.queries.side("h")
+        if of_heads and shape[0] != heads:
+            raise BadParameter("heads", shape[0], f"of {name} do not fit {self.queries.name}, which has {heads}")
         if shape[-1] not in (self.width, heads * self.width):
             rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
             raise BadParameter("input", self.queries.name, rule)
