@@ -33,8 +33,8 @@ Arithmetic = Literal["exact", "float32", "bfloat16"]
 Pairs = Literal["half", "interleaved", "half:interleaved", "interleaved:half"]
 Way = Literal["forward", "inverse", "gradient"]
 
+# Rows of a recipe without a length, if the other subject gives none either.
 ROWS = 128
-"""Rows of a recipe without a length, if the other subject gives none either."""
 
 
 def source_of(subject: Any, **choice: str | None) -> NamedSource:

@@ -20,12 +20,12 @@ from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table, rows_of
 
+# Lock of growing tables, shared by all, since a module that owns a lock cannot be copied or pickled.
 GROWING = threading.RLock()
-"""Lock of growing tables, shared by all, since a module that owns a lock cannot be copied or pickled."""
 
 PAIRS = ("half", "interleaved")
+# Roles of a plan's arrays that a model trains.
 TRAINED = ("parameter", "vector")
-"""Roles of a plan's arrays that a model trains."""
 
 
 class Stored(NamedTuple):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ENDING = ("INT", "TERM", "HUP", "QUIT", "XCPU", "USR1", "USR2", "ALRM", "VTALRM", "PROF")
 PATIENCE = 2.0  # seconds that cleaning up may take before a further signal interrupts it too
+# Seconds until that signal comes by itself: a lock that the interrupt left locked would be waited for without end.
 GRACE = 10.0
-"""Seconds until that signal comes by itself: a lock that the interrupt left locked would be waited for without end."""
 
 _is_command = False
 _received: list[int] = []  # the signal that ends the process, once there is one; then what interrupted cleaning up

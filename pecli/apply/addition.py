@@ -52,11 +52,11 @@ from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
+# Values worked on at once: their float64 copies stay in a core's cache.
 BLOCK_VALUES = 1 << 15
-"""Values worked on at once: their float64 copies stay in a core's cache."""
 
+# Values of rows that are computed together, and how many such blocks (2 MiB each) are kept for the other batches.
 ROW_BLOCK_VALUES, CACHED_BLOCKS = 1 << 18, 32
-"""Values of rows that are computed together, and how many such blocks (2 MiB each) are kept for the other batches."""
 
 ONE = (Fraction(1), Fraction(1))
 

@@ -45,8 +45,8 @@ QUERY, KEY = (re.compile(_PART.format(letter, word) + _SUFFIX) for letter, word 
 UNROTATED = re.compile(r"(?:^|.*[./])(?:attn_|to_)?(?:v_proj|o_proj|wv|wo|v|o|value|out_proj|output|dense)(?:\..+)?$")
 FUSED = re.compile(r"(?:^|.*[./])(?:attn_)?(?:qkv(?:_proj)?|Wqkv|query_key_value|c_attn|in_proj)(?:[._].+)?$")
 PARAMETERS = re.compile(r"weight|bias|lora_B\.(?:\w+\.)?weight")
+# Factor of a low-rank update that is applied to the input; its rows are not permuted.
 UNTOUCHED = re.compile(r"lora_A\.(?:\w+\.)?weight")
-"""Factor of a low-rank update that is applied to the input; its rows are not permuted."""
 
 
 @dataclass(frozen=True)
@@ -325,8 +325,8 @@ def replace_array(
     _rewrite(path, target, edits, clobber, progress)
 
 
+# Contents of an edited file: how many bytes, and these piece by piece.
 Edit = tuple[int, Iterable[bytes]]
-"""Contents of an edited file: how many bytes, and these piece by piece."""
 
 
 def files_of(path: str) -> list[str]:

@@ -28,11 +28,11 @@ from pecli.tables.table import Table
 Integers = NDArray[np.int64]
 
 PAIRINGS = ("half", "interleaved")
+# Pairing implied by a stored layout; other layouts imply none.
 OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
-"""Pairing implied by a stored layout; other layouts imply none."""
 
+# A model's pairing, as its config is read.
 OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
-"""A model's pairing, as its config is read."""
 
 
 @dataclass(frozen=True)
@@ -248,8 +248,8 @@ def complex_points(c: Floats, s: Floats) -> Points:
     return found
 
 
+# Factors and squares between this and its reciprocal neither overflow nor lose digits.
 MAX_RATIO = 2.0**400
-"""Factors and squares between this and its reciprocal neither overflow nor lose digits."""
 
 
 class ScaledRotations(Rotations):

@@ -58,28 +58,28 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 Interval = tuple[Fraction, Fraction]
 
+# 6u: see above.
 CANDIDATE_ERROR = 3 * 2.0**-52
-"""6u: see above."""
 
+# Additional error bound of products below the normal numbers.
 UNDERFLOW_ERROR = 2.0**-1060
-"""Additional error bound of products below the normal numbers."""
 
+# Products of a float64 and a double-double number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes.
 DOUBLE_DOUBLE_ERROR = 2.0**-100
-"""Products of a float64 and a double-double number err by 2u^2 each, their sum by 3u^2: below 2^-100 of their sizes."""
 
+# Beyond this size, or below its reciprocal, a float64 may leave a doubled product no room: fractions decide.
 MAX_SIZE = 2.0**900
-"""Beyond this size, or below its reciprocal, a float64 may leave a doubled product no room: fractions decide."""
 
+# Precision of the first intervals, doubled until they decide.  A sum whose interval still holds zero at
+# `MAX_BITS` bits is zero: x and y are float64, whole multiples of 2^-1074, and A and B of pairs that cancel are
+# square roots of small fractions, whose sums cannot be that small without being zero.
 FIRST_BITS, MAX_BITS = 160, 2600
-"""Precision of the first intervals, doubled until they decide.  A sum whose interval still holds zero at
-`MAX_BITS` bits is zero: x and y are float64, whole multiples of 2^-1074, and A and B of pairs that cancel are
-square roots of small fractions, whose sums cannot be that small without being zero."""
 
 
+# Of places (k,) in the flat array of sums, gives A and B and a bound (k,) on the absolute error of each.
 Doubled = Callable[[Places], tuple[DoubleDouble, DoubleDouble, Floats]]
-"""Of places (k,) in the flat array of sums, gives A and B and a bound (k,) on the absolute error of each."""
+# Of one place and a number of bits, gives intervals about 2^-bits wide that hold A and B.
 Enclosed = Callable[[int, int], tuple[Interval, Interval]]
-"""Of one place and a number of bits, gives intervals about 2^-bits wide that hold A and B."""
 
 
 def round_sums(

@@ -67,8 +67,8 @@ from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
+# Bytes of computed blocks that a cache keeps.
 CACHE_BYTES = 1 << 25
-"""Bytes of computed blocks that a cache keeps."""
 
 Values = TypeVar("Values")
 
@@ -117,20 +117,20 @@ class BlockCache(Generic[Values]):
         return compute
 
 
+# Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`.
 BLOCK_VALUES = 1 << 17
-"""Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`."""
 
+# Factor of the block where heads share cosines; 4 would take 6 MiB more per thread.
 SHARED_HEADS_FACTOR = 2
-"""Factor of the block where heads share cosines; 4 would take 6 MiB more per thread."""
 
+# Divisor of the block for types other than float32, whose rounding makes copies.
 COPY_DIVISOR = 4
-"""Divisor of the block for types other than float32, whose rounding makes copies."""
 
+# Values of a block that is rotated by double-double numbers.
 DOUBLE_DOUBLE_VALUES = 1 << 13
-"""Values of a block that is rotated by double-double numbers."""
 
+# Doubtful sums deferred until all blocks are done, since deciding them has a high fixed cost.
 MAX_DEFERRED_SUMS = 1 << 12
-"""Doubtful sums deferred until all blocks are done, since deciding them has a high fixed cost."""
 
 
 class Doubt(NamedTuple):

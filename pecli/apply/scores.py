@@ -190,8 +190,8 @@ class Mask:
 
 
 UNIT = 2.0**-53
+# Values worked on at once.
 BLOCK_VALUES = 1 << 19
-"""Values worked on at once."""
 
 
 @dataclass(frozen=True)
@@ -204,10 +204,10 @@ class QueryRows:
     stop: int
 
 
+# Gives initial scores, (stop - start, keys) float64 of the caller's own, and a bound on their error.
 Scores = Callable[[QueryRows], tuple[Floats, float]]
-"""Gives initial scores, (stop - start, keys) float64 of the caller's own, and a bound on their error."""
+# Changes scores in place; takes the bound on their error and returns the new one.
 Change = Callable[[Floats, float, QueryRows], float]
-"""Changes scores in place; takes the bound on their error and returns the new one."""
 
 
 def weighted(numbers: Callable[[QueryRows], Floats], how: Literal["add", "multiply"], scale: float = 1.0) -> Change:
@@ -586,8 +586,8 @@ def scores_of(
     return ApplyResult(made, tuple(filter(None, (*notes, scaled, aligned))), lambda: made.error)
 
 
+# Notes of a config on the scores: a bias is scaled with the products, or gated; only some columns of a head turn.
 BIASED, GATED, PART = "biased", "gated", "part"
-"""Notes of a config on the scores: a bias is scaled with the products, or gated; only some columns of a head turn."""
 
 
 def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effect) -> tuple[float, str]:

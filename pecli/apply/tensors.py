@@ -57,11 +57,11 @@ def with_width(text: str, widths: Collection[int]) -> str:
 
 
 AXES = ("bhsd", "bshd", "thd", "bsd", "sd", "d", "bs(hd)", "bhqk", "hqk", "qk")
+# Default axes by the number of dimensions.
 AXES_BY_RANK = {1: "d", 2: "sd", 3: "bsd", 4: "bhsd"}
-"""Default axes by the number of dimensions."""
 
+# Axes of logits, where the vectors' axes are as given.
 AXES_OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
-"""Axes of logits, where the vectors' axes are as given."""
 
 Integers = NDArray[np.int64]
 
@@ -301,8 +301,8 @@ def _sides(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "()"
 
 
+# Heads of a tile: a row of the table is read from memory once for all of them.
 HEADS = 8
-"""Heads of a tile: a row of the table is read from memory once for all of them."""
 
 
 @dataclass(frozen=True)

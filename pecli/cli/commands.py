@@ -139,6 +139,7 @@ COMMANDS = {
     ),
 }  # fmt: skip
 
+# Older spellings of commands, which existing scripts may use; no help mentions them.
 OLDER = (
     # command, its option, and the words that are written instead of the two
     ("inspect", "--identify", ("identify",)),
@@ -150,7 +151,6 @@ OLDER = (
     ("list", "--why", ("explain", "--why")),
     ("list", "--code", ("explain", "--code")),
 )
-"""Older spellings of commands, which existing scripts may use; no help mentions them."""
 
 
 def rewritten(words: Sequence[str]) -> list[str]:

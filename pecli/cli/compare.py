@@ -234,8 +234,8 @@ def chosen(sources: Sequence[str]) -> list[tuple[Encoding, Recipe | None]] | Non
 
 
 MAX_COLUMNS = 4  # encodings that are shown in columns
+# Facts that a short report leaves out.
 MINOR = {"values held", "trained values", "trained values now", "used by"}
-"""Facts that a short report leaves out."""
 
 
 def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: CompareOptions) -> int:

@@ -166,14 +166,14 @@ def phases(size: NDArray[np.uint64], limbs: Limbs | list[NDArray[np.uint64]]) ->
 
 TABLE_BITS = 8
 NONE = 9
+# Twice the sine of each multiple of 1/12 turn; NONE for irrational sines.
 HALVES = [0, 1, NONE, 2, NONE, 1, 0, -1, NONE, -2, NONE, -1]
-"""Twice the sine of each multiple of 1/12 turn; NONE for irrational sines."""
 
+# Bits after the point at the first attempt.
 FIRST = 160
-"""Bits after the point at the first attempt."""
 
+# Error bound of `circle_point` in units of its last place: 16 truncations, and room to spare.
 ERROR_UNITS = 64
-"""Error bound of `circle_point` in units of its last place: 16 truncations, and room to spare."""
 
 
 def round_ratio(numerator: int, denominator: int, grid: FloatGrid) -> float:
@@ -372,32 +372,29 @@ class Exact:
 Floats = NDArray[np.float64]
 Words = NDArray[np.uint64]
 
+# Bound on the error of `single_point`, relative to each sine and cosine.
+#
+# With u = 2^-53.  The size of the rest is a sum of limbs, each added to a smaller partial sum:
+# less than 2u of it in all, then the product with 2 pi (its own rounding and u): theta errs by 4u.
+# The polynomials err by less than 2u (their last omitted terms are 2^-63 and below), so the
+# correction to the table's entry errs by at most 6u of its size, 0.0124.  Where the entry is 0, the
+# value is theta times 1.  Elsewhere |entry| >= sin(2 pi/256) = 0.0245, twice the correction, so the
+# value is no smaller than the correction, the entry's rounding is at most 2u of it, the sum's u.
 SINGLE_ERROR = 2.0**-50.5
-"""Bound on the error of `single_point`, relative to each sine and cosine.
 
-With u = 2^-53.  The size of the rest is a sum of limbs, each added to a smaller partial sum:
-less than 2u of it in all, then the product with 2 pi (its own rounding and u): theta errs by 4u.
-The polynomials err by less than 2u (their last omitted terms are 2^-63 and below), so the
-correction to the table's entry errs by at most 6u of its size, 0.0124.  Where the entry is 0, the
-value is theta times 1.  Elsewhere |entry| >= sin(2 pi/256) = 0.0245, twice the correction, so the
-value is no smaller than the correction, the entry's rounding is at most 2u of it, the sum's u.
-"""
-
+# Bound on the error of `single_point` with its tails, absolute: the correction's, 6u of 0.0124.
+#
+# The table's entries and the sum are then exact to 2^-106.
 TAILED_ERROR = 2.0**-56.5
-"""Bound on the error of `single_point` with its tails, absolute: the correction's, 6u of 0.0124.
 
-The table's entries and the sum are then exact to 2^-106.
-"""
-
+# The same for `doubled_point`.
+#
+# Each doubled operation errs by at most 7u^2 = 2^-103.1 of its result (pecli.numbers.double_double), the
+# constants by 2^-106, the omitted terms by theta^14/15! < 2^-128.  The coefficients from theta^6 on
+# are single: they enter with weight 2^-25 and below and err by 2^-78 of the sum, together 2^-100.  The
+# cancellation against the table's entry at most doubles a relative error, as above; a dozen
+# operations give less than 2^-97.
 DOUBLED_ERROR = 2.0**-94
-"""The same for `doubled_point`.
-
-Each doubled operation errs by at most 7u^2 = 2^-103.1 of its result (pecli.numbers.double_double), the
-constants by 2^-106, the omitted terms by theta^14/15! < 2^-128.  The coefficients from theta^6 on
-are single: they enter with weight 2^-25 and below and err by 2^-78 of the sum, together 2^-100.  The
-cancellation against the table's entry at most doubles a relative error, as above; a dozen
-operations give less than 2^-97.
-"""
 
 
 class CircleTable(NamedTuple):

@@ -29,36 +29,34 @@ from pecli.numbers.double_double import from_decimal, multiply
 Integers = NDArray[np.int64]
 Quarters = NDArray[np.uint16]
 
+# Digits of a multiple: `CUT` allows for as many phases rounded down.
 MAX_DIGITS = 4
-"""Digits of a multiple: `CUT` allows for as many phases rounded down."""
 
+# Absolute error of a candidate at the first stage, in units of the magnitude: 11.6 u, derived above.
 FIRST_PLANE = 2.0**-49.4
-"""Absolute error of a candidate at the first stage, in units of the magnitude: 11.6 u, derived above."""
 
+# Error bound at the second stage, 13.6 u.
 PLANE = 2.0**-49.2
-"""Error bound at the second stage, 13.6 u."""
 
+# Relative error of each part while the angle is below an eighth of a turn.
+#
+# A row errs by 5.7 u relative to each part, its rounding by u: four make 26.8 u.  Nothing cancels in sin a cos b +
+# cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose the factor cos(a - b) / cos(a + b), at most
+# 1 / cos(pi/4) at each of three: (26.8 u + 9 u) 2.83 = 101 u, and 2 u for the bias, < 2^-46.
 RELATIVE = 2.0**-46
-"""Relative error of each part while the angle is below an eighth of a turn.
-
-A row errs by 5.7 u relative to each part, its rounding by u: four make 26.8 u.  Nothing cancels in sin a cos b +
-cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose the factor cos(a - b) / cos(a + b), at most
-1 / cos(pi/4) at each of three: (26.8 u + 9 u) 2.83 = 101 u, and 2 u for the bias, < 2^-46.
-"""
 
 WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
+# Pairs of a table: a MiB of complex128, which stays in the caches; 8 MiB where columns are many.
+#
+# Three small factors take less time than two large ones, and five would have too few bits: see `table_bits`.
 TABLE_PAIRS, MAX_TABLE_PAIRS = 1 << 16, 1 << 19
-"""Pairs of a table: a MiB of complex128, which stays in the caches; 8 MiB where columns are many.
 
-Three small factors take less time than two large ones, and five would have too few bits: see `table_bits`.
-"""
-
+# Pairs that are multiplied at once: two arrays of a MiB.
 CALL = 1 << 16
-"""Pairs that are multiplied at once: two arrays of a MiB."""
 
+# Requested rows, as a multiple of the rows of a table, before tables are made: twice the cost of four tables.
 MIN_ROWS_PER_TABLE_ROW = 8
-"""Requested rows, as a multiple of the rows of a table, before tables are made: twice the cost of four tables."""
 
 
 def table_bits(freqs: FrequencySet) -> int:

@@ -40,11 +40,11 @@ Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]
 Part = Literal["cos", "sin", "angle"]
 
+# Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache.
 CHUNK = 4096
-"""Pairs worked on at once: some fifty arrays of 32 KiB stay in a core's cache."""
 
+# Smallest number of doubtful values decided by vectors; fewer are decided faster one by one.
 MIN_MULTIPLES = 32
-"""Smallest number of doubtful values decided by vectors; fewer are decided faster one by one."""
 
 
 class FrequencySet:
@@ -86,8 +86,8 @@ class FrequencySet:
         self.bits = fraction_bits(frequencies, unit)
         sizes = fixed_turns(frequencies, turns, unit, self.bits)
         one = 1 << self.bits
+        # Absolute value of each frequency in turns per multiple.
         self.turns_per_step: Floats = np.array([f / one for f in sizes], dtype=np.float64)
-        """Absolute value of each frequency in turns per multiple."""
         self.limbs = limbs_of(sizes, self.bits)
         negative = [f < 0 for f in frequencies]
         self.fixed = [-f if minus else f for f, minus in zip(sizes, negative, strict=True)]
@@ -96,12 +96,12 @@ class FrequencySet:
         self.magnitude = from_decimal(Fraction(magnitude))
         self.lock = threading.RLock()
         self.rotation_tables: dict[tuple[object, ...], object] = {}
+        # Rows asked for so far, of runs that have no rotation table yet.
         self.rows_requested: dict[tuple[object, ...], int] = {}
-        """Rows asked for so far, of runs that have no rotation table yet."""
+        # Digit tables of `pecli.engine.digits`, made once the lists are long enough.
         self.digits: object = None
-        """Digit tables of `pecli.engine.digits`, made once the lists are long enough."""
+        # Rows of lists asked for so far.
         self.listed = 0
-        """Rows of lists asked for so far."""
 
     def kept_bits(self, multiples: Integers, precision: int) -> int:
         """Bits of the frequencies that make a phase good to 2^-precision, and relative to a small one."""
@@ -231,8 +231,8 @@ class FrequencySet:
         return phase, 2 + (2 * abs(multiple) >> spare)
 
 
+# Relative error of a doubled frequency (2^-105) times a doubled multiple (exact): 7u^2 and that.
 ERROR = 2.0**-98
-"""Relative error of a doubled frequency (2^-105) times a doubled multiple (exact): 7u^2 and that."""
 
 
 def frequencies(freqs: FrequencySet) -> DoubleDouble:

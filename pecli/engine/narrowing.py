@@ -311,14 +311,14 @@ def _half_stores(words: NDArray[np.uint32], layout: PairLayout, swapped: bool) -
 
 Integers = NDArray[np.int64]
 
+# Pairs rounded at once.
 CALL = 1 << 14
-"""Pairs rounded at once."""
 
+# Relative error of a candidate but for `phase_error`: the magnitude is rounded, and its product.
 RELATIVE = SINGLE_ERROR + 2.0**-51
-"""Relative error of a candidate but for `phase_error`: the magnitude is rounded, and its product."""
 
+# Parts below this are doubted: `phase_error` is below 2^-60, so above it less than 2^-41 of them.
 SMALL = 2.0**-19
-"""Parts below this are doubted: `phase_error` is below 2^-60, so above it less than 2^-41 of them."""
 
 WINDOW = DoubtWindow(2.0**-40)
 

@@ -21,29 +21,28 @@ from pecli.numbers.rounding import narrow
 
 Integers = NDArray[np.int64]
 
+# Pairs that one thread takes at a time.
 TASK = 1 << 21
-"""Pairs that one thread takes at a time."""
 
+# Block sizes by the largest number of live threads: pairs per call of NumPy, and pairs whose flags are kept together.
+#
+# Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
 SIZES = {2: (1 << 18, 1 << 21), 4: (1 << 18, 1 << 20), 8: (1 << 17, 1 << 19), 1 << 30: (1 << 16, 1 << 18)}
-"""Block sizes by the largest number of live threads: pairs per call of NumPy, and pairs whose flags are kept together.
 
-Small calls lose to the interpreter's lock, large ones cost memory: 12 MiB a thread, or 3 of many.
-"""
-
+# Divisor of the pairs per call in float64: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower.
 FLOAT64_DIVISOR = 8
-"""Divisor of the pairs per call in float64: six arrays of 16 bytes a pair then stay in the cache; 2 is 8 % slower."""
 
+# Number of pairs below which a table is computed in small calls, which need less fresh memory.
 MIN_TABLE_PAIRS = 1 << 21
-"""Number of pairs below which a table is computed in small calls, which need less fresh memory."""
 
+# Pairs per call for such a table.
 CALL = 1 << 16
-"""Pairs per call for such a table."""
 
+# Rows, in all calls, from which on the making of a rotation table pays.
 MIN_REQUESTS = 160
-"""Rows, in all calls, from which on the making of a rotation table pays."""
 
+# Smallest number of rows for which an existing rotation table is used.
 MIN_RUN_ROWS = 24
-"""Smallest number of rows for which an existing rotation table is used."""
 
 
 class RowRun(NamedTuple):
@@ -163,11 +162,11 @@ def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
         yield RowRun(start % step, step, first, first + len(multiples) - below, layout.rows(slice(below, None)), False)
 
 
+# Base-2 logarithm of the number of pairs that pays for starting another thread.
 PER_THREAD = 20
-"""Base-2 logarithm of the number of pairs that pays for starting another thread."""
 
+# A list of fewer multiples is not searched for an order.
 MIN_SORTED_COUNT = 64
-"""A list of fewer multiples is not searched for an order."""
 
 
 def fill(

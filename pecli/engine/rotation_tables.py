@@ -31,14 +31,13 @@ from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, qu
 
 Complex = NDArray[np.complex128]
 
+# Absolute error, in the complex plane, of main + remainder in `combine`, for factors of modulus 1.
+#
+# With u = 2^-53, in units of 2^-26.5 u, where 2^-26.5 is the largest modulus of a rest.  Splitting
+# rounds each rest by 1 unit.  a1 b2 errs by sqrt(5) units (Brent, Percival and Zimmermann 2007; less
+# when fused); so does a2 b, and by 3/4 more because b is a sum rounded; their sum, below 2^-25.5,
+# by 2.  Together 9.3 units, 2^-76.2.
 STEP_ERROR = 2.0**-76
-"""Absolute error, in the complex plane, of main + remainder in `combine`, for factors of modulus 1.
-
-With u = 2^-53, in units of 2^-26.5 u, where 2^-26.5 is the largest modulus of a rest.  Splitting
-rounds each rest by 1 unit.  a1 b2 errs by sqrt(5) units (Brent, Percival and Zimmermann 2007; less
-when fused); so does a2 b, and by 3/4 more because b is a sum rounded; their sum, below 2^-25.5,
-by 2.  Together 9.3 units, 2^-76.2.
-"""
 
 
 class Split(NamedTuple):
@@ -123,8 +122,8 @@ def doubled(main: Complex, rest: Complex) -> Rows:
     return Rows(hi.view(np.complex128), lo.view(np.complex128))
 
 
+# Function from main and remainder to the arrays that are kept of them.
 Parts = Callable[[Complex, Complex], Sequence[Complex]]
-"""Function from main and remainder to the arrays that are kept of them."""
 
 
 def halves(exponent: int) -> Parts:
@@ -150,20 +149,20 @@ def remember(kept: dict[Any, Any], key: object, make: Callable[[], T], most: int
     return found
 
 
+# Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache.
 SPAN = 1 << 15
-"""Pairs in a table of offsets: half a MiB of complex128, to stay in a core's cache."""
 
+# Rows of a run that is long: fewer anchors then outweigh more offsets.
 MIN_LONG_ROWS = 1 << 14
-"""Rows of a run that is long: fewer anchors then outweigh more offsets."""
 
+# Number of D rows.
 STRIDES = 16
-"""Number of D rows."""
 
+# Number of C rows made at a time.
 GROUP = 8
-"""Number of C rows made at a time."""
 
+# Pairs of C rows that are kept, in at least two groups: 4 MiB.
 KEPT_ROWS = 1 << 17
-"""Pairs of C rows that are kept, in at least two groups: 4 MiB."""
 
 LIMIT = 1 << 63
 
@@ -221,10 +220,10 @@ class RotationTable:
         self._strides, self._stride_quarters = strides.rows.split(), strides.quarters
         self._groups: dict[int, Made] = {}
         self._made: dict[object, object] = {}
+        # Rows asked for so far.
         self.asked = 0
-        """Rows asked for so far."""
+        # Groups of anchors, for `pecli.engine.rotation_tables`.
         self.kept: dict[int, object] = {}
-        """Groups of anchors, for `pecli.engine.rotation_tables`."""
 
     def _make(self, places: list[int], offset: int = 0) -> Made:
         # no table reaches beyond the limit; those rows are never used
@@ -322,11 +321,11 @@ def _gather(pieces: Iterator[tuple[Complex, Complex]], parts: Parts, mirrored: S
     return whole
 
 
+# Pairs that a group of anchors serves.
 SERVED = 1 << 21
-"""Pairs that a group of anchors serves."""
 
+# Groups that a rotation table keeps: some MiB in all.
 MAX_KEPT_GROUPS = 4
-"""Groups that a rotation table keeps: some MiB in all."""
 
 MAX_KEPT_TABLES = 2
 
@@ -348,8 +347,8 @@ class StepRotations:
         self.base = index * self.count
         first, last = self.base * table.block, (self.base + self.count) * table.block
         self.smallest = max(1, table.offset + table.step * first)
+        # Columns whose angle stays below an eighth of a turn.
         self.slow = table.freqs.turns_per_step * (table.offset + table.step * last) <= 0.125
-        """Columns whose angle stays below an eighth of a turn."""
         self._lock = threading.Lock()
         self._made: dict[object, object] = {}
 

@@ -28,13 +28,12 @@ from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, deci
 from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, group_size, join, table_for
 from pecli.engine.threads import Scratch
 
+# Pairs that NumPy's innermost loop should have at most where it can, and more than half of that.
+#
+# Few make it slow; and NumPy's buffer is cut to this size around products, or else it would copy
+# each anchor's row again and again to make a longer loop of several, which costs half as much as
+# the products themselves.
 INNER = 512
-"""Pairs that NumPy's innermost loop should have at most where it can, and more than half of that.
-
-Few make it slow; and NumPy's buffer is cut to this size around products, or else it would copy
-each anchor's row again and again to make a longer loop of several, which costs half as much as
-the products themselves.
-"""
 
 
 @contextmanager
@@ -113,35 +112,34 @@ class Outer:
 
 Integers = NDArray[np.int64]
 
+# Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above.
 FIRST_PLANE = 2.0**-50.7
-"""Absolute error of a candidate at the first stage, in units of the magnitude: 4.8 u, derived above."""
 
+# Error bound at the second stage, 6.8 u.
 PLANE = 2.0**-50
-"""Error bound at the second stage, 6.8 u."""
 
+# Relative error of each part while the angle is below an eighth of a turn.
+#
+# A rotation table's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
+# cancels; a coarse half is at most twice its part, so the product adds less than 10 u, rounding
+# another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a cos b - sin a sin b
+# may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
 RELATIVE = 2.0**-46
-"""Relative error of each part while the angle is below an eighth of a turn.
 
-A rotation table's rows err by 2^-50.5 = 5.7 u relative to each part.  In sin a cos b + cos a sin b nothing
-cancels; a coarse half is at most twice its part, so the product adds less than 10 u, rounding
-another u: 22.4 u for anchor and offset each, 47 u with the last product.  cos a cos b - sin a sin b
-may lose the factor cos(a - b) / cos(a + b) <= 1.42 at either step: 95 u < 2^-46.
-"""
-
+# Sines and cosines below this are found by their phases: about as many as the window flags of the others.
 SMALL = 1.25 * 2.0**-13
-"""Sines and cosines below this are found by their phases: about as many as the window flags of the others."""
 
 WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
+# |sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
+# every integer, neither sine nor cosine is small.  In 2^-16, rounded up.
 NEAR_ZERO = int(SMALL * 65536) + 1
-"""|sin(pi x / 2)| >= x for x in [0, 1]: where four times the phase is farther than SMALL from
-every integer, neither sine nor cosine is small.  In 2^-16, rounded up."""
 
+# Four phases, each rounded down by less than 1, are added up.
 CUT = 4
-"""Four phases, each rounded down by less than 1, are added up."""
 
+# Angles whose sine is a normal number, for which alone the windows hold: below pi/4 it is at least 0.9 of them.
 SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125.8}
-"""Angles whose sine is a normal number, for which alone the windows hold: below pi/4 it is at least 0.9 of them."""
 
 
 class NarrowRun:
@@ -221,13 +219,12 @@ class NarrowRun:
         decide(self.freqs, multiples, self.layout, rows, columns, value, error, self.dtype)
 
 
+# Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
+#
+# A rotation table's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
+# STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
+# another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
 ERROR = 2.0**-74
-"""Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
-
-A rotation table's doubled rows are good to 2^-84.  Offset, anchor and value are one product each,
-STEP_ERROR = 2^-76; the magnitude adds 2^-100, the bound's own addition to a rest below 2^-25
-another 2^-78: 3 * 2^-76 + 2^-78 + 4 * 2^-84 < 0.82 * 2^-74.
-"""
 
 
 class WideRun:
@@ -310,8 +307,8 @@ class _Products:
         self.high += self._main
 
 
+# Pairs that are multiplied at once.
 PAIRS = 1 << 17
-"""Pairs that are multiplied at once."""
 
 
 def plane_error(freqs: FrequencySet) -> float:

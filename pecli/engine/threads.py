@@ -27,8 +27,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+# Bytes from which on memory is mapped.
 MIN_MAPPED_BYTES = 1 << 17
-"""Bytes from which on memory is mapped."""
 
 
 def mapped(size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -160,8 +160,8 @@ def _first(train: int, test: int, step: int, arc: int) -> int:
 
 
 LARGEST = float(CONTEXT.ln(Decimal("1e30")))
+# Distances at which a curve is sampled.
 CURVE = 240
-"""Distances at which a curve is sampled."""
 
 
 @dataclass(frozen=True)

@@ -19,21 +19,20 @@ from pecli.spec.plans import Bias, Frame, Relative, Values
 Row = Callable[[int, NDArray[np.int64]], NDArray[np.float64]]
 
 
+# Number of distances up to which all are evaluated; beyond it a sample, and bisection finds a window's ends.
 MAX_DISTANCES = 1 << 16
-"""Number of distances up to which all are evaluated; beyond it a sample, and bisection finds a window's ends."""
 
 MAX_INDEXED = 1 << 20
 SAMPLES = 4096
+# Number of positions up to which the values of all are evaluated.
 MAX_POSITIONS = 1 << 20
-"""Number of positions up to which the values of all are evaluated."""
 
 BLOCK_POSITIONS = 1 << 14
 MAX_HEADS = 1024
 SAMPLED_QUERIES = 24
+# Margin for sampled distances or queries: share of the range in training by which a bias must exceed it to count as
+# new.
 MIN_RELATIVE_EXCESS = 1e-3
-"""Margin for sampled distances or queries: share of the range in training by which a bias must exceed it to count as
-new.
-"""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 _PLAIN = ("bfloat16", *REALS)
+# Every format that a table can be written in, by its name.
 WRITTEN: Mapping[str, Format] = MappingProxyType(
     {
         form.name: form
@@ -64,11 +65,10 @@ WRITTEN: Mapping[str, Format] = MappingProxyType(
         )
     }
 )  # fmt: skip
-"""Every format that a table can be written in, by its name."""
+# Formats that pecli writes and reads as one file: all but the exports and the stores of many objects.
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {name: f for name, f in WRITTEN.items() if f.reader is not None and not f.many}
 )
-"""Formats that pecli writes and reads as one file: all but the exports and the stores of many objects."""
 
 
 def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
@@ -100,12 +100,12 @@ def format_for(path: str | os.PathLike[str], name: str | None = None) -> Format:
     raise UnknownName("suffix", _suffix(path), known, MEANT.get(_suffix(path)))
 
 
+# Suffixes of other programs, with the one whose format does their work.
 MEANT = {
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt", ".pkl"), ".safetensors"),
     **dict.fromkeys((".txt", ".dat", ".tsv", ".xlsx"), ".csv"),
     **dict.fromkeys((".nc", ".mat"), ".h5"),
 }
-"""Suffixes of other programs, with the one whose format does their work."""
 
 
 def check(

@@ -43,8 +43,8 @@ def narrowed(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     return narrow
 
 
+# Significant digits with which a program writes values so that all read back, as ``%.9g`` does.
 ALL_DIGITS = {"float32": 9, "float16": 5}
-"""Significant digits with which a program writes values so that all read back, as ``%.9g`` does."""
 
 
 def spelled(values: NDArray[Any], dtype: str) -> bool:
@@ -58,8 +58,8 @@ def spelled(values: NDArray[Any], dtype: str) -> bool:
     return all(float(f"{narrow[k]:.{digits}g}") == values[k] for k in unsure)
 
 
+# Different values that must have few digits; fewer, such as 0, 0.5 and 1, have them by chance.
 MIN_PRINTED = 12
-"""Different values that must have few digits; fewer, such as 0, 0.5 and 1, have them by chance."""
 MAX_PRINTED = 8
 
 

@@ -51,8 +51,8 @@ class Shard:
     stop: int
 
 
+# Function that has the shards of the store at a path written by other processes, and returns when they are written.
 Spread = Callable[[str, "list[Shard]", "WriteOptions"], None]
-"""Function that has the shards of the store at a path written by other processes, and returns when they are written."""
 
 
 @dataclass(frozen=True)

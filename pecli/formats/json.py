@@ -78,13 +78,14 @@ def _write_values(table: Tabular, array: Array, output: Output, options: WriteOp
 
 MAX_LEVELS = 32  # of lists
 TEXTS = re.compile(rb'(?<=[\[,\s])"(-?)(inf|nan)"(?=[,\]\n])')  # infinity and NaN in a list, as `json_texts` has them
+# Characters of a number as text; NumPy gives every item of an array the length of the longest.
 MAX_NUMBER = 400
-"""Characters of a number as text; NumPy gives every item of an array the length of the longest."""
 LONG_TEXT = re.compile(rb'"[^"]{%d}' % MAX_NUMBER)
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
 
 DAMAGED = "is no JSON: it is truncated or damaged; make it again"
+# What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too.
 PRINTED = (
     (re.compile(rb"^[\w.]+\("), b""),  # tensor(, array(
     (re.compile(rb"\](?:,[^\[\]]*)?\)\Z"), b"]"),  # , dtype=float32)
@@ -95,7 +96,6 @@ PRINTED = (
     (re.compile(rb"\]\s*\["), b"],["),
     (re.compile(rb"(?<=[\[,\s])\+"), b""),
 )
-"""What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too."""
 
 
 class JsonTable(StoredTable):

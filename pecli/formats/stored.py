@@ -87,8 +87,8 @@ class StoredTable(Tabular):
 
     sequential = False
     _file: Any = None
+    # Opens the same arrays of a path and a format again.
     reopen: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
-    """Opens the same arrays of a path and a format again."""
 
     def __init__(
         self,

@@ -48,12 +48,12 @@ FAMILIES = {
     FREQUENCIES: (Family.ROTARY,), CACHES: (Family.ROTARY,), VECTORS: (Family.ABSOLUTE,),
     BIASES: (Family.BIAS, Family.RELATIVE),
 }  # fmt: skip
+# What the names of a table's cosines and of its sines differ in.
 COMPONENT = re.compile(r"(?<!cos_)(cos|sin)(?=(_cached?)?$)")
-"""What the names of a table's cosines and of its sines differ in."""
+# Of frequencies that were computed in float32 and are stored in this type.
 MAX_RELATIVE_GAP = {"float64": 1e-6, "float32": 1e-6, "float16": 1e-3, "bfloat16": 8e-3}
-"""Of frequencies that were computed in float32 and are stored in this type."""
+# Layouts of a rotary table in one array.
 SINGLE = ("sin-cos", "concat")
-"""Layouts of a rotary table in one array."""
 TRAINED = "trained: no config gives its values"
 OTHER_SIZE = "no table of the config has this size"
 

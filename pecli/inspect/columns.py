@@ -16,8 +16,8 @@ from pecli.tables.request import Extent
 from pecli.tables.table import Table
 
 PARTS = {"re": "real part", "im": "imaginary part"}  # of complex values
+# Heading and true number of a column: ("sin", 4).
 Label = tuple[str, int]
-"""Heading and true number of a column: ("sin", 4)."""
 
 
 def computed(table: Tabular) -> Table | None:

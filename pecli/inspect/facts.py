@@ -68,15 +68,15 @@ def formula_value(formula: str, values: Mapping[str, Any]) -> int:
     return int(eval(formula, {"__builtins__": {}, "prod": math.prod, "sum": sum}, names))  # noqa: S307
 
 
+# What a table of a family does, where its declaration says no other: rows are added to embeddings once; queries and
+# keys of h heads are rotated in every layer, a pair by four products and two sums; a bias is added to the logits of
+# every head. Relative and conditional encodings all declare theirs.
 USUAL = {
     Family.ABSOLUTE: Work(additions="n * width", products="0"),
     Family.ROTARY: Work(additions="4 * n * h * pairs", products="8 * n * h * pairs", every_layer=True),
     Family.BIAS: Work(additions="heads * n * n", products="0", every_layer=True),
     Family.NONE: Work(kernel="0", additions="0", products="0"),
 }
-"""What a table of a family does, where its declaration says no other: rows are added to embeddings once; queries and
-keys of h heads are rotated in every layer, a pair by four products and two sums; a bias is added to the logits of every
-head.  Relative and conditional encodings all declare theirs."""
 
 
 @dataclass(frozen=True)

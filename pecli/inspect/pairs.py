@@ -21,10 +21,10 @@ Floats = NDArray[np.float64]
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096
 SIDE = 512  # queries and keys of a bias that are looked at
+# Relative roundings that cos^2 + sin^2 of a row may be off by: six of each part, an arithmetic of its own included.
 MAX_DEPARTURE = 12.0
-"""Relative roundings that cos^2 + sin^2 of a row may be off by: six of each part, an arithmetic of its own included."""
+# Rows from which pairs are recognised where later rows are no such pairs.
 MIN_ROWS = 8
-"""Rows from which pairs are recognised where later rows are no such pairs."""
 
 
 @dataclass(frozen=True)

@@ -251,8 +251,8 @@ class Excerpt:
         }
 
 
+# Values of a row that is shown; each takes some 70 bytes on its way to the screen.
 MAX_ROW_VALUES = 1 << 22
-"""Values of a row that is shown; each takes some 70 bytes on its way to the screen."""
 
 
 def preview(table: Tabular, *, rows: int = 12, columns: int = 8, heads: int = 2) -> list[Excerpt]:

@@ -27,42 +27,42 @@ from pecli.spec.measured import PUBLISHED_FACTORS, Named
 from pecli.spec.recipe import join_recipe
 from pecli.tables.table import Table
 
+# Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
+# by up to 7; with more, a base that is wrong in its seventh digit passes.
 MAX_FREQUENCY_UNITS = 8
-"""Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
-by up to 7; with more, a base that is wrong in its seventh digit passes."""
+# Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
+# frequencies is rounded otherwise.  Narrow values do not show which frequencies a library had: any within its error.
 SLACK_UNITS = 1
-"""Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
-frequencies is rounded otherwise.  Narrow values do not show which frequencies a library had: any within its error."""
+# Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential.
 FLOAT64_UNITS = 8.0, 4.0
-"""Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential."""
+# Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value.
 MAX_DOUBLE = 1e-6
-"""Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value."""
+# Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
 PLAUSIBLE_GAP = 0.1
-"""Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03."""
+# Rows that a name must resemble, and rows by which an arithmetic is chosen: the first 32 and others from all.
 FIRST_ROWS, SAMPLE_ROWS = 8, 160
-"""Rows that a name must resemble, and rows by which an arithmetic is chosen: the first 32 and others from all."""
+# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival.
 MIN_EQUAL = 0.9
-"""Share of equal values, all others within the error of a library, from which an arithmetic needs no rival."""
+# Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less.
 MIN_WIDE = 0.99
-"""Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less."""
+# Every how many sampled rows narrower arithmetics are looked at, and how many are then compared on all of them.
 GLANCE_STEP, MAX_WAYS = 4, 3
-"""Every how many sampled rows narrower arithmetics are looked at, and how many are then compared on all of them."""
+# Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
+# position 1048576 are off by 0.06, and the terms left out are below 2e-12.
 MAX_SERIES = 0.12
-"""Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
-position 1048576 are off by 0.06, and the terms left out are below 2e-12."""
+# Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more.
 BLOCK_VALUES = 1 << 16
-"""Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more."""
+# Digits of a magnitude that somebody chose; of a longer one the measured value is nearer.
 MAX_SIZE_DIGITS = 5
-"""Digits of a magnitude that somebody chose; of a longer one the measured value is nearer."""
+# Digits that a magnitude counts for which the parameters do not give.
 OTHER_SIZE = 3.0
-"""Digits that a magnitude counts for which the parameters do not give."""
 LOW_TYPES = ("bfloat16", "float16")
+# Types of the steps of a computation, among them the one in which no value is stored.
 COARSE_TYPES = (*LOW_TYPES, TF32)
-"""Types of the steps of a computation, among them the one in which no value is stored."""
+# Phase of every pair at position 0 for each sign error, after cosine and sine were put in order.
 PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
-"""Phase of every pair at position 0 for each sign error, after cosine and sine were put in order."""
+# Phases of a single component, A cos(p w + phase).
 LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
-"""Phases of a single component, A cos(p w + phase)."""
 
 
 def library_units(dtype: str, size: float = 1.0) -> float:

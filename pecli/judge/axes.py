@@ -25,37 +25,37 @@ from pecli.spec.tabular import Array, Tabular
 Integers = NDArray[np.int64]
 Complex = NDArray[np.complex128]
 
+# Types of the arrays that may hold sines.
 KINDS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
-"""Types of the arrays that may hold sines."""
+# Values read at once.
 BLOCK_VALUES = 1 << 20
-"""Values read at once."""
+# Axes beyond which nothing is looked for; noise has as many as columns.
 MAX_AXES = 4
-"""Axes beyond which nothing is looked for; noise has as many as columns."""
+# Share of the values in which the halves of a block must agree.
 MIN_SHARE = 0.95
-"""Share of the values in which the halves of a block must agree."""
+# Roundings that a pair must turn by from row to row for every change of its axis to show.
 MIN_CLEAR = 2
-"""Roundings that a pair must turn by from row to row for every change of its axis to show."""
+# Share of the rows in which a slow pair must be the same on each level of its axis: where the others of the axis are
+# slow as well, roundings do not tell all levels apart.
 MIN_SAME = 0.8
-"""Share of the rows in which a slow pair must be the same on each level of its axis: where the others of the axis are
-slow as well, roundings do not tell all levels apart."""
+# Pairs that must all change from every row to the next for a table to be a line.
 LINE_PAIRS = 24
-"""Pairs that must all change from every row to the next for a table to be a line."""
+# Pairs by which rows are distinguished; two may be back where they began, more meet more corrupted values.
 MAX_KEYS = 3
-"""Pairs by which rows are distinguished; two may be back where they began, more meet more corrupted values."""
+# Such pairs in all rows of a grid, 512 MiB; three of each side of 2048 x 2048 are fewer.
 MAX_GRID_PAIRS = 1 << 25
-"""Such pairs in all rows of a grid, 512 MiB; three of each side of 2048 x 2048 are fewer."""
+# Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image.
 JUMP = 0.4
-"""Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image."""
+# Arrangements of cosines and sines in one array that no layout of a recipe describes.
 JOINED = (
     "rotation matrices of 2 x 2",
     "cosines, then sines in one array, each value twice",
     "sines, then cosines in one array, each value twice",
 )
-"""Arrangements of cosines and sines in one array that no layout of a recipe describes."""
+# Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first.
 ABSOLUTE = ("blocks", "alternate", "halves")
-"""Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first."""
+# Sides of the blocks in which vision towers order their patches.
 MERGES = (2, 3, 4)
-"""Sides of the blocks in which vision towers order their patches."""
 
 
 @dataclass(frozen=True)

@@ -36,20 +36,20 @@ from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.table import Table
 from pecli.tables.views import pair_views, same_layout
 
+# Units in the last place within which a value is the expected one; products of two rounded factors are 2 off.
 MAX_ULP = 4.0
-"""Units in the last place within which a value is the expected one; products of two rounded factors are 2 off."""
+# Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off.
 HARMLESS_ULP = 64
-"""Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off."""
+# Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
 MAX_ULP_NAMED = 1000
-"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
+# The choice of a parameter, such as a mask, that leaves it out.
 ABSENT = "none"
-"""The choice of a parameter, such as a mask, that leaves it out."""
+# Rows by which a mistake is looked at before all values are compared; raised, mistakes that do not fit cost more.
 SAMPLED_ROWS = 64
-"""Rows by which a mistake is looked at before all values are compared; raised, mistakes that do not fit cost more."""
+# Share of their values that it must give; a row in 64 and some others may be corrupted.
 MIN_SHARE_RESEMBLES = 0.95
-"""Share of their values that it must give; a row in 64 and some others may be corrupted."""
+# Queries times keys of a mask that is described; the matrix takes 32 MB.
 MAX_MASK_VALUES = 1 << 22
-"""Queries times keys of a mask that is described; the matrix takes 32 MB."""
 
 
 def bias_differences(actual: Tabular, expected: Table, found: Comparison | None = None) -> list[Finding] | None:

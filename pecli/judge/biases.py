@@ -19,22 +19,22 @@ from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, CodeRows, Floats, Integers, Profile
 from pecli.spec.tabular import Tabular
 
+# Largest difference of narrow values, in units in the last place, for an identification to be sure.
 MAX_SURE_ULP = 8.0
-"""Largest difference of narrow values, in units in the last place, for an identification to be sure."""
+# Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others.
 MIN_SHARE_NEAREST = 0.5
-"""Share of the values that the nearest recipe of an unknown table gives exactly: half of the heads may be others."""
+# Heads of a bias; an array with more rows along its first axis is no bias by head.
 MAX_HEADS = 1024
-"""Heads of a bias; an array with more rows along its first axis is no bias by head."""
+# Heads by which most arrays are found not to depend on the distance.
 FIRST_HEADS = 4
-"""Heads by which most arrays are found not to depend on the distance."""
+# Keys of a bias that is read by distance; the profile of one head takes 1 MB.
 MAX_KEYS = 1 << 17
-"""Keys of a bias that is read by distance; the profile of one head takes 1 MB."""
+# Values of an array with a row for each head, by distance or by key: 128 heads of the most keys, 128 MiB.
 MAX_PROFILE = 1 << 24
-"""Values of an array with a row for each head, by distance or by key: 128 heads of the most keys, 128 MiB."""
+# Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted.
 MIN_SHARE_HIDDEN = 0.5
-"""Share of the keys after the query that are minus infinity under a causal mask; the others are corrupted."""
+# Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long.
 MAX_REORDERED_BYTES = 1 << 25
-"""Bytes of an array whose axes are exchanged in memory; raised, an unknown file takes several times as long."""
 
 
 def profiles(lines: Lines) -> Iterator[Profile]:
@@ -133,8 +133,8 @@ READINGS = {
     (1, 0, 2): "the heads are the middle axis",
     (0, 2, 1): "query and key axes are exchanged",
 }
+# Note on a masked bias by distance, which does not show which of both was done.
 PAST_HIDDEN = "the mask hides the keys before the query: a mask on the past, or query and key axes are exchanged"
-"""Note on a masked bias by distance, which does not show which of both was done."""
 
 
 def readings(table: Tabular, *, exchanged: bool = False) -> Iterator[Lines]:

@@ -14,13 +14,13 @@ from pecli.spec.profiles import CodeRows, Floats, units
 from pecli.spec.tabular import Tabular
 
 MAX_ROWS = 4096
+# Rows, or values of narrow and of wide tables, that parameters are read from; all are compared afterwards. A query
+# scale of Llama 4 begins to grow at row 8191.
 MAX_VALUES, MAX_WIDE_VALUES = 1 << 18, 1 << 21
-"""Rows, or values of narrow and of wide tables, that parameters are read from; all are compared afterwards. A query
-scale of Llama 4 begins to grow at row 8191."""
+# Values of some lines that are counted before all are: more than two are no mask.
 FIRST_VALUES = 1 << 12
-"""Values of some lines that are counted before all are: more than two are no mask."""
+# Rows and columns of a mask of which the pattern is looked for.
 MAX_SIDE = 2048
-"""Rows and columns of a mask of which the pattern is looked for."""
 
 
 def rows_of(lines: Lines) -> Iterator[CodeRows]:

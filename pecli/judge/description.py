@@ -130,8 +130,8 @@ class Identification:
         }
 
 
+# Largest number of heads of an array whose range is measured; of more, every second head or fewer are read.
 MAX_PLANES = 64
-"""Largest number of heads of an array whose range is measured; of more, every second head or fewer are read."""
 
 
 def statistics_of(table: Tabular) -> tuple[str, ...]:

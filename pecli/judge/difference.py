@@ -48,41 +48,41 @@ from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
+# Smallest share of sampled values that a reported description must give; a corrupted row in 30 still passes.
 MIN_SAMPLE = 0.97
-"""Smallest share of sampled values that a reported description must give; a corrupted row in 30 still passes."""
+# Smallest share of all values that a reported description explains; below it, only the place is reported.
 MIN_EXPLAINED = 0.5
-"""Smallest share of all values that a reported description explains; below it, only the place is reported."""
+# Declared mistakes that are looked at; each costs one evaluation of its frequencies.
 MAX_MISTAKES = 160
-"""Declared mistakes that are looked at; each costs one evaluation of its frequencies."""
+# Descriptions whose values are computed; more cost time.
 MAX_PLACED = 8
-"""Descriptions whose values are computed; more cost time."""
+# Values that differ whose first is shown with the expected one; of more, rows and columns say more.
 MAX_LISTED = 8
-"""Values that differ whose first is shown with the expected one; of more, rows and columns say more."""
+# Digits of a factor on every position that somebody chose, such as a length.
 MAX_STEP_DIGITS = 6
-"""Digits of a factor on every position that somebody chose, such as a length."""
+# Share of the pairs that may have other frequencies than expected and be named; of more, all are others.
 MAX_OTHER_PAIRS = 0.4
-"""Share of the pairs that may have other frequencies than expected and be named; of more, all are others."""
+# Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead.
 OTHER_FREQUENCIES = 1.5
-"""Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead."""
+# Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number.
 MAX_WIDTH, MAX_WIDTH_ERROR = 1 << 14, 1e-3
-"""Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number."""
+# Cost of another step, in digits: a little more than one mistake, which may explain the same values.
 OTHER_STEP = 1.25
-"""Cost of another step, in digits: a little more than one mistake, which may explain the same values."""
+# Units in the last place of float32 phases that a first fault shows, besides one of the values.
 STEP_UNITS = 4.0
-"""Units in the last place of float32 phases that a first fault shows, besides one of the values."""
+# Rows that are described by themselves where the others are as expected.
 MIN_PART_ROWS = 16
-"""Rows that are described by themselves where the others are as expected."""
+# Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01.
 WAVE_GAP = 0.02
-"""Distance of a point of the unit circle from the wave measured of it; bfloat16 leaves 0.01."""
+# Of a base that a series without a rule shows, relative.
 BASE_GAP = 1e-3
-"""Of a base that a series without a rule shows, relative."""
+# Radians a row from which a frequency is measured well enough for the ratio to its neighbour.
 CLEAR_STEP = 2.0**-12
-"""Radians a row from which a frequency is measured well enough for the ratio to its neighbour."""
+# Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
+# columns were not the same ones.
 MAX_HARMLESS = 8.0
-"""Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
-columns were not the same ones."""
+# Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
 MAX_ULP_NAMED = 64
-"""Largest tolerance in units in the last place that is proposed; larger differences are of values near zero."""
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     return [Finding("rounding", f"{how}, at most {most:.2g}: harmless; --atol {at_least(most, 1)} accepts it")]
 
 
+# Different tables in a batch; of more, none is taken for a copy of another.
 MAX_GROUPS = 8
-"""Different tables in a batch; of more, none is taken for a copy of another."""
 
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
@@ -123,8 +123,8 @@ def _extent(table: Table) -> tuple[object, ...]:
     return table.positions.count, *table.positions.part(0, min(2, table.positions.count))
 
 
+# Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding.
 MAX_HARMLESS = 0.05
-"""Largest difference that rounding makes: float32 phases are off by 0.01, and bfloat16 phases are another finding."""
 
 
 def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding] | None:
@@ -145,10 +145,10 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return findings or None
 
 
+# Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
-"""Largest error, in units of the last place, of frequencies that were computed in their own type."""
+# Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
 FREQUENCY_ROWS = 2048
-"""Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them."""
 
 
 def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
@@ -223,14 +223,14 @@ def _pairs(actual: Tabular, expected: Tabular) -> list[tuple[ArrayView, ArrayVie
 
 
 ALL = "the values"
+# Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more.
 MAX_CORRELATION = 0.1
-"""Mean correlation of neighbouring rows and columns of random values; a wave's rows have 0.5 and more."""
+# Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22.
 MAX_SPREAD = 0.25
-"""Largest relative difference of a column's deviation from the overall one; with 256 rows, random values have 0.22."""
+# Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers.
 MIN_KURTOSIS = 1.65
-"""Fourth moment of the normalised values: 1.5 of sines in any order, 1.8 of uniform numbers."""
+# Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time.
 RANDOM_ROWS = 256
-"""Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time."""
 
 
 def _random(part: str) -> Finding:

@@ -22,18 +22,18 @@ from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table
 
+# Values compared at once: their temporaries take some 50 MB.
 BLOCK_VALUES = 1 << 20
-"""Values compared at once: their temporaries take some 50 MB."""
+# Number of lines from which the effective type and the stand-in for minus infinity are read.
 SAMPLE_LINES = 64
-"""Number of lines from which the effective type and the stand-in for minus infinity are read."""
+# Share of the first lines that a candidate must explain to be compared as a whole.
 MIN_SHARE_EXPLAINED = 0.5
-"""Share of the first lines that a candidate must explain to be compared as a whole."""
+# Finite stand-ins for minus infinity in common programs; those below -3e38 are minima of float32 and bfloat16.
 MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
-"""Finite stand-ins for minus infinity in common programs; those below -3e38 are minima of float32 and bfloat16."""
+# Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less.
 MASK_GAP = 9e3
-"""Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less."""
+# Share of the values that a likely recipe explains.
 MIN_SHARE_LIKELY = 0.99
-"""Share of the values that a likely recipe explains."""
 
 
 class Lines:

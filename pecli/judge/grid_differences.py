@@ -34,18 +34,18 @@ from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.table import Table
 
+# Smallest share of the values that a reported description reproduces; corrupted values may be left.
 MIN_SHARE_EXPLAINED = 0.998
-"""Smallest share of the values that a reported description reproduces; corrupted values may be left."""
+# Rows by which pairs are distinguished.
 SAMPLE_ROWS = 512
-"""Rows by which pairs are distinguished."""
+# Values of a table whose coordinates are measured row by row; of more, it would take seconds.
 MAX_VALUES = 1 << 22
-"""Values of a table whose coordinates are measured row by row; of more, it would take seconds."""
+# Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02.
 MAX_COORDINATE_GAP = 0.1
-"""Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02."""
+# Runs of rows to whose coordinates different numbers are added; of more, the place says more.
 MAX_PARTS = 4
-"""Runs of rows to whose coordinates different numbers are added; of more, the place says more."""
+# Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of.
 MAX_FACTOR_GAP, MAX_SIDE = 2.0**-14, 256
-"""Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of."""
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
@@ -136,8 +136,8 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     return _parameters(have, want)
 
 
+# Order in which differing parameters are reported: the parameters that change most rows or columns first.
 RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
-"""Order in which differing parameters are reported: the parameters that change most rows or columns first."""
 
 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
@@ -162,6 +162,7 @@ def _outer(key: str, have: int, want: int) -> Finding:
     return Finding(key, f"{rows} {where} {'missing' if have < want else 'not expected'}")
 
 
+# Message for each parameter that differs; others are reported by their name.
 SENTENCES = {
     "axes": "axis widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
@@ -182,7 +183,7 @@ SENTENCES = {
     "coordinates": "coordinates are {have} where they were expected to be {want}",
     "order": "columns in the order {have} where {want} was expected",
 }
-"""Message for each parameter that differs; others are reported by their name."""
+# Wording of parameter values in these messages.
 VALUES = {
     "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
     "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
@@ -199,7 +200,6 @@ VALUES = {
         "corners": "normalised to -1..1 from corner to corner",
     },
 }  # fmt: skip
-"""Wording of parameter values in these messages."""
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:

@@ -22,31 +22,31 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
 
+# Relative errors of frequencies computed in float64, float32, float16 and bfloat16.
 LEVELS = (2.0**-40, 2.0**-22, 2.0**-10, 2.0**-7.5)
-"""Relative errors of frequencies computed in float64, float32, float16 and bfloat16."""
+# Names that are tried on one reading; more cost time, and the right one was among the first dozen of all tables.
 MAX_NAMES = 24
-"""Names that are tried on one reading; more cost time, and the right one was among the first dozen of all tables."""
+# Share of the values that must be explained for a likely answer.
 MIN_SHARE_LIKELY = 0.99
-"""Share of the values that must be explained for a likely answer."""
+# Values that may not fit a table whose parameters are certain; they are located.
 MAX_ODD = 8
-"""Values that may not fit a table whose parameters are certain; they are located."""
+# Fitted digits up to which parameters count as determined; three numbers of two digits each.
 MAX_SURE_DIGITS = 6.0
-"""Fitted digits up to which parameters count as determined; three numbers of two digits each."""
+# Share of the sampled values that a name must explain to be kept; a few rows may be corrupted.
 MIN_RESEMBLANCE = 0.95
-"""Share of the sampled values that a name must explain to be kept; a few rows may be corrupted."""
+# Values of each plane by which a name is tried.
 SAMPLE_VALUES = 1 << 19
-"""Values of each plane by which a name is tried."""
+# Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
+# difference and a product), its frequency's and its own.
 ROUNDINGS = 8
-"""Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
-difference and a product), its frequency's and its own."""
+# Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product.
 EXPONENT_ROUNDINGS = 2
-"""Roundings of the exponent of a frequency, for each unit of its logarithm: a quotient and a product."""
+# Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way.
 MIN_EQUAL = 0.9
-"""Share of the values that are equal where they are exact ones, rounded once: libraries round some the other way."""
+# Units in the last place that exact values, rounded once by a library, are off by.
 MAX_EXACT_ULP = 1.01
-"""Units in the last place that exact values, rounded once by a library, are off by."""
+# Values compared at once.
 BLOCK_VALUES = 1 << 20
-"""Values compared at once."""
 
 
 @dataclass(frozen=True)

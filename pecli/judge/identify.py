@@ -27,32 +27,32 @@ from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.request import take_table_keys
 
+# Share of all values that a likely recipe must explain.
 MIN_EXPLAINED = 0.99
-"""Share of all values that a likely recipe must explain."""
+# Share of the sampled values that a recipe must explain for all values to be compared with it.
 MIN_SAMPLED = 0.9
-"""Share of the sampled values that a recipe must explain for all values to be compared with it."""
+# Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near.
 MIN_EXPLAINED_NEAREST = 0.5
-"""Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near."""
+# Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too.
 MAX_FITTED = 9.0
-"""Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too."""
+# Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure.
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
-"""Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure."""
+# Values that are looked at to say that a table is a mask; its verification reads all of them.
 MASK_VALUES = 1 << 16
-"""Values that are looked at to say that a table is a mask; its verification reads all of them."""
+# Values of a copy, as in a batch, that are compared at once.
 COPY_VALUES = 1 << 18
-"""Values of a copy, as in a batch, that are compared at once."""
 PAIRS = "cos and sin of p w"
+# Times the rows that columns must be for the axes to be tried exchanged first.
 MIN_WIDE_RATIO = 8
-"""Times the rows that columns must be for the axes to be tried exchanged first."""
+# Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
 MAX_QUICK_BYTES = 1 << 22
-"""Bytes above which unlikely kinds of tables are not tried; the searches would take seconds."""
+# Values of the only row of a table; the names of wider ones would be tried for seconds.
 MAX_ROW = 1 << 14
-"""Values of the only row of a table; the names of wider ones would be tried for seconds."""
 DOUBLED = ("half", "interleaved")
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
+# Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
 MAX_ALIAS_COST = 2.5
-"""Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache."""
 LONE_WORDS = {
     "cos": "cosines alone",
     "sin": "sines alone",
@@ -276,8 +276,8 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
                           tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
 
 
+# Width of a table whose first pairs a file may hold.
 MAX_WIDER = 8192
-"""Width of a table whose first pairs a file may hold."""
 
 
 def _wider(found: Identification) -> Identification:
@@ -297,8 +297,8 @@ def _wider(found: Identification) -> Identification:
 
 
 WIDER_BASES = PUBLISHED_BASES[:3]
+# Of the logarithm of a base with seven digits, relative.
 MAX_BASE_ERROR = 1e-6
-"""Of the logarithm of a base with seven digits, relative."""
 
 
 def _as_good(other: WaveName, name: WaveName) -> bool:

@@ -34,21 +34,21 @@ from pecli.tables.table import Table
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+# cos + i sin of vectors or positions, (n, pairs).
 Rotations = NDArray[np.complex128]
-"""cos + i sin of vectors or positions, (n, pairs)."""
+# Pairing taken from the input and given to the output: "half" or "interleaved".
 Pairs = tuple[str, str]
-"""Pairing taken from the input and given to the output: "half" or "interleaved"."""
+# Outputs of some vectors, by their numbers.
 Kernel = Callable[[Integers], Floats]
-"""Outputs of some vectors, by their numbers."""
+# How a table differs from an expected one.
 Explained = Callable[[Tabular, Tabular], Sequence[Finding]]
-"""How a table differs from an expected one."""
+# Keys of a recipe with another value, or None for no value.
 Changed = Mapping[str, str | None]
-"""Keys of a recipe with another value, or None for no value."""
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
 MAX_TRIED = 192  # vectors that a kernel is tried on before it is tried on all
 BLOCK_VALUES = 1 << 20  # values rotated at once
+# Relative error of a measured factor, in each type of the outputs.
 MAX_FACTOR_ERROR = {"float64": 2.0**-20, "float32": 2.0**-16, "float16": 2.0**-8, "bfloat16": 2.0**-6}
-"""Relative error of a measured factor, in each type of the outputs."""
 PAIRINGS = (("half", "half"), ("interleaved", "interleaved"), ("half", "interleaved"), ("interleaved", "half"))
 WORDS = {"half": "half-split", "interleaved": "interleaved"}
 
@@ -238,6 +238,7 @@ class AppliedRotation:
         return True
 
 
+# Wrong uses of cos + i sin: the text of each and the function that makes it.
 ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "the rotation has the other sense: the sine has the wrong sign": np.conj,
     "cos and sin are exchanged": lambda z: 1j * z.conj(),
@@ -247,7 +248,6 @@ ROTATION_ERRORS: dict[str, Callable[[Rotations], Rotations]] = {
     "cosines and sines were rounded to bfloat16": lambda z: _rounded(z, "bfloat16"),
     "cosines and sines were rounded to float16": lambda z: _rounded(z, "float16"),
 }
-"""Wrong uses of cos + i sin: the text of each and the function that makes it."""
 
 
 def _rounded(z: Rotations, dtype: str) -> Rotations:
@@ -375,10 +375,10 @@ def pairing_text(taken: Pairs, own: Pairs) -> str:
 TWICE, THRICE = "it was rotated twice", "it was rotated three times"
 
 
+# Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding.
 COARSER = {"float64": "float16", "float32": "float16", "float16": "bfloat16", "bfloat16": "bfloat16"}
-"""Type that cosines and sines measured from outputs of a type are rounded to, which hides the outputs' own rounding."""
+# Kinds of findings about measured cosines that do not describe a kernel.
 UNSPECIFIC_KINDS = ("place", "rounding", "type", "dtype", "value", "rest", "random", "identity", "expected")
-"""Kinds of findings about measured cosines that do not describe a kernel."""
 UNNAMED = "other frequencies"  # of no known rule; a base that gives every value is a better finding
 MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
 
@@ -439,19 +439,19 @@ def _difference(
     return [re.sub(r"\brow(?=s? )", "position", text) if first else text for text in texts]
 
 
+# What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin.
 RELATIVE = {
     TWICE: "it is the expected tensor, rotated once more: rotated twice, or the expected one not at all",
     "positions are off by one: row p has position p + 1": "positions are 1 later",
     "positions are off by one: row p has position p - 1": "positions are 1 earlier",
     THRICE: "it is the expected tensor, rotated twice more: the expected one was rotated in the other sense",
 }
-"""What two tensors say of a rotation too many, which the expected one may lack, and of where positions begin."""
+# Published bases that are tried where no recipe says one; each takes a tenth of a second.
 COMMON_BASES = 4
-"""Published bases that are tried where no recipe says one; each takes a tenth of a second."""
+# Values of a tensor that is looked at without a recipe.
 MAX_VALUES = 1 << 22
-"""Values of a tensor that is looked at without a recipe."""
+# Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
 FEW_ROWS = 4
-"""Rows and other vectors that a kernel is tried on before it is tried on all, for many bases."""
 
 
 def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:

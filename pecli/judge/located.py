@@ -308,8 +308,8 @@ class RowChange:
 
 Changes = Iterator[RowChange]
 NOTHING = RowChange("", "")
+# Which values of some rows lie in a region.
 Mask = Callable[[Integers], NDArray[np.bool_]]
-"""Which values of some rows lie in a region."""
 
 
 @dataclass

@@ -13,16 +13,16 @@ from pecli.judge.structure import Reading, lone_columns, readings, usable_rows
 from pecli.spec.measured import Pairs
 from pecli.tables.layouts import cosines_and_sines
 
+# Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps.
 CLEAR_COSINE = 20.0
-"""Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps."""
+# Consecutive rows that a frequency is measured by; a column of fewer is fitted by too many series.
 MIN_LONE_ROWS = 6
-"""Consecutive rows that a frequency is measured by; a column of fewer is fitted by too many series."""
+# Radians that a column must move for its phase to be known.
 MIN_TURN = 0.5
-"""Radians that a column must move for its phase to be known."""
+# Mean distance of a column from the one wave that fits it best, of its size; noise has 0.7.
 MAX_WAVE_GAP = 0.05
-"""Mean distance of a column from the one wave that fits it best, of its size; noise has 0.7."""
+# Smallest share of the sampled values that waves must explain for a table to be called one of cosines and sines.
 MIN_WAVES = 0.9
-"""Smallest share of the sampled values that waves must explain for a table to be called one of cosines and sines."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None
                   rows[~good])  # fmt: skip
 
 
+# Rows in which bfloat16 angles are still near the exact ones.
 NEAR_ROWS = 24
-"""Rows in which bfloat16 angles are still near the exact ones."""
 
 
 def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:

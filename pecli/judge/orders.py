@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Instead of an expected row: one that is not among the expected ones, zeros, NaN.
 UNKNOWN, ZERO, NAN = -1, -2, -3
-"""Instead of an expected row: one that is not among the expected ones, zeros, NaN."""
 
 MAX_SHIFTS = 16  # distances between places and rows that are tried for every row; more cost 20 ms each
 MAX_BREAKS = 64  # places where a map stops to follow the last rows, beyond which it is no list of parts

@@ -20,25 +20,25 @@ from pecli.spec.tabular import Array, Tabular
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6
+# is distinguished from its neighbours by 512).
 HEAD_ROWS = 1024
-"""Rows read from the beginning; more give slower pairs more digits and cost time (the slowest pair of 128 at base 1e6
-is distinguished from its neighbours by 512)."""
 WINDOW_ROWS = 64
+# Blocks of consecutive rows read from the remaining table: restarts and clamped positions show in them.
 WINDOWS = 16
-"""Blocks of consecutive rows read from the remaining table: restarts and clamped positions show in them."""
+# Values sampled of one plane; more make wide tables slower (2048 x 1024 takes 0.1 s).
 SAMPLE_VALUES = 1 << 21
-"""Values sampled of one plane; more make wide tables slower (2048 x 1024 takes 0.1 s)."""
+# Largest relative rounding error of each type.
 EPSILON = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
-"""Largest relative rounding error of each type."""
 TYPES = ("bfloat16", "float16", "float32", "float64")
 TF32 = "TF32"
+# Values from which the type is inferred; the verification of all values finds exceptions.
 TYPE_VALUES = 1 << 16
-"""Values from which the type is inferred; the verification of all values finds exceptions."""
+# Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16.
 MIN_TELLING = 12
-"""Values that are no powers of 2 needed to say that a narrower type holds all; 4 make a row of float64 float16."""
+# Values of an array that is transposed in memory to try its axes exchanged, four times as many if rows are over four
+# times as long as columns; of more, this unlikely case would take seconds.
 WHOLE_VALUES = 1 << 23
-"""Values of an array that is transposed in memory to try its axes exchanged, four times as many if rows are over four
-times as long as columns; of more, this unlikely case would take seconds."""
 
 
 @dataclass(frozen=True)

@@ -25,26 +25,26 @@ from pecli.tables.table import Table
 Floats = NDArray[np.float64]
 
 NONE = Identification(None, "unknown")
+# Recipe, array, first column of the second pair, and its function.
 STYLES = (
     ("sinusoidal:dim={width},base={base}", "pe", 2, np.sin),
     ("rope:dim={width},base={base}", "cos", 1, np.cos),
     ("sinusoidal:dim={width},base={base},order=sin-cos", "pe", 1, np.sin),
     ("rope:dim={width},base={base}", "sin", 1, np.sin),
 )
-"""Recipe, array, first column of the second pair, and its function."""
 BASES = (10000, 500000, 1000000, 100, 1000)
+# Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
 MAX_WIDTHS = 64
-"""Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer."""
+# Widest table whose first columns are recognised; raised, the search takes proportionally longer.
 MAX_WIDTH = 8192
-"""Widest table whose first columns are recognised; raised, the search takes proportionally longer."""
 
 
+# Type whose own rounding hides that of a number of digits; fewer digits than these are hidden by none.
 HIDING = {3: "float16", 4: "float16", 5: "float16", 6: "float16", 7: "float32", 8: "float32"}
-"""Type whose own rounding hides that of a number of digits; fewer digits than these are hidden by none."""
+# Values that are read again with few digits.
 MAX_VALUES = 1 << 20
-"""Values that are read again with few digits."""
+# Notes about the coarse type, which the file does not have.
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
-"""Notes about the coarse type, which the file does not have."""
 
 
 def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification]) -> Identification | None:

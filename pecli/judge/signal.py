@@ -18,20 +18,20 @@ from pecli.judge.structure import Reading, usable_rows
 
 TURN = 2 * np.pi
 MIN_ROWS = 2
+# Radians by which angle differences of one lag may spread (median) before longer lags are given up: bfloat16 positions
+# make fast pairs jump by half a turn.
 MAX_SPREAD = 0.35
-"""Radians by which angle differences of one lag may spread (median) before longer lags are given up: bfloat16 positions
-make fast pairs jump by half a turn."""
+# Rows whose angle differences are taken for one lag; more add digits with their square root only.
 LAG_ROWS = 96
-"""Rows whose angle differences are taken for one lag; more add digits with their square root only."""
+# Mean spread in radians at which the first such block is measured by; later ones look calmer in bfloat16, whose angles
+# repeat there.
 GOOD_SPREAD = 0.1
-"""Mean spread in radians at which the first such block is measured by; later ones look calmer in bfloat16, whose angles
-repeat there."""
+# Consecutive rows that move otherwise than those before, from which on frequencies are not measured.
 BREAK_ROWS = 4
-"""Consecutive rows that move otherwise than those before, from which on frequencies are not measured."""
+# A pair must place rows this much sharper than the last one; with 1, wide tables ask hundreds of pairs for nothing.
 MIN_GAIN = 0.6
-"""A pair must place rows this much sharper than the last one; with 1, wide tables ask hundreds of pairs for nothing."""
+# Roundings of a value that an angle may be off by.
 NOISE = 1.5
-"""Roundings of a value that an angle may be off by."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ class Signal:
         return bool(len(signs) and signs.sum() < 0)
 
 
+# Relative error of a row's squared size that rounding can make; larger ones are corrupted values and not averaged.
 MAX_SIZE_OFF = 0.05
-"""Relative error of a row's squared size that rounding can make; larger ones are corrupted values and not averaged."""
 
 
 def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | None:

@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from pecli.judge.planes import Floats, Plane
 
+# Mean departure of cos^2 + sin^2 from its median, relative; bfloat16 leaves 0.005, columns of two pairs 0.3.
 MAX_DEPARTURE = 0.02
-"""Mean departure of cos^2 + sin^2 from its median, relative; bfloat16 leaves 0.005, columns of two pairs 0.3."""
+# Largest departure of pairs whose columns also look like copies, as columns of nearly equal frequencies do.
 SURE_DEPARTURE = 0.001
-"""Largest departure of pairs whose columns also look like copies, as columns of nearly equal frequencies do."""
+# Rows that show this: one row has no departure at all.
 MIN_SURE_ROWS = 8
-"""Rows that show this: one row has no departure at all."""
+# Columns that are tried before many more are.
 FIRST_COLUMNS = 512
-"""Columns that are tried before many more are."""
+# Share of the rows that pairs are found by: a few corrupted rows must not hide them.
 KEPT_ROWS = 0.95
-"""Share of the rows that pairs are found by: a few corrupted rows must not hide them."""
+# Difference of a value from its copy, of the column's size: bfloat16 buffers that were computed twice stay below.
 COPY_GAP = 0.02
-"""Difference of a value from its copy, of the column's size: bfloat16 buffers that were computed twice stay below."""
+# Rows in which a copy must agree: a corrupted value must not hide it.
 MIN_COPY_SHARE = 0.9
-"""Rows in which a copy must agree: a corrupted value must not hide it."""
+# Radians a row to which raw angles must rise somewhere: smaller ones are within a turn, like values of a sine.
 MIN_STEP = 3.2
-"""Radians a row to which raw angles must rise somewhere: smaller ones are within a turn, like values of a sine."""
 
 ALL = np.s_[:]
 

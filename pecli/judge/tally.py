@@ -13,8 +13,8 @@ from pecli.judge.orders import numbered
 from pecli.judge.planes import Floats, Integers, Plane
 from pecli.numbers.printing import at_least, shortest_text
 
+# Values that are shown with the expected ones; the others are counted.
 MAX_SINGLES = 3
-"""Values that are shown with the expected ones; the others are counted."""
 
 
 class BlockDifferences(NamedTuple):

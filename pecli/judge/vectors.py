@@ -14,10 +14,10 @@ from pecli.spec.recipe import join_recipe
 from pecli.spec.tabular import Tabular
 
 MIN_SURE_PAIRS = 8
+# Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n.
 MAX_SURE_COST = 2.5
-"""Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n."""
+# Frequencies that a rule is read from; two numbers follow many.
 MIN_PAIRS = 3
-"""Frequencies that a rule is read from; two numbers follow many."""
 
 
 def identify_vector(table: Tabular) -> Identification | None:

@@ -18,6 +18,7 @@ from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 
+# Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product.
 LEVELS = {
     "exact": 2.0**-40,
     "float32": 2.0**-21.5,
@@ -25,11 +26,11 @@ LEVELS = {
     "float16": 2.0**-10,
     "bfloat16": 2.0**-7.5,
 }
-"""Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product."""
+# Names that are tried at one level; more cost time, and the right one was among the first three of all tables.
 MAX_TRIED = 6
-"""Names that are tried at one level; more cost time, and the right one was among the first three of all tables."""
+# Phases of a quarter turn, which exchange cosines and sines.
 QUARTERS = ("sine negated", "cosine negated")
-"""Phases of a quarter turn, which exchange cosines and sines."""
+# By whether cosines and sines stand in exchanged places, and the quarter turns of the angles: what was done.
 QUARTER_WORDS = {
     (False, 0): "",
     (False, 1): "every angle is a quarter turn further: -sin stands for cos, and cos for sin",
@@ -40,17 +41,16 @@ QUARTER_WORDS = {
     (True, 2): "sin and cos are exchanged, and every value has the other sign",
     (True, 3): "the sign of cos is changed",
 }
-"""By whether cosines and sines stand in exchanged places, and the quarter turns of the angles: what was done."""
+# Fitted digits below which a name that explains every sampled value needs no rival.
 MAX_PLAIN_COST = 1.6
-"""Fitted digits below which a name that explains every sampled value needs no rival."""
+# Whole turns of the slowest pair, in both directions, within which the first position is searched.
 MAX_TURNS = 12
-"""Whole turns of the slowest pair, in both directions, within which the first position is searched."""
+# Share of the sampled values that must be explained where rows are at other places than start and step give.
 MIN_CLOSE = 0.98
-"""Share of the sampled values that must be explained where rows are at other places than start and step give."""
+# Share of the sampled rows that must be evenly spaced for a start and a step to describe them.
 MIN_REGULAR = 0.5
-"""Share of the sampled rows that must be evenly spaced for a start and a step to describe them."""
+# Steps by which a row may be off its place and still count as regular; bfloat16 values allow 0.01.
 MAX_PLACE = 0.02
-"""Steps by which a row may be off its place and still count as regular; bfloat16 values allow 0.01."""
 
 
 def names_of(measured: Measured) -> list[WaveName]:

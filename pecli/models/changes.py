@@ -310,16 +310,16 @@ def magnitude_of_all_dim(params: Params, written: RawConfig) -> Params:
 
 # ----- mlx-lm
 
+# Models whose classes read rope_parameters (muse_* besides).
 MLX_NEW = (
     "exaone_moe", "gemma4_text", "glm_moe_dsa", "granitemoehybrid", "laguna", "lfm2", "lfm2_moe", "mellum",
     "minimax_m3_vl", "ministral3", "mistral4", "olmo_hybrid", "qwen3", "qwen3_5_text", "spark2_5",
 )  # fmt: skip
-"""Models whose classes read rope_parameters (muse_* besides)."""
+# Bases of the classes where rope_theta is absent.
 MLX_BASES = {
     "llama": "10000", "mistral": "10000", "deepseek_v3": "10000", "phi3": "10000", "phi": "10000", "qwen2": "1000000",
     "mixtral": "1000000", "minicpm3": "1000000", "gpt_oss": "150000",
 }  # fmt: skip
-"""Bases of the classes where rope_theta is absent."""
 
 
 def mlx_ignores_new(written: RawConfig) -> bool:

@@ -144,6 +144,7 @@ def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, 
     notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers", explained=agrees)
 
 
+# Keys of a rope type that transformers requires of every class, inside the dictionary or at the top level.
 REQUIRED = {
     "linear": ("factor",),
     "dynamic": ("factor",),
@@ -151,7 +152,6 @@ REQUIRED = {
     "longrope": ("short_factor", "long_factor", "original_max_position_embeddings"),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
 }
-"""Keys of a rope type that transformers requires of every class, inside the dictionary or at the top level."""
 
 
 def _deepseek_v4(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
@@ -503,8 +503,8 @@ def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     return complete_kinds(keys, family, notes, params, kinds_of(keys, family))
 
 
+# Folds shared by many classes; the others are in SINGLE.
 FOLDS: dict[str, Fold] = {"flat": flat, "pair": pair, "kept": kept}
-"""Folds shared by many classes; the others are in SINGLE."""
 
 
 def fold(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:

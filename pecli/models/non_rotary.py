@@ -274,6 +274,7 @@ def _deberta_distance(keys: Keys, notes: Notes, _: str) -> str:
     return str(distance)
 
 
+# Words with a function of their own; what follows the colon is taken where the config says nothing.
 SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
     "@deberta": _deberta_distance,
     "@deberta-terms": _deberta_terms,
@@ -282,7 +283,6 @@ SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
     "@theta": _theta,
     "@head": lambda keys, notes, _: str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16)),
 }
-"""Words with a function of their own; what follows the colon is taken where the config says nothing."""
 
 
 MAX_LAYERS = 1 << 16

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter, UnknownName
 
+# The release of transformers whose reading this is.
 VERSION = "5.23"
-"""The release of transformers whose reading this is."""
 
 Params = Mapping[str, str]
 
+# Placeholders in a command for the grid of an image or a video, which no config gives.
 GRIDS = ("16x16", "4x16x16")
-"""Placeholders in a command for the grid of an image or a video, which no config gives."""
 
 
 ORIGINAL = "original_max_position_embeddings"
@@ -52,8 +52,8 @@ class RawConfig(NamedTuple):
     length: int | None = None
 
 
+# Takes a recipe's parameters so far and the raw config, and returns new parameters.
 Change = Callable[[Params, RawConfig], Params]
-"""Takes a recipe's parameters so far and the raw config, and returns new parameters."""
 Where = Callable[[RawConfig], bool]
 
 

@@ -30,8 +30,8 @@ class Remedy:
     """One change of a config; `text` is the instruction for it."""
 
     text: str
+    # Changes the keys of a part, and the dictionary of rope parameters within it, in place.
     change: Callable[[Config, Config], None]
-    """Changes the keys of a part, and the dictionary of rope parameters within it, in place."""
 
     def applied(self, data: Mapping[str, Any]) -> Config:
         """Return a copy of a config with every part changed that has rope parameters."""

@@ -17,13 +17,12 @@ from math import isqrt
 
 from pecli.errors import BadParameter
 
+# Digits of an irrational frequency.
+#
+# A position has up to 16 digits, a frequency up to 30 before the point, and the
+# engine wants 58 after it (192 bits of a turn): 104.  Of a phase below 2^63 units
+# they leave 292 bits to tell a value from a rounding boundary.
 FREQUENCY_DIGITS = 110
-"""Digits of an irrational frequency.
-
-A position has up to 16 digits, a frequency up to 30 before the point, and the
-engine wants 58 after it (192 bits of a turn): 104.  Of a phase below 2^63 units
-they leave 292 bits to tell a value from a rounding boundary.
-"""
 
 CONTEXT = Context(
     prec=FREQUENCY_DIGITS + 10,  # ten guard digits: a product of 10^5 factors loses at most six
@@ -32,10 +31,9 @@ CONTEXT = Context(
     Emax=999_999,
     traps=[DivisionByZero, InvalidOperation, Overflow],
 )
+# Decimal context for values that are then rounded to two float64, which hold 32 digits: logarithms take half the
+# time.
 FOR_DOUBLED = Context(prec=50, Emin=-999_999, Emax=999_999)
-"""Decimal context for values that are then rounded to two float64, which hold 32 digits: logarithms take half the
-time.
-"""
 _RESULT = Context(prec=FREQUENCY_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 _HUGE = Context(prec=CONTEXT.prec, rounding=ROUND_HALF_EVEN, Emin=-999_999_999, Emax=999_999_999)
 

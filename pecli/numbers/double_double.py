@@ -149,8 +149,8 @@ def from_decimal(value: Exact | Iterable[Exact]) -> DoubleDouble:
     return DoubleDouble(pairs[:, 0].copy(), pairs[:, 1].copy())
 
 
+# Enough digits to write any float64 exactly, so differences lose nothing that matters.
 _WIDE = Context(prec=1200, Emin=-999999, Emax=999999)
-"""Enough digits to write any float64 exactly, so differences lose nothing that matters."""
 
 
 def _halves(value: Exact) -> tuple[float, float]:
@@ -374,14 +374,14 @@ class Points:
 
 Integers = NDArray[np.int64]
 
+# Multiples that share a coarse row.
 FINE = 256
-"""Multiples that share a coarse row."""
 
+# Largest number of rates for which all fine rows are kept, 32 MiB; of more, only the requested rows are computed.
 MAX_FULL_RATES = 1 << 13
-"""Largest number of rates for which all fine rows are kept, 32 MiB; of more, only the requested rows are computed."""
 
+# Values worked on at once: a few arrays of 128 KiB stay in a core's cache.
 CHUNK = 1 << 14
-"""Values worked on at once: a few arrays of 128 KiB stay in a core's cache."""
 
 MAX_MAGNITUDE = 2.0**960
 

@@ -55,6 +55,7 @@ class ValueType:
     part: str | None = None
 
 
+# Every type that a table may have, by its name.
 TYPES: Mapping[str, ValueType] = MappingProxyType(
     {
         found.name: found
@@ -70,7 +71,6 @@ TYPES: Mapping[str, ValueType] = MappingProxyType(
         )
     }
 )
-"""Every type that a table may have, by its name."""
 
 GRIDS = {name: found.grid for name, found in TYPES.items() if found.grid}
 DTYPES = tuple(GRIDS)
@@ -109,10 +109,10 @@ def known_dtype(word: object) -> str:
 
 """The types that a table is computed in."""
 ITEM_BYTES = {name: found.bytes for name, found in TYPES.items()}
+# Complex types, and the type of their parts.
 REAL = {name: found.part for name, found in TYPES.items() if found.part}
-"""Complex types, and the type of their parts."""
+# The other way.
 COMPLEX = {part: name for name, part in REAL.items()}
-"""The other way."""
 
 
 def storage(dtype: str) -> np.dtype[Any]:

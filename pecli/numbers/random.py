@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Values worked on at once: their working arrays stay in a core's cache.
 CHUNK = 1 << 13
-"""Values worked on at once: their working arrays stay in a core's cache."""
 
 _LN2_HI = float.fromhex("0x1.62e42fee00000p-1")  # 33 bits: times an exponent below 2^11 it is exact
 _LN2_LO = float.fromhex("0x1.a39ef35793c76p-33")

@@ -23,8 +23,8 @@ _SIZE, _MIN_NORMAL, _MAX_FINITE = np.uint32(0x7FFFFFFF), 0x38800000, 0x477FE000 
 
 STORAGE = {dtype: storage(dtype) for dtype in DTYPES}
 
+# Factor of an error, below which a value is doubtful: half a unit of float32 is at least 2^-25 of the number.
 FINE = 2.0**26
-"""Factor of an error, below which a value is doubtful: half a unit of float32 is at least 2^-25 of the number."""
 
 
 def narrow(hi: Floats, lo: Floats | None, dtype: str, out: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -260,10 +260,10 @@ def every_question() -> list[Question]:
     return list(dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding)))
 
 
+# Words that a search leaves out: nearly every question has them.
 SMALL_WORDS = re.compile(
     "an?|the|is|are|was|does|did|do|its?|we|you|i|of|in|on|to|for|by|with|and|or|not|be|can|what|why|how|which|when|that|this|as|at"
 )
-"""Words that a search leaves out: nearly every question has them."""
 MAX_ANSWERS = 4  # where no answer has every word of the question
 
 

@@ -135,20 +135,20 @@ class Guidance:
     unless: str
 
 
+# Keys of a recipe's text that are the table's own.
 TABLE_KEYS = (
     "len", "start", "step", "positions", "dtype", "layout", "form", "shard", "queries", "keys", "align", "arithmetic",
     "name", "lead", "with",
 )  # fmt: skip
-"""Keys of a recipe's text that are the table's own."""
 
+# Properties of a table that inspect --expect checks.
 EXPECTATIONS = ("finite", "unique", "bounded", "relative", "smooth")
-"""Properties of a table that inspect --expect checks."""
 
+# Kinds of picture of a table.
 PICTURES = ("heatmap", "waves", "similarity", "rotation", "patches", "bias", "slopes", "buckets")
-"""Kinds of picture of a table."""
 
+# Pictures that extrapolate draws of its reports; the last three compare scalings.
 REACHES = ("phases", "score", "reach", "ramps")
-"""Pictures that extrapolate draws of its reports; the last three compare scalings."""
 
 
 HookName = Literal[

@@ -148,6 +148,7 @@ class Reach:
     measured: str = ""
 
 
+# Content of a longer table, by the kind of the new values.
 LONGER: Mapping[New, str] = {
     "phases": "sines and cosines of the new positions, by the same formula",
     "values": "the same formula at the new positions",
@@ -157,12 +158,11 @@ LONGER: Mapping[New, str] = {
     "content": "the content of the new positions",
     "nothing": "nothing: the causal mask alone carries order",
 }
-"""Content of a longer table, by the kind of the new values."""
 
 
+# Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
+# and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling.
 Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
-"""Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
-and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +188,8 @@ class Slowed:
     growth: float
 
 
+# The least factor with which a scaling leaves no pair a phase that training did not show; None where none does.
 MinFactor = Callable[[Slowed], float | None]
-"""The least factor with which a scaling leaves no pair a phase that training did not show; None where none does."""
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ class Rescaling:
     by_base: bool = False
 
 
+# Function from an array's name, some rows (n, *row shape) float64 and the first row's number to the changed rows.
 Values = Callable[[str, "NDArray[Any]", int], "NDArray[Any]"]
-"""Function from an array's name, some rows (n, *row shape) float64 and the first row's number to the changed rows."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +251,9 @@ class Change:
     values: Values | None = None
 
 
+# Function that yields the common mistakes of an encoding or a scaling: from the recipe's keys, defaults filled in, the
+# most usual first.
 Mistakes = Callable[[Mapping[str, str]], Iterable[Change]]
-"""Function that yields the common mistakes of an encoding or a scaling: from the recipe's keys, defaults filled in, the
-most usual first.
-"""
 
 
 def instead(option: str, other: str, value: str, *, kind: str | None = None, phrase: str = "") -> Change:
@@ -294,14 +293,15 @@ def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Chan
     return Change("exponent", text, {option: number_text(other)})
 
 
+# Wrong logarithms and powers in exp(-i log(base) / d): text, number, and 1 or -1 where the exponents are multiplied or
+# divided by its ln.
 LOGARITHMS = (
     ("log10 taken of the base where its natural logarithm was expected", 10, -1),
     ("log2 taken of the base where its natural logarithm was expected", 2, -1),
     ("powers of 2 taken where powers of e were expected", 2, 1),
 )
-"""Wrong logarithms and powers in exp(-i log(base) / d): text, number, and 1 or -1 where the exponents are multiplied or
-divided by its ln."""
 
+# Other units of an angle: the text of each and the factor of the angle.
 UNITS = (
     ("degrees instead of radians: cos and sin were taken of the angle times 180/pi", CONTEXT.divide(Decimal(180), PI)),
     ("degrees instead of radians: cos and sin were taken of the angle times pi/180", CONTEXT.divide(PI, Decimal(180))),
@@ -310,7 +310,6 @@ UNITS = (
     ("half turns instead of radians: cos and sin were taken of the angle times pi", PI),
     ("half turns instead of radians: cos and sin were taken of the angle over pi", CONTEXT.divide(Decimal(1), PI)),
 )
-"""Other units of an angle: the text of each and the factor of the angle."""
 
 
 def other_units() -> Iterator[Change]:
@@ -347,12 +346,12 @@ def _next_pair(sine: bool, waves: Waves) -> Waves:
     return replace(waves, bands=tuple(bands))
 
 
+# Exponents without parentheses: what they compute of base, width and pair.
 PRECEDENCE: dict[str, Callable[[Decimal, Decimal, int], Decimal]] = {
     "the power is taken before the division: d base^(-2i)": lambda b, d, i: d * b ** (-2 * i),
     "the power is taken before the division: base^(-2i)/d": lambda b, d, i: b ** (-2 * i) / d,
     "the base is squared before the product: i/(d base^2)": lambda b, d, i: i / (d * b * b),
 }
-"""Exponents without parentheses: what they compute of base, width and pair."""
 
 
 def _renumbered(formula: Callable[[Decimal, Decimal, int], Decimal], waves: Waves) -> Waves:

@@ -19,22 +19,22 @@ from pecli.numbers.decimals import digits, shortest
 
 Floats = NDArray[np.float64]
 
+# Bases that published models use, the commonest first.
 PUBLISHED_BASES = (
     "10000", "500000", "1000000", "100000", "10000000", "5000000", "8000000", "150000", "160000", "50000", "100",
     "1000", "40000", "4000000", "25000000", "1e9", "20", "25000", "2000000", "11158840", "30000", "75000000",
 )  # fmt: skip
-"""Bases that published models use, the commonest first."""
 PUBLISHED_FACTORS = ("2", "4", "8", "16", "32", "40", "64", "10", "20", "128", "2.5", "1.5", "3", "5", "6", "12")
+# Lengths that models are trained on, the commonest first.
 LENGTHS = (
     4096, 8192, 32768, 2048, 131072, 16384, 65536, 1024, 512, 262144, 1048576, 256, 128, 10240, 6144, 12288, 3072,
     24576, 49152, 40960, 20480, 5120, 2560, 1536, 768, 32000, 100000, 8000, 4000, 2000, 1000, 64,
 )  # fmt: skip
-"""Lengths that models are trained on, the commonest first."""
 MAX_BASE = 1e30
+# Bases that are tried for one series.
 MAX_BASES = 4
-"""Bases that are tried for one series."""
+# Significant digits of a parameter that somebody may have chosen; a longer one is a rounding's and names nothing.
 MAX_DIGITS = 10
-"""Significant digits of a parameter that somebody may have chosen; a longer one is a rounding's and names nothing."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ class Given(Enum):
 
 
 GIVEN = Given.GIVEN
+# A parameter, and the values of it with which another one has an effect.
 When = tuple[str, tuple[Value, ...] | Given]
-"""A parameter, and the values of it with which another one has an effect."""
 
 
 def _plain(bound: float) -> str:

@@ -20,18 +20,18 @@ from pecli.numbers.dtypes import GRIDS
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown.
 MAX_DIGITS_CHOSEN = 4
-"""Significant digits of a number that somebody chose; with more it was fitted, and the table is unknown."""
+# Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted.
 MIN_SHARE_ALIKE = 0.75
-"""Share of the sampled values that must depend on the distance (or the key) alone; the others count as corrupted."""
+# Share of the distances or rows that a rule must give, where others are corrupted.
 MIN_SHARE_RULE = 0.9
-"""Share of the distances or rows that a rule must give, where others are corrupted."""
+# Distances that show that an index is clipped or shared.
 MIN_DISTANCES = 5
-"""Distances that show that an index is clipped or shared."""
+# Distances or keys that slopes are read off, spread over all; the comparison of all values finds exceptions.
 MAX_COLUMNS = 1 << 12
-"""Distances or keys that slopes are read off, spread over all; the comparison of all values finds exceptions."""
+# Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do.
 MAX_ULP_OFF = 4.0
-"""Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do."""
 
 
 def units(values: Floats, dtype: str) -> Floats:

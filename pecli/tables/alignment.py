@@ -28,8 +28,8 @@ from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
 from pecli.tables.views import LOOK_ROWS, copies_of, pair_views, same_layout
 
+# Options of a table, and which of its arrays is meant; None for all.
 Form = tuple[dict[str, Any], str | None]
-"""Options of a table, and which of its arrays is meant; None for all."""
 Misfit = tuple[int, bool, bool, float]
 EXACT: Misfit = (0, False, False, 0.0)
 FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or nothing fits

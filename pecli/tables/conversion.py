@@ -152,8 +152,8 @@ def source_layout(source: Tabular) -> str:
     )
 
 
+# Rows of a pair that are looked at; the row of position 0 shows nothing.
 PAIR_ROWS = 64
-"""Rows of a pair that are looked at; the row of position 0 shows nothing."""
 
 
 def _pair_layout(source: Tabular) -> str | None:

@@ -203,6 +203,7 @@ def _worse(a: Place | None, b: Place | None) -> Place | None:
     return b if a is None or (b is not None and b.difference > a.difference) else a
 
 
+# How each figure of two blocks is combined; the figures not named are added.
 _JOINED: dict[str, Any] = {
     "max_ulp": max,
     "largest": max,
@@ -210,7 +211,6 @@ _JOINED: dict[str, Any] = {
     "first": lambda a, b: b if a is None else a,
     "last": lambda a, b: a if b is None else b,
 }
-"""How each figure of two blocks is combined; the figures not named are added."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from pecli.spec.tabular import InMemory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Name of an array that has none.
 SOLE = "array"
-"""Name of an array that has none."""
 
 
 def table_of(values: Any) -> InMemory:

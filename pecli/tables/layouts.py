@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 Part = Literal["cos", "sin", "angle"]
 LAYOUTS = ("split", "half", "interleaved", "concat", "sin-cos", "pairs", "complex", "angles")
+# Layouts by the names of the libraries and functions that use them.
 LAYOUT_SYNONYMS = {
     "neox": "half", "gpt-neox": "half", "llama": "half", "hf": "half", "rotate-half": "half", "cohere": "interleaved",
     "gptj": "sin-cos", "gpt-j": "sin-cos", "vllm": "concat", "torchtune": "pairs", "cis": "complex", "freqs": "angles",
 }  # fmt: skip
-"""Layouts by the names of the libraries and functions that use them."""
 
 
 def check_layout(option: str, word: str) -> None:

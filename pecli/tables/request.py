@@ -39,8 +39,8 @@ def known_arithmetic(word: object) -> str:
 
 
 FREQUENCIES = "inv_freq"
+# Companion arrays that a table may have.
 COMPANIONS = (FREQUENCIES,)
-"""Companion arrays that a table may have."""
 MAX_AXES = 4
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 

@@ -193,15 +193,15 @@ def _putter(model: Any, name: str, kinds: list[str], module: Any, source: NamedS
     return put
 
 
+# How a model's own module lays the pairs out.
 DOUBLED: dict[str | None, Callable[[torch.Tensor], torch.Tensor]] = {
     "half": lambda part: torch.cat((part, part), -1),
     "interleaved": lambda part: part.repeat_interleave(2, -1),
     "split": lambda part: part,
 }
-"""How a model's own module lays the pairs out."""
 
+# Positions at which a module is tried.
 TRIED = 8
-"""Positions at which a module is tried."""
 
 
 class RotaryInPlace(torch.nn.Module):
@@ -348,10 +348,9 @@ def alibi(name: str, module: Any, model: Any) -> Iterator[Live]:
     yield Live(name or type(module).__name__, call_judge(source, values, queries="1"), put)
 
 
+# Names of functions that make the bias: of an attention mask, heads and a type; of heads, a number of keys and the
+# bias's maximum.
 ALIBI = ("build_alibi_tensor", "build_mpt_alibi_tensor")
-"""Names of functions that make the bias: of an attention mask, heads and a type; of heads, a number of keys and the
-bias's maximum.
-"""
 
 
 def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
@@ -466,8 +465,8 @@ def attributes(name: str, module: Any, model: Any) -> Iterator[Live]:
 
 
 SIDES = (4, 6)
+# Rows and columns of patches at which modules of images are compared.
 PATCHES = {"grid": "x".join(map(str, SIDES))}
-"""Rows and columns of patches at which modules of images are compared."""
 ALONE = "it is compared alone: it is called with sizes or coordinates, not with positions"
 KINDS = (rotary, alibi, buckets, stored, sines, attributes)
 
@@ -616,10 +615,10 @@ def _related(name: str, known: list[str]) -> bool:
     return any(f"{name}.".startswith(f"{one}.") or (name and one.startswith(f"{name}.")) for one in known)
 
 
+# Classes that hold or make a positional table, by their names.
 POSITIONAL = re.compile(
     "^(?!.*(Attention|Layer|Block|Encoder|Model)).*(Rotary|Rope|RelPos|PosEmbed|Position(al)?Embed|EmbedND)"
 )
-"""Classes that hold or make a positional table, by their names."""
 
 POSITIONAL_NAME = re.compile(r"(^|[._])(rope|rotary\w*|freqs?|pos\w*emb\w*|rel_pos\w*|alibi|slopes)([._]|$)")
 UNREAD = "not compared: pecli does not know how this module makes its table"

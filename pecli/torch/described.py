@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+# Frames, rows and columns at which modules are tried that take any.
 GRID = (2, 3, 4)
-"""Frames, rows and columns at which modules are tried that take any."""
 
 
 class Described(NamedTuple):
@@ -118,6 +118,7 @@ def _window(module: Any) -> Described | None:
 
 
 DOUBLE = {"layout": "interleaved"}
+# What the classes of other libraries say about their tables, by package and class.
 CLASSES: dict[str, Callable[[Any], Described | None]] = {
     "diffusers.FluxPosEmbed": lambda m: Described(
         _of_axes(m.axes_dim, m.theta), DOUBLE,
@@ -138,4 +139,3 @@ CLASSES: dict[str, Callable[[Any], Described | None]] = {
     "timm.RotaryEmbeddingCat": _by_grid,
     "timm.RotaryEmbeddingDinoV3": _dinov3,
 }  # fmt: skip
-"""What the classes of other libraries say about their tables, by package and class."""

@@ -204,8 +204,8 @@ class TableModule(torch.nn.Module):
             self.reach(int(positions.max()))
 
 
+# Live modules by number, the handle that a compiled function passes.
 MODULES: weakref.WeakValueDictionary[int, TableModule] = weakref.WeakValueDictionary()
-"""Live modules by number, the handle that a compiled function passes."""
 
 _NUMBERS = itertools.count()
 

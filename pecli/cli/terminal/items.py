@@ -66,8 +66,8 @@ class Section:
     rows: Sequence[tuple[str, str]]
 
 
+# What a view returns a list of.
 Item = str | Verdict | Fact | ScreenTable | Section
-"""What a view returns a list of."""
 
 
 def grid(

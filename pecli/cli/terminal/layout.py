@@ -164,8 +164,8 @@ def _after(places: Sequence[int]) -> list[int]:
     return [place + 1 for place in places]
 
 
+# Formats of a table that a command prints; json is what --json prints.
 TABLE_FORMATS = ("markdown", "latex", "csv", "json")
-"""Formats of a table that a command prints; json is what --json prints."""
 LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "…": r"\dots{}",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},

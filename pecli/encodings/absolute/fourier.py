@@ -17,12 +17,11 @@ from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
 
+# A drawn factor is sigma times a whole multiple of 2^-40.
+#
+# So the phases of several coordinates add up in whole numbers, and the matrix is the same on every
+# machine.  It is finer than float32, in which frameworks draw, for all but one value in 2^14.
 DRAWN_BITS = 40
-"""A drawn factor is sigma times a whole multiple of 2^-40.
-
-So the phases of several coordinates add up in whole numbers, and the matrix is the same on every
-machine.  It is finer than float32, in which frameworks draw, for all but one value in 2^14.
-"""
 
 LARGEST_POSITIVE = Fraction(1, 1 << 63)
 

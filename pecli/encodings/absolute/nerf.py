@@ -12,9 +12,9 @@ from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Band, Waves
 
+# Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
+# a frequency suffice for 2^96 times the largest scale.
 LARGEST_EXPONENT = 96
-"""Of NeRF's frequencies: a float64 coordinate of about 1 ends 53 bits after the point, and the digits of
-a frequency suffice for 2^96 times the largest scale."""
 
 
 @encoding(

@@ -21,8 +21,8 @@ from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Fixed, Relative
 from pecli.spec.recipe import Recipe
 
+# Of a first and a last row, gives the rows between.
 OfRows = Callable[[int, int], Floats]
-"""Of a first and a last row, gives the rows between."""
 
 
 def effect(recipe: Recipe) -> Effect:

@@ -129,8 +129,8 @@ def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal
     return given
 
 
+# Maximum count of point coordinates, since the recipe contains them all.
 LARGEST_LIST = 16384
-"""Maximum count of point coordinates, since the recipe contains them all."""
 
 Grid = Annotated[
     tuple[int, ...] | None,

@@ -14,16 +14,16 @@ from pecli.encodings.shared.grids import Columns, on_grid
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
 
+# Divisors of coordinates in published models, such as CogVideoX.
 PUBLISHED_SCALES = ("1", "1.875", "2")
-"""Divisors of coordinates in published models, such as CogVideoX."""
+# Digits of a scale of coordinates that somebody chose.
 MAX_SCALE_DIGITS = 4
-"""Digits of a scale of coordinates that somebody chose."""
+# Different values of some column that features need; all of 0 and 1 fit any.
 MIN_VALUES = 4
-"""Different values of some column that features need; all of 0 and 1 fit any."""
+# Columns among which that one is looked for.
 MAX_COLUMNS = 512
-"""Columns among which that one is looked for."""
+# Levels by which the first coordinate of an axis may seem to be off.
 MAX_OFF = 0.1
-"""Levels by which the first coordinate of an axis may seem to be off."""
 
 
 def two_sides(axes: Axes) -> Iterator[tuple[int, ...]]:

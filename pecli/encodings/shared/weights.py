@@ -16,8 +16,8 @@ from pecli.spec.parameter import When
 from pecli.spec.plans import Fixed, Role, nothing
 
 Rule = Literal["normal", "truncated-normal", "uniform", "zeros"]
+# Without a file of weights.
 DRAWN: When = ("weights", (None,))
-"""Without a file of weights."""
 
 
 def deviation(when: When | None = DRAWN) -> Param:
@@ -40,8 +40,8 @@ VectorWeights = Annotated[
 DrawnSeed = Annotated[int, Param("Seed of random values.", ge=0, lt=1 << 64, when=DRAWN)]
 
 GENERATOR: Philox = "philox4x64-10+as241"  # another way of drawing would get another name
+# Random numbers of heads that are drawn at once and kept, 32 MiB.
 MAX_HELD = 1 << 22
-"""Random numbers of heads that are drawn at once and kept, 32 MiB."""
 TAIL = 0.022750131948179207200  # the normal distribution function at -2
 
 

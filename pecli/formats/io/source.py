@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+# Errors that the libraries raise, or might raise, on a damaged file.
 LIBRARY_ERRORS = (
     OSError, EOFError, RuntimeError, LookupError, ValueError, TypeError, ArithmeticError, AttributeError, MemoryError,
     SystemError, zlib.error, struct.error,
 )  # fmt: skip
-"""Errors that the libraries raise, or might raise, on a damaged file."""
 
 HEAD_BYTES = 4096
 PIECE = 1 << 20  # bytes of a pipe copied at a time

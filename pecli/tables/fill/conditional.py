@@ -62,8 +62,8 @@ class ConditionalFiller(Filler[Conditional]):
         round_into(self.plan.value(rows, offset, first, last, n, base), self.dtype, out["pe"])
 
 
+# Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in.
 Parse = Callable[..., Tabular]
-"""Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in."""
 
 
 def content_of(text: str, length: int, parse: Parse) -> StoredArray:

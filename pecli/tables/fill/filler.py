@@ -190,8 +190,8 @@ class ValueFiller(Filler[Values]):
 
 Views = list[tuple[Part, NDArray[Any]]]
 
+# More runs of columns than this are copied by the bands' own strided slices.
 MAX_RUNS = 8
-"""More runs of columns than this are copied by the bands' own strided slices."""
 
 
 class Places:

@@ -107,11 +107,11 @@ def fill_ramp(ramp: Ramp, points: Points, out: NDArray[Any], dtype: str) -> None
     round_into(points.times([ramp.factor]), dtype, out[:, ramp.column : ramp.column + 1])
 
 
+# Phases worked on at once.
 BLOCK = 1 << 14
-"""Phases worked on at once."""
 
+# Error of a doubled sine or cosine of a sum: those of a coordinate err by 2^-95, and products add less.
 SUM_ERROR = 2.0**-90
-"""Error of a doubled sine or cosine of a sum: those of a coordinate err by 2^-95, and products add less."""
 
 
 Point = tuple[DoubleDouble, DoubleDouble]

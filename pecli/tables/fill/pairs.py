@@ -25,10 +25,10 @@ MAX_HELD_VALUES = 1 << 22  # values of all vectors that are held at once
 MAX_HEADS_PER_GROUP = 1024  # more would delay a reader of a few heads of a million
 
 P = TypeVar("P", bound=Plan)
+# Of a first and a last place of the vectors and a range of heads, gives (heads, m).
 OfPlaces = Callable[[int, int, range], NDArray[Any]]
-"""Of a first and a last place of the vectors and a range of heads, gives (heads, m)."""
+# Of distances key - query (m,) and a range of heads, gives (heads, m).
 OfDistances = Callable[[Points, range], NDArray[Any]]
-"""Of distances key - query (m,) and a range of heads, gives (heads, m)."""
 
 
 class Vectors:

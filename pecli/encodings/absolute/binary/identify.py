@@ -8,10 +8,10 @@ import numpy as np
 
 from pecli.spec.profiles import Candidate, CodeRows
 
+# Rows that count by chance in no mask.
 MIN_ROWS = 4
-"""Rows that count by chance in no mask."""
+# Share of neighbouring rows that must be consecutive numbers, where others are corrupted.
 MIN_SHARE_COUNTS = 0.9
-"""Share of neighbouring rows that must be consecutive numbers, where others are corrupted."""
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:

@@ -9,10 +9,10 @@ import numpy as np
 from pecli.spec.profiles import Candidate, CodeRows, units
 
 MIN_ROWS = 3
+# Share of the last column's steps that go the way of its ends, where others are corrupted.
 MIN_SHARE_RISING = 0.9
-"""Share of the last column's steps that go the way of its ends, where others are corrupted."""
+# Units in the last place by which a value may lie off the line.
 MAX_ULP_OFF = 4.0
-"""Units in the last place by which a value may lie off the line."""
 
 
 def identify(rows: CodeRows) -> Iterator[Candidate]:

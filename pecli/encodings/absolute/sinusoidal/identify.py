@@ -16,11 +16,11 @@ from pecli.spec.hooks import Change
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
 
+# Digits of a scale or an amplitude that somebody chose.
 MAX_SCALE_DIGITS = 4
-"""Digits of a scale or an amplitude that somebody chose."""
+# Digits that cosines before sines in one array count against a sinusoid at consecutive positions: a server's rotary
+# cache is written so. Timesteps of a diffusion model have a step, which counts against such a cache as much.
 COSINE_FIRST = 2.0
-"""Digits that cosines before sines in one array count against a sinusoid at consecutive positions: a server's rotary
-cache is written so. Timesteps of a diffusion model have a step, which counts against such a cache as much."""
 
 
 def identify(pairs: Pairs) -> Iterator[Named]:

@@ -16,16 +16,16 @@ from pecli.numbers.decimals import digits, join_list, number_text, shortest
 from pecli.spec.profiles import Candidate, Profile
 
 Floats = NDArray[np.float64]
+# Relative error of a slope that was read off values of a type; float32 as torch's powers leave it.
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}
-"""Relative error of a slope that was read off values of a type; float32 as torch's powers leave it."""
+# Digits of a bias-max that somebody would choose.
 MAX_DIGITS = 3
-"""Digits of a bias-max that somebody would choose."""
+# Digits of slopes that follow no rule.
 ALL_DIGITS = 17
-"""Digits of slopes that follow no rule."""
+# Units in the last place by which a product of a slope and a distance is off, both rounded.
 PRODUCT_ULP = 2.0
-"""Units in the last place by which a product of a slope and a distance is off, both rounded."""
+# Numbers of heads that models have, of which a file may hold a part.
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
-"""Numbers of heads that models have, of which a file may hold a part."""
 KINDS: tuple[tuple[str, str], ...] = (
     ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "bfloat16"),
     ("slope-dtype", "float16"), ("slope-dtype", "float32"),

@@ -125,8 +125,8 @@ def _arrays(network: Callable[[], Network], heads: int, hidden: int) -> tuple[Fi
     )
 
 
+# Distances of a table of logarithms that is kept: at least, so that few are made; at most, 32 MiB.
 MIN_TABLE_LENGTH, MAX_TABLE_LENGTH = 1 << 14, 1 << 22
-"""Distances of a table of logarithms that is kept: at least, so that few are made; at most, 32 MiB."""
 
 
 class Network:

@@ -12,8 +12,8 @@ from pecli.encodings.bias.t5 import bucket_rule
 from pecli.numbers.double_double import Points
 from pecli.spec.profiles import MIN_DISTANCES, Candidate, Integers, Profile, options_of
 
+# Buckets and largest distances that models have.
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
-"""Buckets and largest distances that models have."""
 COUNTS = (*dict.fromkeys(buckets for buckets, _ in PAIRS), 8, 256)
 REACHES = (*dict.fromkeys(reach for _, reach in PAIRS), 512, 1000, 1024, 2048, 16, 32)
 

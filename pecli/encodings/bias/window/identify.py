@@ -11,12 +11,12 @@ from pecli.encodings.shared.deferred import Floats, Integers
 from pecli.spec.profiles import Candidate, Profile
 
 MAX_TOKENS = 1 << 12
+# Queries from the middle of a window that are compared with each grid; more take seconds for 2,048 tokens.
 MAX_QUERIES = 128
-"""Queries from the middle of a window that are compared with each grid; more take seconds for 2,048 tokens."""
+# Largest coordinate of a window; a smaller one is of a window 1,000 times the tokens.
 MIN_END = 1e-3
-"""Largest coordinate of a window; a smaller one is of a window 1,000 times the tokens."""
+# Share of the sampled pairs of equal offset that have the same trained value.
 MIN_SHARE_FOLLOWS = 0.5
-"""Share of the sampled pairs of equal offset that have the same trained value."""
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

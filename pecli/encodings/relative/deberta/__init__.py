@@ -32,11 +32,11 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
 
 
+# A query meets the positions as keys are projected, a key as queries are.
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
-"""A query meets the positions as keys are projected, a key as queries are."""
 ROWS = ("as the code has it", "of key and query for k.r, as the paper has it")
+# Names of the two terms in a config's pos_att_type.
 TERMS = ("c2p", "p2c")
-"""Names of the two terms in a config's pos_att_type."""
 
 
 def effect(recipe: Recipe) -> Effect:

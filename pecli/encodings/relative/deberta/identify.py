@@ -10,8 +10,8 @@ from pecli.numbers.double_double import Points
 from pecli.spec.profiles import Candidate, Profile, options_of
 
 BUCKETS = (256, 64, 32, 128, 0, 512, 16, 8, 4)
+# Maximum distances of known models, the most usual first.
 REACHES = (512, 128, 256, 1024, 2048, 1000, 64, 32, 16, 8)
-"""Maximum distances of known models, the most usual first."""
 
 
 def identify(profile: Profile) -> Iterator[Candidate]:

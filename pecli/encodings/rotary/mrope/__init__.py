@@ -24,8 +24,8 @@ from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
+# Stream, columns, and slice of the frequencies in these columns.
 Places = list[tuple[int, slice, slice]]
-"""Stream, columns, and slice of the frequencies in these columns."""
 LONGEST_SEQUENCE = 1 << 24
 T, H, W = 0, 1, 2
 
@@ -233,8 +233,8 @@ mrope = encoding(
     unrecognised_with=UNRECOGNISED,
 )(mrope)
 
+# A token of text, an image of two rows and three columns, a token of text.
 EXAMPLE = "1+1x2x3+1"
-"""A token of text, an image of two rows and three columns, a token of text."""
 NAMES = ("t", "h", "w")
 
 

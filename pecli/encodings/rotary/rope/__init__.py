@@ -194,10 +194,10 @@ def _rescaled(
     return given, Decimal(parse_number("factor", given.get("factor", times)))
 
 
+# Factors of position interpolation that people add to a model.
 LINEAR_FACTORS = (2, 4, 8, 16, 32)
-"""Factors of position interpolation that people add to a model."""
+# Ratios of a mistaken training length to the true one: a model's longer context, and the other way round.
 LENGTH_RATIOS = (Decimal(2), Decimal(4), Decimal(8), Decimal(16), Decimal(32), Decimal("0.5"), Decimal("0.25"))
-"""Ratios of a mistaken training length to the true one: a model's longer context, and the other way round."""
 
 FACTORS = ("2", "4", "8", "16", "32", "64", "1.5", "3", "5", "6", "10", "12", "20", "40", "128", "1")
 
@@ -240,13 +240,13 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("scaling", phrase, step=Fraction(1, factor))
 
 
+# What is made of a plain frequency, the scaled one and the factor by a wrong formula, and the words for it.
 BLENDS: dict[str, Callable[[Decimal, Decimal, Decimal], Decimal]] = {
     "the scaling multiplies the frequencies by what it should divide them by": lambda w, s, f: w * w / s,
     "the factor multiplies the frequencies that it should divide": lambda w, s, f: w + f * (w - s),
     "the weights of the ramp are exchanged": lambda w, s, f: w + w / f - s if w / f < s < w else s,
     "the ramp mixes wavelengths where frequencies were expected": lambda w, s, f: w * w / (w + w * f - s * f),
 }
-"""What is made of a plain frequency, the scaled one and the factor by a wrong formula, and the words for it."""
 
 
 def _blended(keys: Mapping[str, str], blend: Callable[[Decimal, Decimal, Decimal], Decimal], waves: Waves) -> Waves:

@@ -14,20 +14,20 @@ import numpy as np
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Floats, Named, Pairs, plain_digits
 
+# Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors.
 MAX_FACTOR_DIGITS = 4
-"""Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors."""
+# low-freq-factor and high-freq-factor: Llama 3's, Llama 4's, which are equal, then others that were published.
 RAMP_ENDS = ((1.0, 4.0), (1.0, 1.0), (1.0, 32.0), (1.0, 8.0), (2.0, 4.0), (1.0, 2.0), (2.0, 8.0))
-"""low-freq-factor and high-freq-factor: Llama 3's, Llama 4's, which are equal, then others that were published."""
+# beta-fast: YaRN's, then others that were published.
 FASTS = (32, 64, 16, 128, 8)
-"""beta-fast: YaRN's, then others that were published."""
+# Of a length that a base shows; float32 frequencies leave 0.01.
 MAX_LENGTH_ERROR = 0.05
-"""Of a length that a base shows; float32 frequencies leave 0.01."""
+# Of the ratio of two logarithms that is a whole number: seven digits of a base leave 1e-6.
 MAX_POWER_ERROR = 1e-4
-"""Of the ratio of two logarithms that is a whole number: seven digits of a base leave 1e-6."""
+# Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one.
 STEPPED_CACHE = 3.0
-"""Digits that a step between rows counts against [cos | sin] of rope: timesteps of a diffusion model have one."""
+# Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too.
 SINE_FIRST = 2.0
-"""Digits that sines before cosines in one array count against rope: sinusoids are written so, GPT-J's cache too."""
 
 
 def identify(pairs: Pairs) -> Iterator[Named]:

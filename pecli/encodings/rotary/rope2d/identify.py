@@ -14,8 +14,8 @@ from pecli.encodings.shared.identify_grids import by_base, two_sides
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import Axes, Named
 
+# Digits of a first coordinate that somebody chose.
 MAX_FIRST_DIGITS = 3
-"""Digits of a first coordinate that somebody chose."""
 
 
 def identify(axes: Axes) -> Iterator[Named]:

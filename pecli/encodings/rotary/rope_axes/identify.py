@@ -13,19 +13,18 @@ from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import PUBLISHED_BASES, Axes, GridAxis, Named, plain_digits
 
 MORE_BASES = (*PUBLISHED_BASES, "256", "2000")
+# Digits that two sides of one width count: rope2d says the same.
 EQUAL_AXES = 1.0
-"""Digits that two sides of one width count: rope2d says the same."""
 MAX_SCALE_DIGITS = 4
+# Largest number of digits of a base that somebody chose; a longer one, such as Cosmos', is reported by its NTK
+# factor.
 MAX_BASE_DIGITS = 6
-"""Largest number of digits of a base that somebody chose; a longer one, such as Cosmos', is reported by its NTK
-factor.
-"""
+# NTK factors of a base, as in Cosmos.
 NTK = (2, 3, 4)
-"""NTK factors of a base, as in Cosmos."""
 
 
+# Parameters with a number for each axis, and their defaults.
 USUAL = {"base": "10000", "ntk": "1", "first": "0", "scale": "1", "centred": "0"}
-"""Parameters with a number for each axis, and their defaults."""
 
 
 def identify(axes: Axes) -> Iterator[Named]:

@@ -22,8 +22,8 @@ from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.hooks import MinFactor, Mistakes
 from pecli.spec.parameter import Param, declared, param_of, sections
 
+# Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`.
 Reader = Any
-"""Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`."""
 
 
 @dataclass(frozen=True)
@@ -221,16 +221,16 @@ class Scaling:
             return self.float32(series, **_own(self.frequencies, given))
 
 
+# What a message gives as an example of each parameter that a scaling must have.
 EXAMPLES = {
     "factor": "4", "original-max": "4096", "max-position": "4096", "seq-len": "16384", "short-factor": "short.npy",
     "long-factor": "long.npy",
 }  # fmt: skip
-"""What a message gives as an example of each parameter that a scaling must have."""
+# Names that papers and configs have for a scaling, and the one that it has here.
 OTHER_NAMES = (
     *((word, "linear") for word in ("interpolation", "position-interpolation", "pi")),
     ("su", "longrope"), ("default", "none"), ("llama", "llama3"),
 )  # fmt: skip
-"""Names that papers and configs have for a scaling, and the one that it has here."""
 
 
 def lacks(scaling: str, *options: str) -> MissingParameter:
@@ -294,19 +294,19 @@ def _found() -> dict[str, Scaling]:
     return {scaling.name: scaling for scaling in sorted(scalings, key=lambda s: s.place)}
 
 
+# By name, in the order of their places.
 SCALINGS = _found()
-"""By name, in the order of their places."""
 
+# The parameters of all scalings, as keys of a recipe.
 SCALING_OPTIONS = {option for scaling in SCALINGS.values() for option in scaling.options}
-"""The parameters of all scalings, as keys of a recipe."""
 
+# Why tables of some are not recognised, by their parameter in a recipe.
 UNRECOGNISED = {
     f"scaling={scaling.name}": scaling.unrecognised for scaling in SCALINGS.values() if scaling.unrecognised
 }
-"""Why tables of some are not recognised, by their parameter in a recipe."""
 
+# Scaling of each rope type of transformers.
 ROPE_TYPES: dict[str, RopeType] = {kind.name: kind for scaling in SCALINGS.values() for kind in scaling.types}
-"""Scaling of each rope type of transformers."""
 
 
 def scaling_of(name: object) -> Scaling:

@@ -171,8 +171,8 @@ def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield from other_values(keys, slow, "1", "2", "4", "0.5")
 
 
+# Of the rotations at the fast and at the slow end, and another base, the share of interpolation per pair.
 RampOf = Callable[..., list[Decimal]]
-"""Of the rotations at the fast and at the slow end, and another base, the share of interpolation per pair."""
 OtherRamp = Callable[[RampOf, Decimal, Decimal], list[Decimal]]
 
 
