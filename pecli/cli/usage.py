@@ -43,7 +43,7 @@ SAME = {  # these are taken, by the first option that the command has
     "sha256": ("hash", "checksum", "digest", "sha"),
     "atol": ("tol", "tolerance"),
     "train-len": ("train", "trained", "train-length", "original-len"),
-    "test-len": ("test", "test-length", "target-len"),
+    "test-len": ("test", "test-length", "target-len", "len", "length", "seq-len", "max-len", "context"),
     "grid": ("old-grid", "from-grid"),
     "to-grid": ("new-grid", "target-grid", "resize"),
     "scale": ("input-scale", "score-scale"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -66,6 +67,8 @@ class Extrapolation:
         The context extensions asked for.
     basis : str
         Where the training length comes from; empty if it was given.
+    config : str
+        Of a model's config and one scaling, the key that makes it this scaling, as JSON; empty where there is none.
     """
 
     source: str
@@ -84,6 +87,7 @@ class Extrapolation:
     values: ValueReach | None = None
     scalings: tuple[Scaled, ...] = ()
     basis: str = ""
+    config: str = ""
 
     @property
     def _said(self) -> str:
@@ -295,6 +299,8 @@ def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
 
 
 THRESHOLD = 0.01
+# Parameters of scalings that a config's rope parameters have as numbers.
+ROPE_NUMBERS = ("factor", "original-max", "low-freq-factor", "high-freq-factor")
 
 
 @dataclass(frozen=True)
@@ -449,4 +455,27 @@ def report(
         subject.text, subject.recipe, train, test, scalings=names, factor=factor,
         strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
     )  # fmt: skip
-    return replace(found, basis=basis)
+    return replace(found, basis=basis, config=_config_key(subject.text, found.scalings))
+
+
+def _config_key(path: str, scalings: Sequence[Scaled]) -> str:
+    """Return what a config's rope parameters need for its only scaling; empty where transformers reads it otherwise."""
+    if kind_of(path) is not Kind.CONFIG or len(scalings) != 1 or scalings[0].reach is None:
+        return ""
+    from pecli.models.config import as_stored, load_config
+    from pecli.models.reader import of_layer, read_data
+
+    wanted, data = Recipe.parse(scalings[0].recipe), load_config(path)
+    given = wanted.keys()
+    numbers = {name.replace("-", "_"): float(given[name]) for name in ROPE_NUMBERS if given.get(name)}
+    if "original_max" in numbers:
+        numbers["original_max_position_embeddings"] = int(numbers.pop("original_max"))
+    key = "rope_parameters" if "rope_parameters" in data else "rope_scaling"
+    value = {"rope_type": given["scaling"], **numbers}
+    try:
+        reading = read_data({**data, key: {**(data.get(key) or {}), **as_stored(value)}}, path)
+        read = of_layer(reading, reading.select(None), {}).recipe.keys()
+    except PecliError:  # a scaling that no rope type means, or layers with rope parameters of their own
+        return ""
+    same = all(read.get(name) == text for name, text in given.items() if name != "seq-len")  # which is its len
+    return f"{key} gets {json.dumps(value)}" if same else ""

@@ -40,6 +40,30 @@ def test_the_report_is_short_unless_all_of_it_is_asked_for(pecli, refuses):
     refuses(*ROPE, "--all", "-o", "x.npy", says="--all is for reports")
 
 
+LLAMA3 = '"factor": 16.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192'
+
+
+@pytest.mark.parametrize(
+    ("scaling", "parameters"),
+    [
+        ("linear", '"factor": 16.0'),
+        ("dynamic", '"factor": 16.0'),
+        ("yarn", '"factor": 16.0, "original_max_position_embeddings": 8192'),
+        ("llama3", LLAMA3),
+        ("ntk", None),  # transformers has no such rope type
+    ],
+)
+@pytest.mark.parametrize("key", ["rope_scaling", "rope_parameters"])
+def test_a_config_is_told_what_gives_it_one_scaling(pecli, tmp_path, scaling, parameters, key):
+    config = {"model_type": "llama", "head_dim": 64, "max_position_embeddings": 8192}
+    config |= {"rope_theta": 5e5} if key == "rope_scaling" else {key: {"rope_type": "default", "rope_theta": 5e5}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    done = pecli("extrapolate", "config.json", "--len", "128k", "--scaling", scaling)  # --len is --test-len here
+    wanted = f'in config.json, {key} gets {{"rope_type": "{scaling}", {parameters}}}'
+    said = " ".join(done.stdout.split())
+    assert (done.returncode, wanted in said, "in config.json" in said) == (0, *[parameters is not None] * 2)
+
+
 def test_json_holds_everything(pecli):
     found = report(pecli, *ROPE[1:], "--scaling", "all")
     (one,) = found["reports"]
