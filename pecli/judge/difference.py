@@ -770,7 +770,7 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
     have, near = name.magnitude, 4 * measured.pairs.magnitude_error
     if measured.reading.is_angles:
         return
-    if abs(have / own - 1) <= near:
+    if abs(have - own) <= near * own:
         if name.named.magnitude != own != 1:
             yield Finding("magnitude", f"the attention factor {own:.6g} is applied")
         return
@@ -786,7 +786,7 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
         rotary = " (an attention factor that was not expected)" * is_rotary
         root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
         text = f"every value is multiplied by {have:.6g}{root}"
-    elif abs(have / own**2 - 1) <= 1e-3:
+    elif abs(have - own**2) <= 1e-3 * own**2:
         text = f"the magnitude is applied twice ({word} {own:.6g})"
     yield Finding("magnitude", text)
 

@@ -110,6 +110,11 @@ class Param:
     wrong: tuple[tuple[str, str], ...] = ()
     synonyms: tuple[tuple[str, str], ...] = ()
 
+    def __post_init__(self) -> None:
+        for name, kinds in {"even": bool, **dict.fromkeys(("ge", "gt", "le", "lt"), int | float | None)}.items():
+            if not isinstance(value := getattr(self, name), kinds):
+                raise TypeError(f"Param has {name}={value!r}, and it must be {'a bool' if kinds is bool else 'a number'}")
+
     @property
     def range_text(self) -> str:
         """The range in words, for help and messages."""
