@@ -113,7 +113,7 @@ class Param:
     def __post_init__(self) -> None:
         for name, kinds in {"even": bool, **dict.fromkeys(("ge", "gt", "le", "lt"), int | float | None)}.items():
             if not isinstance(value := getattr(self, name), kinds):
-                raise TypeError(f"Param has {name}={value!r}, and it must be {'a bool' if kinds is bool else 'a number'}")
+                raise TypeError(f"Param has {name}={value!r}, which is no {'bool' if kinds is bool else 'number'}")
 
     @property
     def range_text(self) -> str:
