@@ -301,7 +301,9 @@ def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | Non
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
     if words[0] == "list" and extra and words[1][:1] != "-":  # the words of a task
         more = extra.split()
-        return [words[0], " ".join([words[1], *more]), *(w for w in words[2:] if not {*w.split()} <= {*more})]
+        left = [w for w in words[2:] if not {*w.split()} <= {*more}]
+        # control characters are escaped in the message, so that a word with some is not found
+        return [words[0], " ".join([words[1], *more]), *left] if len(left) < len(words) - 2 else None
     takes = words[0] in ("convert", "generate", "plot") and not (_given("-o", words) or _given("--output", words))
     if not takes or extra not in words or not Path(extra).suffix[1:2].isalpha():
         return None
