@@ -80,12 +80,6 @@ class TableOptions(Writing):
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
-    workers: str | None = option(
-        "Write the .zarr with N processes, or with a Dask scheduler's.",
-        "N|ADDRESS",
-        OUTPUT,
-        check=lambda name, text: text if ":" in text else str(whole(1, 1024)(name, text)),
-    )
     dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))

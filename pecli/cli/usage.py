@@ -36,7 +36,6 @@ SAME = {  # these are taken, by the first option that the command has
     "positions": ("position", "pos", "position-ids"),
     "shard": ("shards", "parts"),
     "threads": ("jobs", "j", "cores", "num-threads"),
-    "workers": ("scheduler", "processes"),
     "quiet": ("silent", "no-progress"),
     "no-clobber": ("no-overwrite",),
     "dry-run": ("simulate", "estimate"),

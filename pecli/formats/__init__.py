@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pecli.errors import BadParameter, UnknownName, WriteFailed
-from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, Spread, WriteOptions, one_at_a_time
+from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, WriteOptions, one_at_a_time
 from pecli.formats.io.atomic import Need, check_place, free_space, is_stream, open_output
 from pecli.formats.io.source import InputFile, regular_source, undone, without_limit
 from pecli.numbers.reader import is_url, shown
@@ -146,7 +146,6 @@ def write_table(
     compress: bool = False,
     wide: bool = False,
     progress: Callable[[int], None] | None = None,
-    spread: Spread | None = None,
 ) -> int:
     """Write a table in blocks with constant memory; the file appears whole or not at all.
 
@@ -168,8 +167,6 @@ def write_table(
         For parquet, whether each value of a row gets a column of its own.
     progress : callable, optional
         Called from time to time with the bytes of values written since it was last called, by one thread at a time.
-    spread : callable, optional
-        Writes the shards of a store of many objects elsewhere, as :mod:`pecli.dask` does.
 
     Returns
     -------
@@ -201,7 +198,7 @@ def write_table(
     if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
     report = one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
-    form, options = format_for(path, format), WriteOptions(threads, compress, wide, report, spread)
+    form, options = format_for(path, format), WriteOptions(threads, compress, wide, report)
     draft = _checked(table, form, path, options, clobber=clobber)
     if form.many:
         from pecli.formats.zarr import open_objects

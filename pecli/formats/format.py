@@ -43,19 +43,6 @@ def one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int]
 
 
 @dataclass(frozen=True)
-class Shard:
-    """Rows of one array that are one object of a store of many."""
-
-    array: str
-    start: int
-    stop: int
-
-
-# Function that has the shards of the store at a path written by other processes, and returns when they are written.
-Spread = Callable[[str, "list[Shard]", "WriteOptions"], None]
-
-
-@dataclass(frozen=True)
 class WriteOptions:
     """Options of a write, apart from the format.
 
@@ -69,15 +56,12 @@ class WriteOptions:
         Whether each value of a row gets a column of its own.
     progress : callable
         Told the bytes of values written so far, from whichever thread wrote them.
-    spread : callable, optional
-        Of a store of many objects: who else writes them.
     """
 
     threads: int = 1
     compress: bool = False
     wide: bool = False
     progress: Callable[[int], None] = no_progress
-    spread: Spread | None = None
 
 
 @dataclass(frozen=True)

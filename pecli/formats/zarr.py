@@ -1,4 +1,4 @@
-"""zarr: a folder, or a place in an object store, of many objects, which several processes write together.
+"""zarr: a folder, or a place in an object store, of many objects.
 
 Arrays are cut into shards of about 4 MiB, and those into chunks of at most 1 MiB; every axis is named and numbered, so
 that xarray opens it.  The recipe is an attribute of the root, which is written last: a part of a store has no root.
@@ -15,8 +15,7 @@ import itertools
 import math
 import os
 import shutil
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +24,16 @@ from numpy.typing import NDArray
 
 from pecli.engine.threads import run_in_thread, share
 from pecli.errors import BadParameter, PecliError, WriteFailed
-from pecli.formats.format import Draft, Shard, WriteOptions
+from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.hdf5 import chunk_shape
 from pecli.formats.io.atomic import Need, explained, free_space
 from pecli.formats.io.blocks import Buffer, Task, fill
-from pecli.formats.io.remote import ReadAhead
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit, size_text
-from pecli.numbers.dtypes import raw_bytes, storage
-from pecli.numbers.reader import is_url, shown
+from pecli.numbers.dtypes import storage
+from pecli.numbers.reader import is_url, shown, url_name
 from pecli.spec.tabular import Array, Tabular, array_of
 
 if TYPE_CHECKING:
@@ -105,80 +103,18 @@ def _names(codecs: Any) -> Iterator[str]:
         yield from _names(getattr(codec, "index_codecs", ()))
 
 
-DESCRIPTION = "zarr.json"
-
-
-def store_at(path: str) -> Any:
-    """Return the store of the root, to be read."""
+def _store(path: str, *, read_only: bool) -> Any:
     if is_url(path):
         from pecli.formats.io.remote import chunk_store
 
-        return chunk_store(path.rstrip("/"))
+        return chunk_store(path.rstrip("/"), read_only=read_only)
     from zarr.storage import LocalStore
 
-    return LocalStore(path, read_only=True)
-
-
-class Outbox:
-    """The store of the root, or of an array in it, to be written.
-
-    Behind a URL, objects are made in memory, and each is sent by the thread that made it.  Given the store itself, the
-    library asks it for every shard that is to be written, and holds five copies of one until it is there.
-
-    Parameters
-    ----------
-    path : str
-        A folder or a URL.
-    name : str, optional
-        The array.
-    """
-
-    def __init__(self, path: str, name: str = "") -> None:
-        from zarr.storage import LocalStore, MemoryStore
-
-        self._made: dict[str, Any] = {}
-        self._url = "/".join(filter(None, (path.rstrip("/"), name))) if is_url(path) else None
-        self.store = LocalStore(os.path.join(path, name)) if self._url is None else MemoryStore(self._made)
-
-    def send(self, key: str = DESCRIPTION) -> None:
-        """See that an object that was made is where it belongs."""
-        if self._url is not None:
-            from pecli.formats.io.remote import put
-
-            put(f"{self._url}/{key}", self._made.pop(key).to_bytes())
-
-    def opened(self) -> zarr.Array[Any]:
-        """Return the array, to be written: chunks of zeros are written too, since one that is lost is none."""
-        import zarr
-        from zarr.buffer import cpu
-
-        if self._url is not None:
-            from pecli.formats.io.remote import get
-
-            self._made[DESCRIPTION] = cpu.Buffer.from_bytes(get(f"{self._url}/{DESCRIPTION}"))
-        return zarr.open_array(self.store, mode="r+", config={"write_empty_chunks": True})
-
-
-class Target:
-    """An array of a store, to be written shard by shard, by any thread."""
-
-    def __init__(self, path: str, name: str) -> None:
-        self._outbox = Outbox(path, name)
-        self._array, self._making = self._outbox.opened(), threading.Lock()
-
-    def write(self, box: Sequence[slice], values: NDArray[Any]) -> None:
-        """Write a shard: whole rows of a box of the leading axes."""
-        remaining = self._array.shape[len(box) :]
-        with self._making:
-            self._array[(*box, *map(slice, remaining))] = values.reshape(
-                [part.stop - part.start for part in box] + [*remaining]
-            )
-        corner = [part.start // size for part, size in zip(box, self._array.shards or (), strict=False)]
-        self._outbox.send("/".join(map(str, ["c", *corner, *(0 for _ in remaining)])))
+    return LocalStore(path, read_only=read_only)
 
 
 CHUNKS = 4  # of a shard
-WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes to a disk, five to a store
+WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -189,15 +125,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
             raise BadParameter("format", "zarr", f"cannot hold an array named '{array.name}': use npz")
 
     def write(objects: Objects) -> None:
-        for array in scaled.arrays:
-            create(scaled, places, array, objects.path, compress=options.compress)
-        shards = [Shard(array.name, *span) for array in scaled.arrays for span in shard_rows(array)]
-        if options.spread is None:
-            _by_threads(scaled, objects, shards, options)
-        else:
-            numbers = [shard for shard in shards if shard.array in scaled.scales]
-            _by_threads(scaled, objects, numbers, WriteOptions())
-            options.spread(objects.path, [shard for shard in shards if shard.array not in scaled.scales], options)
+        _write_shards(scaled, places, objects.path, options)
         objects.sync()
         _finish(scaled, objects.path)
 
@@ -225,39 +153,33 @@ def shard_rows(array: Array) -> Iterator[tuple[int, int]]:
         yield start, start + count
 
 
-def create(table: Numbered, places: Places, array: Array, path: str, *, compress: bool) -> None:
-    """Write an array's metadata through a separate store, so that the root's metadata is not written yet."""
+def _created(table: Numbered, places: Places, array: Array, path: str, compress: bool) -> zarr.Array[Any]:
+    """Make an array, in a store of its own, so that the root's metadata is not written yet."""
     import zarr
 
     names = [places.get((array.name, axis), label) for axis, label in enumerate(array.axes)]
-    outbox = Outbox(path, array.name)
-    zarr.create_array(
-        outbox.store, shape=array.shape, dtype=storage(array.dtype), chunks=chunk_shape(array),
-        shards=shard_shape(array), compressors="auto" if compress else None, filters=None, dimension_names=names,
+    return zarr.create_array(
+        _store(f"{path.rstrip('/')}/{array.name}", read_only=False), shape=array.shape, dtype=storage(array.dtype),
+        chunks=chunk_shape(array), shards=shard_shape(array), compressors="auto" if compress else None, filters=None,
+        dimension_names=names, attributes={"lead": array.lead},
         fill_value=math.nan if array.dtype.startswith("float") else 0,  # what is not there reads as no number
-        attributes={"lead": array.lead},
+        config={"write_empty_chunks": True},  # chunks of zeros are written too, since one that is lost is none
     )  # fmt: skip
-    outbox.send()
 
 
-def write_shard(table: Tabular, shard: Shard, target: Target, buffer: Buffer) -> int:
-    """Compute the rows of a shard and write them; return the bytes of values."""
-    array = table.array(shard.array)
-    values = fill(table, Task((array,), shard.start, shard.stop), buffer)[array.name]
-    lead = array.shape[: array.lead]
-    corner = map(int, np.unravel_index(shard.start, lead)) if lead else ()
-    target.write(
-        [slice(at, min(n, at + s)) for at, n, s in zip(corner, lead, shard_shape(array), strict=False)], values
-    )
-    return values.nbytes
-
-
-def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], options: WriteOptions) -> None:
-    targets = {name: Target(objects.path, name) for name in dict.fromkeys(shard.array for shard in shards)}
+def _write_shards(table: Numbered, places: Places, path: str, options: WriteOptions) -> None:
+    made = {array.name: _created(table, places, array, path, options.compress) for array in table.arrays}
+    shards = (Task((array,), *span) for array in table.arrays for span in shard_rows(array))
+    tried = _retried(path)
     stopped: list[bool] = []
 
-    def write(shard: Shard, buffer: Buffer) -> None:
-        options.progress(write_shard(table, shard, targets[shard.array], buffer))
+    def write(shard: Task, buffer: Buffer) -> None:
+        (array,) = shard.arrays
+        values = fill(table, shard, buffer)[array.name]
+        (box,) = boxes(array.shape[: array.lead], shard.start, shard.stop)
+        shape = [part.stop - part.start for part in box]
+        tried(partial(made[array.name].__setitem__, (*box, ...), values.reshape(*shape, *array.row_shape)))
+        options.progress(values.nbytes)
 
     def run() -> None:
         work = itertools.takewhile(lambda _: not stopped, shards)
@@ -267,39 +189,43 @@ def _by_threads(table: Tabular, objects: Objects, shards: Sequence[Shard], optio
     run_in_thread(run, lambda: stopped.append(True))
 
 
+def _retried(path: str) -> Callable[[Callable[[], Any]], Any]:
+    """Return a function that calls another one, again where a connection was lost."""
+    if not is_url(path):
+        return lambda act: act()
+    from pecli.formats.io.remote import retry
+
+    return partial(retry, url_name(path))
+
+
 def _finish(table: Numbered, path: str) -> None:
     """Write the root group with the recipe, the metadata and the names of the arrays."""
     import zarr
 
     facts = {"pecli_recipe": table.recipe, **table.metadata}
     known: dict[str, Any] = {plain(key): plain(value) for key, value in facts.items() if value is not None}
-    outbox = Outbox(path)
-    zarr.create_group(outbox.store, attributes=known | {"pecli_arrays": [plain(a.name) for a in table.arrays]})
-    outbox.send()
+    attributes = known | {"pecli_arrays": [plain(a.name) for a in table.arrays]}
+    _retried(path)(lambda: zarr.open_group(_store(path, read_only=False), mode="a", attributes=attributes))
 
 
-LARGEST_PIECE = 16 << 20  # bytes of an object that is fetched whole, where a part of it is wanted
 MAX_DIMENSIONS = 32
 
 
 class ZarrTable(StoredTable):
     """An open zarr store; arrays in groups are called by their paths."""
 
-    _retry: Callable[[Callable[[], Any]], Any] = staticmethod(lambda act: act())
-
     def __init__(self, source: InputFile) -> None:
         import zarr
 
+        self._retry = _retried(source.path)
         if is_url(source.path):
-            from pecli.formats.io.remote import RemoteFile, retry
+            from pecli.formats.io.remote import RemoteFile
 
             RemoteFile(f"{source.path.rstrip('/')}/zarr.json")  # says what hinders
-            self._retry = partial(retry, source.name)
         with reading(source, "has no root that zarr reads, so it is no store, or its writing did not end"):
-            root = zarr.open_group(store_at(source.path), mode="r")
+            root = zarr.open_group(_store(source.path, read_only=True), mode="r")
             facts = dict(root.attrs)
         self._held: dict[str, zarr.Array[Any]] = {}
-        self._ahead: dict[str, ReadAhead] = {}
         arrays = []
         with bounded_codecs():
             found = _arrays(source, root, facts.pop("pecli_arrays", None))
@@ -308,42 +234,12 @@ class ZarrTable(StoredTable):
             if array is not None:
                 self._held[name] = held
                 arrays.append(array)
-                if is_url(source.path):
-                    self._read_ahead(array, held.shards or held.chunks)
         metadata = {plain(key): plain(value) for key, value in texts(facts).items()}
         super().__init__(source, "zarr", arrays, metadata.pop("pecli_recipe", None), metadata)
         self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
 
-    def _read_ahead(self, array: Array, part: tuple[int, ...]) -> None:
-        """Fetch whole objects where one object holds consecutive rows: their index costs as long a way as they do."""
-        run = _run(array, part)
-        if not run:
-            return
-        rows, period = run
-        width = array.row_bytes
-
-        def span(offset: int) -> tuple[int, int]:
-            outer, row = divmod(offset // width, period)
-            first = row // rows * rows
-            return (outer * period + first) * width, (outer * period + min(first + rows, period)) * width
-
-        def read(offset: int, count: int) -> memoryview:
-            values = np.empty((count // width, *array.row_shape), storage(array.dtype))
-            self._fill(array, offset // width, (offset + count) // width, values)
-            return raw_bytes(values)
-
-        self._ahead[array.name] = ReadAhead(read, array.bytes, span)
-
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
-        ahead = self._ahead.get(array.name)
-        if ahead is None:
-            self._fill(array, start, stop, out)
-            return
-        data = ahead.read(start * array.row_bytes, (stop - start) * array.row_bytes)
-        out[...] = np.frombuffer(data, storage(array.dtype)).reshape(out.shape)
-
-    def _fill(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         held, at = self._held[array.name], 0
         remaining = tuple(slice(0, size) for size in array.row_shape)
         for box in boxes(array.shape[: array.lead], start, stop):
@@ -352,18 +248,6 @@ class ZarrTable(StoredTable):
                 values = np.asarray(self._retry(partial(held.__getitem__, (*box, *remaining))))
             out[at : at + count] = values.reshape(count, *array.row_shape)
             at += count
-
-
-def _run(array: Array, part: tuple[int, ...]) -> tuple[int, int] | None:
-    """Return how many rows follow one another in one object of such a shape, and after how many that begins anew."""
-    lead = array.shape[: array.lead]
-    axis = next((axis for axis, size in enumerate(part[: array.lead]) if size > 1), array.lead - 1)
-    whole = all(size >= of for size, of in zip(part[axis + 1 :], array.shape[axis + 1 :], strict=True))
-    if not lead or not whole or not array.row_bytes:
-        return None
-    inner = math.prod(lead[axis + 1 :])
-    rows = part[axis] * inner
-    return (rows, lead[axis] * inner) if rows * array.row_bytes <= LARGEST_PIECE else None
 
 
 def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]]:
@@ -433,9 +317,6 @@ class Objects:
             return
         for folder, _, names in os.walk(self.path):
             for name in names:
-                if name.endswith(".partial"):  # of a worker that was killed
-                    os.unlink(os.path.join(folder, name))
-                    continue
                 file = os.open(os.path.join(folder, name), os.O_RDONLY)
                 try:
                     self.bytes += os.fstat(file).st_size

@@ -245,7 +245,6 @@ def test_errors_speak_the_syntax_of_the_command_that_was_typed(pecli, saved, wor
         ("plot a.npy sinusoidal:dim=4", "pecli compare a.npy sinusoidal:dim=4 --plot FILE draws their difference"),
         ("generate rope --dim 8 --no-header", "--format csv | tail -n +2 leaves the line of names out"),
         ("plot rope:dim=8 --scaling", "plot has no option --scaling: it is an option of pecli extrapolate"),
-        ("generate rope:dim=8 --len 4 -o a.npy --scheduler tcp://h:1", "--workers tcp://h:1 is for a store of many"),
         ("generate sinusoidal --fp16", "did you mean --dtype fp16?"),
         ("generate position-interpolation", "did you mean 'rope:scaling=linear'?"),
         ("inspect sinusoidal:dim=4,foo=3", "odd, pad-row, len, start, step, positions, dtype"),

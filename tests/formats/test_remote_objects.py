@@ -110,8 +110,7 @@ def test_parts_behind_a_url_are_found_and_deleted(shelf):
     remote.check_empty("shelf://tables/parts")
     with pytest.raises(BadFile, match="does not exist: check the name"):
         remote.names_below("shelf://tables/parts")
-    remote.put("shelf://tables/small", b"bytes")
-    assert remote.get("shelf://tables/small") == b"bytes"
+    Store.objects["tables/small"] = b"bytes"
     with pytest.raises(WouldOverwrite):
         remote.check_target("shelf://tables/small", clobber=False)
 

@@ -161,17 +161,3 @@ def test_damage_is_one_sentence(tmp_path):
     piece.write_bytes(piece.read_bytes()[:100])
     with open_table(path) as found, pytest.raises(BadFile):
         found.read("cos")
-
-
-def test_whole_objects_are_read_ahead_where_they_hold_consecutive_rows(tmp_path):
-    """As behind a URL, where the index of an object takes as long a way as its rows."""
-    pytest.importorskip("zarr")
-    exact = table("rope:dim=8,len=3000")
-    write_table(exact, tmp_path / "pe.zarr")
-    with open_table(tmp_path / "pe.zarr") as found:
-        for array in found.arrays:
-            held = found._held[array.name]
-            found._read_ahead(array, held.shards or held.chunks)
-            assert found._ahead
-            assert np.array_equal(found.read(array.name), exact.read(array.name))
-            assert np.array_equal(found.read_rows([array.name], 7, 9)[array.name], exact.read(array.name)[7:9])

@@ -56,10 +56,9 @@ PACKAGES = {
     "zarr": ("formats.zarr", "formats.io.remote"),
     "fsspec": ("formats.io.remote",),
     "dask": ("dask",),
-    "distributed": ("dask",),
     "aiohttp": ("formats.io.remote",),
 }
-LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx", "zarr", "fsspec", "aiohttp", "dask", "distributed")
+LAZY = ("h5py", "pyarrow", "matplotlib", "gguf", "onnx", "zarr", "fsspec", "aiohttp", "dask")
 
 
 def name_of(path):

@@ -1,4 +1,4 @@
-"""One table by every way there is: one process, parts, a cluster of which a worker is killed; to a disk and to a store.
+"""One table by every way there is, one process and parts, to a disk and to a store.
 
 ``make scale`` runs it, ``make scale MIB=8192`` at its full size.  Every result is verified, and compared with the one
 that a single process wrote to the disk; what each process took of time and memory is printed as a table of Markdown.
@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.support.servers import free_port, object_store
+from tests.support.servers import object_store
 
 WIDTH = 1024
 REACH = 200  # MB that a process may take at the most
@@ -70,41 +69,9 @@ def shards(mib, place):
     return done
 
 
-@contextlib.contextmanager
-def cluster():
-    """The address of a scheduler, and two workers of it."""
-    address = f"tcp://127.0.0.1:{free_port()}"
-    started = [Watched("distributed.cli.dask_scheduler", "--host", address, "--no-dashboard")]
-    time.sleep(2)
-    for _ in range(2):
-        words = ("--nthreads", 1, "--no-nanny", "--no-dashboard", "--memory-limit", 0)
-        started.append(Watched("distributed.cli.dask_worker", address, *words))
-    try:
-        yield address, started
-    finally:
-        for process in reversed(started):
-            process.kill()
-            process.wait()
-
-
-def dask(mib, place, *, lost=False):
-    """The whole by two workers of one thread each; `lost`, one of them is killed in the middle."""
-    with cluster() as (address, started):
-        time.sleep(3)
-        command = generate(mib, "--scheduler", address, "-o", f"{place}.zarr")
-        if lost:
-            time.sleep(2 + mib / 512)
-            assert command.poll() is None, "it ended before the worker was killed"
-            started[1].send_signal(signal.SIGKILL)
-        seconds, most = command.finish()
-        return [(seconds, most), *((seconds, process.peak) for process in started)]
-
-
 WAYS = {
     "one process": one,
     "two processes, four parts": shards,
-    "two workers of Dask": dask,
-    "the same, one killed": lambda mib, place: dask(mib, place, lost=True),
 }
 
 

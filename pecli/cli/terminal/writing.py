@@ -8,19 +8,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option, refuse
 from pecli.cli.terminal.items import Item, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, screen_width, tell, wrapped
 from pecli.cli.terminal.screen import answer, progress_for
-from pecli.errors import BadParameter, MissingPackage
+from pecli.errors import BadParameter
 from pecli.process import unwinding
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
-    from pecli.formats.format import Format, Spread
+    from pecli.formats.format import Format
     from pecli.inspect.statistics import Excerpt
 
 
@@ -39,7 +38,6 @@ class Writing(SourceOptions):
     compress: bool = False
     wide: bool = False
     dry_run: bool = False
-    workers: str | None = None
 
     @property
     def on_screen(self) -> bool:
@@ -95,30 +93,13 @@ def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int,
     farewell = "" if path == "-" else line(f"pecli: interrupted: nothing was written to {path}")
     with (
         unwinding(farewell),
-        _spread(table, form.many, to) as spread,
         progress_for(f"writing {os.path.basename(path)}", to, table) as advance,
     ):
         size = write_table(
             table, path, format=form.name, threads=to.threads, clobber=clobber, compress=to.compress, wide=to.wide,
-            progress=advance, spread=spread,
+            progress=advance,
         )  # fmt: skip
     return size, time.perf_counter() - started
-
-
-@contextmanager
-def _spread(table: Tabular, many: bool, to: Writing) -> Iterator[Spread | None]:
-    """Give who else writes the objects of a store: the workers that were asked for."""
-    if to.workers is None:
-        yield None
-        return
-    if not many:
-        raise BadParameter("workers", to.workers, "is for a store of many objects: write -o PATH.zarr")
-    if find_spec("distributed") is None:
-        raise MissingPackage("distributed", "writing with workers", "pip install 'pecli[dask]', or leave them out")
-    from pecli.dask import cluster, spread
-
-    with cluster(to.workers) as client:
-        yield spread(table, client)
 
 
 @dataclass

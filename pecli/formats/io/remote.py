@@ -5,7 +5,6 @@ Credentials come from the protocol's own configuration: environment, profiles, k
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import functools
 import importlib.util
@@ -167,17 +166,10 @@ class ReadAhead:
         Of an offset and a count, returns exactly that many bytes.
     size : int
         Bytes of the file.
-    span : callable, optional
-        Of a file that is stored in pieces, from where to where the piece goes that holds a byte: it is fetched whole.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int, int], bytes | memoryview],
-        size: int,
-        span: Callable[[int], tuple[int, int]] | None = None,
-    ) -> None:
-        self._read, self._size, self._span, self._max_bytes = read, size, span, MAX_RANGE_BYTES
+    def __init__(self, read: Callable[[int, int], bytes], size: int) -> None:
+        self._read, self._size, self._max_bytes = read, size, MAX_RANGE_BYTES
         self._ranges: list[Range] = []  # the last used last
         self._lock = threading.Lock()
 
@@ -202,7 +194,7 @@ class ReadAhead:
                 before = next((cached for cached in self._ranges if cached.stop == offset), None)
                 found = self._new(offset, count, before)
             after = None
-            wanted = found.before > MIN_SEQUENCE and found.stop < self._size and self._span is None
+            wanted = found.before > MIN_SEQUENCE and found.stop < self._size
             if wanted and all(cached.start != found.stop for cached in self._ranges):
                 after = self._new(found.stop, 0, found)
             self._ranges.remove(found)
@@ -215,11 +207,9 @@ class ReadAhead:
         return found
 
     def _new(self, start: int, count: int, before: Range | None) -> Range:
-        """Add a range to fetch: a whole piece, or a range twice as long as the preceding one."""
+        """Add a range to fetch, twice as long as the preceding one."""
         stop, many = start + count, 0 if before is None else before.before + 1
-        if self._span is not None:
-            start, stop = self._span(start)
-        elif before is not None and many >= MIN_SEQUENCE:
+        if before is not None and many >= MIN_SEQUENCE:
             stop = max(stop, min(self._size, start + min(self._max_bytes, 2 * (before.stop - before.start))))
         found = Range(start, stop, many)
         self._ranges.append(found)
@@ -505,24 +495,10 @@ def delete(url: str) -> None:
         system.rm(path, recursive=True)
 
 
-def get(url: str) -> bytes:
-    """Return all of a small object."""
-    system, path = system_of(url)
-    return retry(url_name(url), lambda: bytes(system.cat_file(path)))
-
-
-def put(url: str, data: bytes) -> None:
-    """Write a whole object; lost connections are retried."""
-    system, path = system_of(url)
-    retry(url_name(url), lambda: system.pipe_file(path, data))
-
-
-def chunk_store(url: str) -> Any:
-    """Return the store from which zarr reads the objects of a URL."""
-    from fsspec.asyn import reset_lock
+def chunk_store(url: str, *, read_only: bool) -> Any:
+    """Return the store from which zarr reads the objects of a URL, or to which it writes them."""
+    from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
     from zarr.storage import FsspecStore
 
-    atexit.register(reset_lock)  # else a session of zarr's loop is ended at the exit in another, with a traceback
-    system_of(url)  # says what is missing
-    options = _timeouts(url.partition("://")[0].lower())
-    return FsspecStore.from_url(url, storage_options=options, read_only=True)
+    system, path = system_of(url)
+    return FsspecStore(AsyncFileSystemWrapper(system, asynchronous=True), read_only, path)
