@@ -9,23 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import (
-    ExactRows,
-    Floats,
-    InputScale,
-    Interval,
-    Places,
-    largest_size,
-    round_sums,
-    rows_of,
-)
+from pecli.apply.exact import ExactRows, Floats, Places, largest_size, round_sums, rows_of
 from pecli.apply.tensors import (
     ApplyOptions,
     ApplyResult,
@@ -38,8 +29,8 @@ from pecli.apply.tensors import (
 )
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.decimals import parse_integer, shorten
-from pecli.numbers.double_double import DoubleDouble, add
+from pecli.numbers.decimals import CONTEXT, parse_integer, shorten
+from pecli.numbers.double_double import DoubleDouble, add, from_decimal
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
 from pecli.spec.hooks import Effect
@@ -47,7 +38,7 @@ from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
 from pecli.tables.figures import last_place
 from pecli.tables.fill.conditional import base_of
-from pecli.tables.fill.filler import minus_infinity, round_into
+from pecli.tables.fill.filler import round_into
 from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
@@ -58,10 +49,7 @@ BLOCK_VALUES = 1 << 15
 # Values of rows that are computed together, and how many such blocks (2 MiB each) are kept for the other batches.
 ROW_BLOCK_VALUES, CACHED_BLOCKS = 1 << 18, 32
 
-ONE = (Fraction(1), Fraction(1))
-
 Rows = NDArray[np.int64]
-RowsOf = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 class AddedRows(Tabular):
@@ -75,14 +63,12 @@ class AddedRows(Tabular):
         What they are added to.
     dtype : str
         Of the output, which has the tensor's name.
-    scale : InputScale
-        What multiplies the tensor first.
-    where : callable or (batches, n) int64 ndarray, optional
-        Of vectors, numbered, gives their rows; or the row of each position of each batch; by default their positions.
+    scale : Decimal or "sqrt", optional
+        What multiplies the tensor first; "sqrt" for the root of its width.
+    where : (batches, n) int64 ndarray, optional
+        The row of each position of each batch; by default their positions.
     multiplied : bool
         Whether rows are factors.
-    hidden : callable, optional
-        Of vectors, numbered, gives the columns that get minus infinity, (n, width) bool, or None for none.
     """
 
     def __init__(
@@ -90,21 +76,18 @@ class AddedRows(Tabular):
         exact_rows: ExactRows,
         tensor: Tensor,
         dtype: str,
-        scale: InputScale | None = None,
+        scale: Decimal | str | None = None,
         *,
-        where: RowsOf | Rows | None = None,
+        where: Rows | None = None,
         multiplied: bool = False,
-        hidden: Callable[[Rows], NDArray[np.bool_] | None] = lambda vectors: None,
     ) -> None:
         if exact_rows.width not in (tensor.width, 1 if multiplied else tensor.width):
             rule = f"has vectors of {tensor.width}, and the table has rows of {exact_rows.width}"
             raise BadParameter("input", tensor.name, rule)
-        self.exact_rows, self.tensor, self.dtype = exact_rows, tensor, dtype
-        self.multiplied, self.hidden = multiplied, hidden
-        self.scale = scale or InputScale.root(1)
+        self.exact_rows, self.tensor, self.dtype, self.multiplied = exact_rows, tensor, dtype, multiplied
         self.arrays = (tensor.like(tensor.name, dtype),)
-        self.factor = self.scale.doubled
-        self.where = where if callable(where) else partial(tensor.rows, rows=where)
+        number = Decimal(1 if scale is None else scale) if scale != "sqrt" else CONTEXT.sqrt(Decimal(tensor.width))
+        self.factor, self.where = from_decimal(number), where
         self.step = max(1, ROW_BLOCK_VALUES // exact_rows.width)
         self._row_block = lru_cache(maxsize=CACHED_BLOCKS)(self._computed)
 
@@ -121,7 +104,7 @@ class AddedRows(Tabular):
                     self._write(np.arange(at, end, dtype=np.int64), target[at - start : end - start], own)
 
     def _write(self, vectors: NDArray[np.int64], out: NDArray[Any], own: Scratch) -> None:
-        where = self.where(vectors)
+        where = self.tensor.rows(vectors, self.where)
         rows = self._rows(where)
         x = self.tensor.read(int(vectors[0]), int(vectors[-1]) + 1)
         not_finite = None
@@ -136,12 +119,9 @@ class AddedRows(Tabular):
         else:
             size, other = (np.broadcast_to(value, x.shape) for value in (self.factor.hi, np.ones(1)))
             row, bound = rows, largest_size(x) * largest_size(self.factor.hi) + largest_size(rows)
-        exact = partial(self._doubled, where), partial(self._enclosed, where)
-        round_sums(x, size, other, row, *exact, self.dtype, out, own, bound)
+        round_sums(x, size, other, row, partial(self._doubled, where), self.dtype, out, own, bound)
         if not_finite is not None:
             out[not_finite] = narrow(special, None, self.dtype)
-        if (hidden := self.hidden(vectors)) is not None:
-            out[hidden] = minus_infinity(self.dtype)
 
     def _doubled(self, where: Rows, places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return k and r of k x + 1 r, or r and 0 of x r + 0 1, at places of vectors with these rows."""
@@ -151,12 +131,6 @@ class AddedRows(Tabular):
             return value, DoubleDouble(np.ones(len(places)), np.zeros(len(places))), error
         size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (self.factor.hi, self.factor.lo)))
         return size, value, error + np.abs(self.factor.hi) * 2.0**-104
-
-    def _enclosed(self, where: Rows, place: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold both at one place."""
-        row, column = divmod(place, self.tensor.width)
-        value = self.exact_rows.interval(int(where[row]), min(column, self.exact_rows.width - 1), bits)
-        return (value, ONE) if self.multiplied else (self.scale.interval(bits), value)
 
     def _rows(self, where: NDArray[np.int64]) -> Floats:
         if int(where.max()) >= self.exact_rows.count:  # says which

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from functools import partial
 from math import log, sqrt
 from typing import Any
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
 from pecli.apply.cosines import HeadPairs, rotations_of
-from pecli.apply.exact import InputScale, rows_of
+from pecli.apply.exact import rows_of
 from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
 from pecli.apply.scores import VALUES, Move, add_bias, scores_of
 from pecli.apply.tensors import (
@@ -217,14 +216,12 @@ def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
     if table.arrays[0].dtype in COMPLEX.values():
         return _multiply_rows(table, tensor, options, rows)
     exact_rows = rows_of(table)
-    scale = InputScale.root(tensor.width) if options.scale == "sqrt" else InputScale.of(Decimal(options.scale or 1))
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
     if options.arithmetic == "exact":
-        return ApplyResult(AddedRows(exact_rows, tensor, dtype, scale, where=rows), notes)
-    steps = adding_steps(tensor, table, float(scale.doubled.hi), rows, options.arithmetic)
-    made = FrameworkRows(
-        AddedRows(exact_rows, tensor, "float64", scale, where=rows), {tensor.name: steps}, options.arithmetic, dtype
-    )
+        return ApplyResult(AddedRows(exact_rows, tensor, dtype, options.scale, where=rows), notes)
+    exact = AddedRows(exact_rows, tensor, "float64", options.scale, where=rows)
+    steps = adding_steps(tensor, table, float(exact.factor.hi), rows, options.arithmetic)
+    made = FrameworkRows(exact, {tensor.name: steps}, options.arithmetic, dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst)
 
 

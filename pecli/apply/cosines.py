@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import ExactRows, Floats, Interval, WavePoints, bands_of, exactly
+from pecli.apply.exact import ExactRows, Floats, WavePoints, bands_of
 from pecli.engine.runs import fill_points, plane_error
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
@@ -155,11 +154,6 @@ class Rotations(ABC):
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places (k,), as double-double numbers, and a bound on the absolute error of each."""
 
-    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals about 2^-bits wide that hold c and s of one place."""
-        c, s, _ = self.doubled(np.array([row]), np.array([pair]))
-        return exactly(c), exactly(s)
-
 
 class ExactRotations(Rotations):
     """The real cosines and sines of a recipe's rotary plan.
@@ -197,10 +191,6 @@ class ExactRotations(Rotations):
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
         return self.points.doubled(rows, self.where[:, pairs])
-
-    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold c and s of one place; see `Rotations`."""
-        return self.points.interval(row, self.where[:, [pair]], bits)
 
 
 class StoredRotations(Rotations):
@@ -295,13 +285,6 @@ class ScaledRotations(Rotations):
             largest = np.maximum(*(np.abs(part.hi) for part in found))
             return *found, largest * relative + 2 * error * (1 / scale.hi if self.divides else scale.hi)
 
-    def interval(self, row: int, pair: int, bits: int) -> tuple[Interval, Interval]:
-        """Return intervals that hold c and s of one place; see `Rotations`."""
-        low, high = self.scale.interval(row, pair, bits + 8)
-        factor = (1 / high, 1 / low) if self.divides else (low, high)
-        c, s = self.rotations.interval(row, pair, bits + 8)
-        return _product(c, factor), _product(s, factor)
-
 
 class SquaredLengths(ExactRows):
     """c^2 + s^2 of each pair of rotations: of a recipe the square of the magnitude."""
@@ -322,25 +305,9 @@ class SquaredLengths(ExactRows):
         # the sum errs by at most 10u^2 of itself, and by 2 (|c| + |s|) times the error of c and s
         return square, 2.0**-102 * square.hi + 3 * error * np.sqrt(square.hi)
 
-    def interval(self, row: int, column: int, bits: int) -> Interval:
-        """Return an interval that holds one value; see `ExactRows`."""
-        c, s = (_squared(part) for part in self.rotations.interval(row, column, bits))
-        return c[0] + s[0], c[1] + s[1]
-
 
 def inverse_of(rotations: Rotations) -> Rotations:
     """Return the inverse of each pair's matrix, without its transposition: that of a rotation alone is itself."""
     if isinstance(rotations, ExactRotations) and all(size == 1 for size in rotations.plan.magnitudes):
         return rotations
     return ScaledRotations(rotations, SquaredLengths(rotations), divides=True)
-
-
-def _squared(interval: Interval) -> Interval:
-    low, high = interval
-    ends = sorted((low * low, high * high))
-    return (Fraction(0), ends[1]) if low < 0 < high else (ends[0], ends[1])
-
-
-def _product(interval: Interval, factor: Interval) -> Interval:
-    ends = [a * b for a in interval for b in factor]
-    return min(ends), max(ends)

@@ -31,7 +31,6 @@ from pecli.apply.cosines import (
 from pecli.apply.exact import (
     CANDIDATE_ERROR,
     Floats,
-    Interval,
     Places,
     StoredRows,
     ValueRows,
@@ -338,14 +337,10 @@ class RotatedTensors(Tabular):
             sign = np.where(negative[places], -1.0, 1.0)
             return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
-        def enclosed(place: int, bits: int) -> tuple[Interval, Interval]:
-            c, (low, high) = self.rotations.interval(int(rows[place]), int(pairs[place]), bits)
-            return c, (-high, -low) if negative[place] else (low, high)
-
         signed_sine = np.where(second, points.imag, -points.imag)
         out[vectors - start, self.pair_columns[1, second, pairs]] = exact_sums(
-            x, points.real, y, signed_sine, np.arange(len(x)), doubled, enclosed, task.dtype,
-            self.rotations.coarse, self.rotations.loose,
+            x, points.real, y, signed_sine, np.arange(len(x)), doubled, task.dtype, self.rotations.coarse,
+            self.rotations.loose,
         )  # fmt: skip
 
     def _points(self, tensor: Tensor, grid: Tile) -> tuple[Points, float]:

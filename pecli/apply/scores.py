@@ -20,21 +20,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.addition import AddedRows
-from pecli.apply.exact import ExactRows, Floats, finite_size
+from pecli.apply.exact import Floats, finite_size
 from pecli.apply.tensors import LONG, ApplyOptions, ApplyResult, Tensor, as_logits, at_length, axes_notes, tensor_of
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
-from pecli.numbers.double_double import DoubleDouble, Points
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, widen
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect, Term
-from pecli.spec.plans import Bias
 from pecli.spec.tabular import Array, Tabular
-from pecli.tables.fill.pairs import BiasFiller
 from pecli.tables.sources import NamedSource
-from pecli.tables.table import Table
 from pecli.tables.views import regrouped, view_of
 
 Integers = NDArray[np.int64]
@@ -80,10 +75,8 @@ def pair_tables(source: NamedSource, queries: int, keys: int, options: ApplyOpti
     return [source.open(**given, positions=one) for one in lists]
 
 
-class BiasRows(ExactRows):
+class BiasRows:
     """Rows of a bias, one for each batch with positions of its own, head and query.
-
-    Values are finer than float64 where the encoding computes them so.
 
     Parameters
     ----------
@@ -110,53 +103,13 @@ class BiasRows(ExactRows):
             raise BadParameter("input", f"({queries} x {keys} logits)", rule)
         if len(tables) not in (1, batches):
             raise BadParameter("positions", f"(of {len(tables)} batches)", f"do not fit logits of {batches} batches")
-        self.each, self.count = self.heads * self.queries, len(tables) * self.heads * self.queries
-        self.tables, self.dtype = tables, array.dtype
-        self.views = [regrouped(view_of(one, one.array("bias")), self.width) for one in tables]
+        self.dtype, self.views = array.dtype, [regrouped(view_of(one, one.array("bias")), self.width) for one in tables]
 
     def of(self, rows: QueryRows) -> Floats:
         """Return the numbers of some queries, (stop - start, keys)."""
-        at = self.row(rows.batch, rows.head, rows.start)
-        return self.rows(at, at + rows.stop - rows.start)
-
-    def row(self, batch: Any, head: Any, query: Any) -> Any:
-        """Return the number of a row."""
-        return batch % len(self.tables) * self.each + head % self.heads * self.queries + query
-
-    def rows(self, start: int, stop: int) -> Floats:
-        """Return rows; see :class:`pecli.apply.exact.ExactRows`."""
-        parts = []
-        while start < stop:
-            number, first = divmod(start, self.each)
-            last = min(self.each, first + stop - start)
-            parts.append(widen(self.views[number].read(first, last).reshape(last - first, self.width), self.dtype))
-            start += last - first
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
-
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
-        """Return some values; see :class:`pecli.apply.exact.ExactRows`."""
-        hi, lo = np.empty(len(rows)), np.zeros(len(rows))
-        for row in np.unique(rows).tolist():
-            selected = np.flatnonzero(rows == row)
-            found = self._finer(row, columns[selected])
-            if isinstance(found, DoubleDouble):
-                hi[selected], lo[selected] = found.hi[0], found.lo[0]
-            else:
-                hi[selected] = self.rows(row, row + 1)[0, columns[selected]]
-        return DoubleDouble(hi, lo), np.zeros(len(rows))
-
-    def _finer(self, row: int, columns: Integers) -> object:
-        """Return the encoding's double-double values where it computes them by distance or by key; else None."""
-        number, row = divmod(row, self.each)
-        table, (head, query) = self.tables[number], divmod(row, self.queries)
-        if not isinstance(table, Table) or not isinstance(table.plan, Bias) or not isinstance(table.filler, BiasFiller):
-            return None
-        plan = table.plan
-        if plan.value is None or plan.by not in ("distance", "key", "last"):
-            return None
-        keys = table.filler.key_points
-        first = {"distance": table.filler.query_points(query, query + 1).multiples[0], "last": keys.multiples[-1]}
-        return plan.value(Points(keys.multiples[columns] - first.get(plan.by, 0), keys.unit), range(head, head + 1))
+        at, count = rows.head % self.heads * self.queries + rows.start, rows.stop - rows.start
+        read = self.views[rows.batch % len(self.views)].read(at, at + count)
+        return widen(read.reshape(count, self.width), self.dtype)
 
 
 @dataclass(frozen=True)
@@ -179,13 +132,14 @@ class Mask:
             raise BadParameter("mask", "(of keys)", rule)
         return cls(queries, keys, options.causal, seen)
 
-    def hidden(self, batches: Integers, queries: Integers) -> NDArray[np.bool_]:
-        """Return which keys are hidden from some queries (n,) of some batches, (n, keys)."""
-        found = np.zeros((len(queries), self.keys), np.bool_)
+    def hidden(self, rows: QueryRows) -> NDArray[np.bool_]:
+        """Return which keys are hidden from some queries, (stop - start, keys)."""
+        found = np.zeros((rows.stop - rows.start, self.keys), np.bool_)
         if self.causal:
-            found |= np.arange(self.keys) > (queries + self.keys - self.queries)[:, None]
+            last = np.arange(rows.start, rows.stop) + self.keys - self.queries  # that a query sees
+            found |= np.arange(self.keys) > last[:, None]
         if self.seen is not None:
-            found |= ~self.seen[batches % len(self.seen)]
+            found |= ~self.seen[rows.batch % len(self.seen)]
         return found
 
 
@@ -287,7 +241,7 @@ class ScoreRows(Tabular):
             error = change(values, error, rows)
         hidden = None
         if self.mask is not None:
-            hidden = self.mask.hidden(np.full(len(values), rows.batch), np.arange(rows.start, rows.stop))
+            hidden = self.mask.hidden(rows)
             values[hidden] = -np.inf
         if self.options.softmax:
             with np.errstate(invalid="ignore", under="ignore"):
@@ -323,22 +277,9 @@ def add_bias(source: NamedSource, tensor: Tensor, options: ApplyOptions, effect:
         at = (some.batch * sides[1] + some.head) * sides[2]
         return np.array(logits.read(at + some.start, at + some.stop)), 0.0
 
-    if options.softmax:
-        made = ScoreRows(logits.name, sides, given, [weighted(rows.of, effect.logits)], options, logits.axes)
-        return ApplyResult(made, notes, lambda: made.error)
-
-    def where(vectors: Integers) -> Integers:
-        found: Integers = rows.row(*(logits.places(vectors, axis) for axis in "bhq"))
-        return found
-
-    mask = Mask.of(options, sides)
-
-    def hidden(vectors: Integers) -> NDArray[np.bool_] | None:
-        return None if mask is None else mask.hidden(logits.places(vectors, "b"), logits.places(vectors, "q"))
-
-    dtype = options.dtype or logits.dtype
-    multiplied = effect.logits == "multiply"
-    return ApplyResult(AddedRows(rows, logits, dtype, where=where, multiplied=multiplied, hidden=hidden), notes)
+    own = options if options.softmax else replace(options, dtype=options.dtype or logits.dtype)
+    made = ScoreRows(logits.name, sides, given, [weighted(rows.of, effect.logits)], own, logits.axes)
+    return ApplyResult(made, notes, lambda: made.error)
 
 
 class Products:

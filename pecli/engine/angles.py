@@ -293,21 +293,6 @@ class Exact:
             bits *= 2
             fraction, error = self._phase(multiple, column, bits), 2
 
-    def enclosed_point(
-        self, multiple: int, column: int, bits: int
-    ) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
-        """Enclose cosine and sine, magnitude included, in intervals of some 2^-bits; exact where they are rational."""
-        known = [self._rational(multiple, column, part) for part in ("cos", "sin")]
-        point = circle_point(self._phase(multiple, column, bits), bits)
-        error = ERROR_UNITS + 14  # a phase is known to two units, a radian to one seventh of a turn
-        ends = []
-        for exact, middle in zip(known, point, strict=True):
-            low, high = (exact, exact) if exact is not None else (middle - error, middle + error)
-            one = 1 if exact is not None else 1 << bits
-            ends.append(tuple(sorted((low * self.factor / one, high * self.factor / one))))
-        (c, s) = ends
-        return (c[0], c[1]), (s[0], s[1])
-
     def _enclosed(self, middle: int, error: int, bits: int, grid: FloatGrid) -> float | None:
         low, high = middle - error, middle + error
         if low <= 0 <= high:
