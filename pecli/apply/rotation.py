@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import islice
 from math import isfinite
-from threading import Lock
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +49,7 @@ from pecli.apply.tensors import (
     table_rows,
     tiles,
 )
-from pecli.engine.threads import Scratch, Task, default_threads, run_tasks
+from pecli.engine.threads import Scratch, default_threads, run_tasks
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble
@@ -69,58 +67,8 @@ from pecli.tables.table import Table
 # Bytes of computed blocks that a cache keeps.
 CACHE_BYTES = 1 << 25
 
-Values = TypeVar("Values")
-
-
-class _Block(Generic[Values]):
-    """One block; callers that ask while it is computed wait for it."""
-
-    def __init__(self, compute: Callable[[int], Values], number: int) -> None:
-        self._compute, self._number, self._lock = compute, number, Lock()
-        self._found: Values | None = None
-
-    def get(self) -> Values:
-        with self._lock:
-            if self._found is None:
-                self._found = self._compute(self._number)
-            return self._found
-
-
-class BlockCache(Generic[Values]):
-    """Most recently used blocks of a table.
-
-    Parameters
-    ----------
-    compute : callable
-        Computes the values of the block with a given number.
-    size : int
-        Bytes of a block's values.
-    """
-
-    def __init__(self, compute: Callable[[int], Values], size: int) -> None:
-        self._kept = lru_cache(maxsize=max(2, CACHE_BYTES // size))(partial(_Block[Values], compute))
-        self._lock = Lock()
-
-    def get(self, number: int) -> Values:
-        """Return the computed values of a block."""
-        with self._lock:
-            block = self._kept(number)
-        return block.get()
-
-    def task(self, number: int) -> Task:
-        """Return the task that computes a block."""
-
-        def compute(own: Scratch) -> None:
-            self.get(number)
-
-        return compute
-
-
 # Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`.
-BLOCK_VALUES = 1 << 17
-
-# Factor of the block where heads share cosines; 4 would take 6 MiB more per thread.
-SHARED_HEADS_FACTOR = 2
+BLOCK_VALUES = 1 << 18
 
 # Divisor of the block for types other than float32, whose rounding makes copies.
 COPY_DIVISOR = 4
@@ -197,8 +145,8 @@ class RotatedTensors(Tabular):
         all_columns, both = np.arange(self.width), (self.input_columns, self.output_columns)
         self.pair_columns = np.array([[all_columns[side] for side in pair] for pair in both])
         self.block_rows = 1 << (max(1, BLOCK_VALUES // max(task.tensor.width for task in tasks)).bit_length() - 1)
-        self._blocks = BlockCache(self._computed, self.block_rows * self.width * 8)
-        self._doubled = BlockCache(self._computed_doubled, self.block_rows * self.width * 20)
+        kept = max(2, CACHE_BYTES // (self.block_rows * self.width * 8))
+        self._block, self._doubled_block = lru_cache(kept)(self._computed), lru_cache(kept)(self._computed_doubled)
 
     def _computed(self, number: int) -> tuple[Points, float]:
         """Return the points of a block, and the maximum of abs(c) + abs(s), scaled up by the points' error.
@@ -239,36 +187,29 @@ class RotatedTensors(Tabular):
     def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
             task, doubts = self.tasks[name], list[Doubt]()
-            run_tasks(list(self._tasks(task, start, stop, target, doubts, threads)), threads)
+            rows = self.block_rows if task.dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)
+            parts = sorted(  # heads after each other whose positions, and so the cosines, are the same
+                tiles(task.tensor, start, stop, rows, self.rows is None),
+                key=lambda tile: tile.positions.start if tile.positions else 0,
+            )
+            run_tasks([partial(self._rotate, task, tile, target, start, doubts) for tile in parts], threads)
             self._decide(task, start, target, doubts)
 
-    def _tasks(
-        self, task: RotationTask, start: int, stop: int, target: NDArray[Any], doubts: list[Doubt], threads: int
-    ) -> Iterator[Task]:
-        """Yield the tasks: blocks of the table before their vectors, `threads` blocks ahead so that no thread waits."""
-        rows = self.block_rows if task.dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)
-        grids = list(tiles(task.tensor, start, stop, rows, SHARED_HEADS_FACTOR * rows, self.rows is None))
-        firsts = np.array([grid.first for grid in grids], np.int64)
-        blocks = (task.tensor.rows(firsts, self.rows) // self.block_rows).tolist()
-        ahead = iter(dict.fromkeys(blocks) if threads > 1 else ())
-        yield from (self._blocks.task(number) for number in islice(ahead, threads))
-        for grid, number, before in zip(grids, blocks, [None, *blocks], strict=False):
-            if number != before and before is not None:
-                yield from (self._blocks.task(number) for number in islice(ahead, 1))
-            yield partial(self._rotate, task, grid, target, start, doubts)
-
     def _rotate(
-        self, task: RotationTask, grid: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+        self, task: RotationTask, tile: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
     ) -> None:
         """Rotate vectors; `out` begins with vector `first`."""
-        tensor, count = task.tensor, grid.shape[0] * grid.shape[1]
-        points, size = self._points(tensor, grid)
-        buffer = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
-        stored = grid.read(tensor, buffer.reshape(*grid.shape, tensor.width))
-        vectors = widen(stored, tensor.dtype) if tensor.dtype == "bfloat16" else stored
-        z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*grid.shape, self.rotations.pairs)
+        tensor, count = task.tensor, tile.stop - tile.start
+        points, size = self._points(tensor, tile)
+        stored = tensor.view.held(tile.start, tile.stop)
+        if stored is None:
+            buffer = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
+            stored = buffer.reshape(count, tensor.width)
+            tensor.view.fill(tile.start, tile.stop, stored)
+        vectors = tile.of(widen(stored, tensor.dtype) if tensor.dtype == "bfloat16" else stored, tile.start)
+        z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*tile.shape, self.rotations.pairs)
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
-        target = grid.of(out, first)
+        target = tile.of(out, first)
         in_place = task.dtype != "float64" and self.pairing.to_pairs == "interleaved"
         packed = own.get(f"rotated {task.dtype}", flat.size + 1, out.dtype.type)
         rotated = target[..., : self.width] if in_place else packed[:-1].reshape(flat.shape)
@@ -279,11 +220,11 @@ class RotatedTensors(Tabular):
             else:
                 np.copyto(flat, vectors[..., : self.width])
             if task.dtype == "float64" and isfinite(bound):
-                unsure = self._rotate_double_double(grid, tensor, z, rotated)
+                unsure = self._rotate_double_double(tile, tensor, z, rotated)
             else:
                 np.multiply(z, points, out=z)
                 places = round_candidates(flat, bound, task.dtype, rotated, own)
-                unsure = self._doubtful(places, grid, vectors, points)
+                unsure = self._doubtful(places, tile, vectors, points)
         if not in_place:
             scatter_pairs(packed, target, self.output_columns)
         if tensor.width > self.width:
@@ -293,16 +234,16 @@ class RotatedTensors(Tabular):
         else:
             doubts += unsure
 
-    def _rotate_double_double(self, grid: Tile, tensor: Tensor, z: Points, rotated: NDArray[Any]) -> list[Doubt]:
-        """Rotate pairs z (*grid, pairs) by double-double numbers into `rotated`; return the sums in doubt."""
-        vectors = grid.vectors(*np.indices(grid.shape).reshape(2, -1))
+    def _rotate_double_double(self, tile: Tile, tensor: Tensor, z: Points, rotated: NDArray[Any]) -> list[Doubt]:
+        """Rotate pairs z (*shape, pairs) by double-double numbers into `rotated`; return the sums in doubt."""
+        vectors = np.arange(tile.start, tile.stop, dtype=np.int64)
         rows = tensor.rows(vectors, self.rows)
         z, rotated = z.reshape(len(rows), -1), rotated.reshape(len(rows), -1)
         doubts = list[Doubt]()
         for number in np.unique(rows // self.block_rows).tolist():
             selected = np.flatnonzero(rows // self.block_rows == number)
             for part in np.array_split(selected, max(1, len(selected) * self.width // DOUBLE_DOUBLE_VALUES)):
-                at, (cosine, sine, error) = rows[part] - number * self.block_rows, self._doubled.get(number)
+                at, (cosine, sine, error) = rows[part] - number * self.block_rows, self._doubled_block(number)
                 x, y, c, s, point_error = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
                 for second, (own, other, signed_sine) in enumerate(((x, y, -s), (y, x, s))):
                     values, unsure = double_double_sums(own, other, c, signed_sine, point_error, "float64")
@@ -314,15 +255,16 @@ class RotatedTensors(Tabular):
                         doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), x_own, x_other, point))
         return doubts
 
-    def _doubtful(self, places: Places, grid: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
-        """Return the operands of the sums at some places of a grid."""
+    def _doubtful(self, places: Places, tile: Tile, vectors: NDArray[Any], points: Points) -> list[Doubt]:
+        """Return the operands of the sums at some places of a tile."""
         if not len(places):
             return []
-        line, place, column = np.unravel_index(places, (*grid.shape, self.width))
+        line, place, column = np.unravel_index(places, (*tile.shape, self.width))
         pair, second = np.divmod(column, 2)
         x, y = (vectors[line, place, self.pair_columns[0, member, pair]] for member in (second, 1 - second))
         point = points[place, pair] if points.ndim == 2 else points[line, 0, pair]
-        return [Doubt(grid.vectors(line, place), pair, second, x.astype(np.float64), y.astype(np.float64), point)]
+        vector = tile.start + line * tile.shape[1] + place
+        return [Doubt(vector, pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
     def _decide(self, task: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
         """Round each doubtful sum by itself, and write it."""
@@ -343,19 +285,19 @@ class RotatedTensors(Tabular):
             self.rotations.loose,
         )  # fmt: skip
 
-    def _points(self, tensor: Tensor, grid: Tile) -> tuple[Points, float]:
-        """Return the points of a grid's rows of the table, which broadcast to (*grid, pairs), and see `_computed`."""
-        if grid.positions is not None and self.rows is None:
-            at = grid.positions.start // self.block_rows * self.block_rows
-            points, size = self._blocks.get(at // self.block_rows)
-            points = points[grid.positions.start - at : grid.positions.stop - at]
-            return (points[:, None] if grid.heads else points), size
-        rows = tensor.rows(np.arange(grid.first, grid.first + grid.shape[1], dtype=np.int64), self.rows)
+    def _points(self, tensor: Tensor, tile: Tile) -> tuple[Points, float]:
+        """Return the points of a tile's rows of the table, which broadcast to (*shape, pairs), and see `_computed`."""
+        if tile.positions is not None:
+            number, first = divmod(tile.positions.start, self.block_rows)
+            points, size = self._block(number)
+            points = points[first : first + len(tile.positions)]
+            return (points[:, None] if tile.by_line else points), size
+        rows = tensor.rows(np.arange(tile.start, tile.stop, dtype=np.int64), self.rows)
         numbers, bound = rows // self.block_rows, 0.0
         found = np.empty((len(rows), self.rotations.pairs), np.complex128)
         for number in np.unique(numbers).tolist():
             selected = np.flatnonzero(numbers == number)
-            points, size = self._blocks.get(number)
+            points, size = self._block(number)
             bound = max(bound, size)
             found[selected] = points[rows[selected] - number * self.block_rows]
         return found, bound

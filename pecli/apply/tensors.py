@@ -4,8 +4,7 @@ Axes are letters: b batch, h heads, s (or t, tokens of a packed batch) positions
 q queries and k keys. "bs(hd)" has the heads side by side in one axis, as ONNX and many checkpoints have them;
 "bs(12d)" says that there are 12 of them.
 
-A tile holds the vectors of several heads at the same positions: few large calls of NumPy rather than many small ones,
-between which threads would wait for the interpreter.
+A tile holds many vectors whose positions are known together: few large calls of NumPy rather than many small ones.
 """
 
 from __future__ import annotations
@@ -14,9 +13,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -301,114 +299,59 @@ def _sides(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "()"
 
 
-# Heads of a tile: a row of the table is read from memory once for all of them.
-HEADS = 8
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A grid of vectors, counted in C order of their tensor: the same places of some lines, which follow each other.
+class Tile(NamedTuple):
+    """Vectors that follow each other, counted in C order of their tensor, as a grid of lines.
 
     Attributes
     ----------
-    start : int
-        The vector that the first line begins with.
-    lines, length : int
-        How many lines there are, and of how many vectors.
-    low, high : int
-        The places of each line that are meant.
-    heads : {0, 1}
-        Whether lines are heads, and places positions, or the other way round.
+    start, stop : int
+        The first vector, and the one after the last.
+    shape : (int, int)
+        Lines, and vectors in each.
     positions : range, optional
-        What positions they have, where these follow each other and are the same in all heads.
+        Of the vectors of a line, or of the lines where these have one position each (`by_line`); None where they
+        do not follow each other.
     """
 
     start: int
-    lines: int
-    length: int
-    low: int
-    high: int
-    heads: int = 0
+    stop: int
+    shape: tuple[int, int]
     positions: range | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Sides of the grid."""
-        return self.lines, self.high - self.low
-
-    @property
-    def first(self) -> int:
-        """The first vector."""
-        return self.start + self.low
-
-    def vectors(self, line: Integers, place: Integers) -> Integers:
-        """Return the vectors at some places of the grid."""
-        return self.first + line * self.length + place
+    by_line: bool = False
 
     def of(self, rows: NDArray[Any], first: int) -> NDArray[Any]:
-        """Return a view of the grid's vectors, (*shape, width), in rows (n, width) that begin with vector `first`."""
-        whole = rows[self.start - first :][: self.lines * self.length]
-        return whole.reshape(self.lines, self.length, -1)[:, self.low : self.high]
-
-    def read(self, tensor: Tensor, out: NDArray[Any]) -> NDArray[Any]:
-        """Return a read-only view of the grid's vectors in memory, or read them into `out`, of their shape."""
-        held = tensor.view.held(self.start, self.start + self.lines * self.length)
-        if held is not None:
-            return self.of(held, self.start)
-        for number, line in enumerate(out):
-            at = self.first + number * self.length
-            tensor.view.fill(at, at + len(line), line)
-        return out
+        """Return a view of the tile's vectors, (*shape, width), in rows (n, width) that begin with vector `first`."""
+        return rows[self.start - first : self.stop - first].reshape(*self.shape, -1)
 
 
-def tiles(tensor: Tensor, start: int, stop: int, run: int, most: int, aligned: bool) -> Iterator[Tile]:
-    """Yield grids that cover vectors `start` to `stop`, with equal positions in one grid.
+def tiles(tensor: Tensor, start: int, stop: int, run: int, aligned: bool) -> Iterator[Tile]:
+    """Yield tiles that cover vectors `start` to `stop`: parts of a head, some whole heads, or positions of all heads.
 
     Parameters
     ----------
     run : int
-        A power of two; no grid has positions on both sides of one of its multiples.
-    most : int
-        How many vectors a grid has about, a power of two; at most `run` where they are of one head.
+        How many vectors a tile has about; none with positions has them on both sides of a multiple of it.
     aligned : bool
         Whether equal positions have equal rows in every batch; otherwise vectors are taken as they come.
     """
-    if not aligned or len(tensor.shape) < 3:
-        yield from _lines(start, stop, max(1, tensor.vectors), run, aligned)
-        return
-    inner, heads_inner = tensor.shape[-2], tensor.axes[-2] == "h"
-    low, high = -(-start // inner), stop // inner  # what lies between is whole
-    if low >= high:
-        yield from _lines(start, stop, inner, run, not heads_inner)
-        return
-    yield from _lines(start, low * inner, inner, run, not heads_inner)
-    if heads_inner:
-        length = tensor.side("s")
-        for at, end in _cut(low, high, length, min(run, max(1, most >> (inner - 1).bit_length()))):
-            where = range(at % length, at % length + end - at)
-            yield Tile(at * inner, end - at, inner, 0, inner, 1, where)
-    else:
-        heads = min(max(HEADS, most // inner), high - low)
-        step = min(run, max(1, most >> (heads - 1).bit_length()))
-        for (at, end), head in product(_cut(0, inner, inner, step), range(low, high, heads)):
-            yield Tile(head * inner, min(heads, high - head), inner, at, end, 0, range(at, end))
-    yield from _lines(high * inner, stop, inner, run, not heads_inner)
-
-
-def _lines(start: int, stop: int, length: int, run: int, straight: bool) -> Iterator[Tile]:
-    """Yield parts of single lines, whose places are positions if it goes `straight` on."""
-    for at, end in _cut(start, stop, length, run):
-        where = range(at % length, at % length + end - at) if straight else None
-        yield Tile(at, 1, end - at, 0, end - at, 0, where)
-
-
-def _cut(start: int, stop: int, length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Cut start..stop at the multiples of `length`, and in between at the multiples of `step`."""
+    length, heads = tensor.side("s"), tensor.side("h") if tensor.axes[-2:] == "hd" else 1
     while start < stop:
-        inside = start % length
-        end = min(stop, start - inside + length, start - inside % step + step)
-        yield start, end
-        start = end
+        place, inside = start // heads % length, start % heads
+        left, most = (stop - start) // heads, run - place % run
+        if not aligned or inside or not left:
+            tile = Tile(start, min(stop, start + (run if not aligned else heads - inside)), (1, 0))
+            tile = tile._replace(shape=(1, tile.stop - start))
+        elif heads > 1:
+            count = min(length - place, most, left, max(1, run // heads))
+            tile = Tile(start, start + count * heads, (count, heads), range(place, place + count), True)
+        elif place or length > run or left < length:
+            count = min(length - place, most, left)
+            tile = Tile(start, start + count, (1, count), range(place, place + count))
+        else:
+            count = min(left, run) // length
+            tile = Tile(start, start + count * length, (count, length), range(length))
+        yield tile
+        start = tile.stop
 
 
 class RandomTensor(Tabular):
