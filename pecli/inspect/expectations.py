@@ -1,10 +1,12 @@
 """Expectations of a table, checked over every row: for ``inspect --expect``.
 
-n rows, d columns; a row is what all arrays hold of one position, or of a bias of one query, whatever the head.
+n rows, d columns; a row is what all arrays hold of one position, or of a bias of one query, whatever the head. Pairs
+are the two numbers that rotate together.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from pecli.errors import BadParameter, UnknownName
-from pecli.inspect.pairs import Floats, is_matrix, planes_of
-from pecli.inspect.rows import RowReader, RowStep, step_of
+from pecli.inspect.pairs import Floats, is_matrix, planes_of, reading_of, take
+from pecli.judge.planes import EPSILON
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.views import view_of
@@ -49,6 +51,94 @@ class Property:
     holds: bool | None
     text: str
     figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+FITTED_ROWS = 2048  # rows that a matrix is fitted to
+
+
+class RowReader:
+    """Rows of a table: the values of all arrays at one position as float64, complex ones as two parts.
+
+    Attributes
+    ----------
+    count, columns : int
+        n and d.
+    sample : Sample
+        The first of them, as many as are asked for.
+    names : list of str
+        Of the arrays, by default those with as many rows as the first.
+    """
+
+    def __init__(self, table: Tabular, rows: int = FITTED_ROWS, names: list[str] | None = None) -> None:
+        self.names = names or [array.name for array in next(iter(table.groups()), [])]
+        self.sample = take(table, rows, names=self.names)
+        self.count = min((view.rows for view in self.sample.views), default=0)
+        self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
+
+    def read(self, start: int, stop: int) -> Floats:
+        """Return rows `start` to `stop`, (stop - start, d)."""
+        planes = [plane for view in self.sample.views for plane in planes_of(view, start, stop)]
+        return np.concatenate([plane.values.reshape(stop - start, -1) for plane in planes], axis=1)
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield all of them in order, with the first row's number."""
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.columns))
+        for start in range(0, self.count, step):
+            yield start, self.read(start, min(start + step, self.count))
+
+
+@dataclass(frozen=True)
+class RowStep:
+    """The matrix M with PE(p + 1) = M PE(p), as the first rows of a table give it.
+
+    Attributes
+    ----------
+    scale : float
+        The largest value.
+    resolution : float
+        Of the table's type, relative.
+    missed : callable
+        Of rows and the rows that follow them, how far M takes each from the one it should, relative to `scale`, (n,).
+    """
+
+    scale: float
+    resolution: float
+    missed: Callable[[Floats, Floats], Floats]
+
+
+def step_of(rows: RowReader) -> RowStep:
+    """Return the step to the next row: a rotation of each pair if the values are rotating pairs, else a fitted matrix.
+
+    Raises
+    ------
+    BadParameter
+        If there are too few rows for it.
+    """
+    sample, count = rows.sample, min(rows.count, *(len(plane.values) for plane in rows.sample.planes))
+    values = rows.read(0, count)
+    scale = float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
+    reading = reading_of(sample)
+    if reading is not None and len(reading.first) == count > 2 and not reading.tail:
+        first, second = reading.columns
+        turning = values[:, first] + 1j * values[:, second]
+        turn = (turning[1:] * turning[:-1].conj()).mean(axis=0)
+        turn /= np.abs(turn)
+
+        def miss_of_turns(before: Floats, after: Floats) -> Floats:
+            was, became = (part[:, first] + 1j * part[:, second] for part in (before, after))
+            return np.asarray(np.abs(became - turn * was).max(axis=1) / scale)
+
+        return RowStep(scale, sample.resolution, miss_of_turns)
+    if count - 1 <= rows.columns:
+        rule = f"cannot be fitted: a matrix of {rows.columns} columns takes {rows.columns + 2} rows of the first"
+        raise BadParameter("expect", "relative", f"{rule} {FITTED_ROWS}, and there are {count}")
+    finite = np.where(np.isfinite(values), values, 0.0)
+    matrix = np.linalg.lstsq(finite[:-1], finite[1:], rcond=1e-12)[0]
+
+    def miss_of_matrix(before: Floats, after: Floats) -> Floats:
+        return np.asarray(np.abs(before @ matrix - after).max(axis=1) / scale)
+
+    return RowStep(scale, EPSILON.get(sample.dtype, 2.0**-53), miss_of_matrix)
 
 
 class Check(ABC):
@@ -165,12 +255,15 @@ class Smooth(Check):
 
     def __init__(self) -> None:
         self.last: Floats | None = None
-        self.gap, self.at, self.count = 0.0, 0, 0
+        self.gap, self.at, self.count, self.power = 0.0, 0, 0, 0
         self.mean: Floats | float = 0.0
         self.squares = 0.0  # of differences from the mean
 
     def add(self, start: int, rows: Floats) -> None:
         """Keep the widest gap, and the sums for the distance of two rows at random."""
+        if self.last is None:  # squares of values beyond 1e154 are none
+            self.power = int(np.frexp(np.abs(rows).max(initial=0.0, where=np.isfinite(rows)))[1])
+        rows = np.ldexp(rows, -self.power)
         chained = rows if self.last is None else np.concatenate([self.last, rows])
         with np.errstate(invalid="ignore", over="ignore"):  # infinity beside infinity
             gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
@@ -187,9 +280,9 @@ class Smooth(Check):
 
     def finish(self) -> Property:
         """Return the widest gap and the distance of two rows at random."""
-        far = float(np.sqrt(2 * self.squares / max(1, self.count)))
-        text = f"rows {self.at} and {self.at + 1} are {self.gap:.4g} apart, two rows at random {far:.4g}"
-        return Property(self.name, self.gap < MAX_NEIGHBOUR_RATIO * far, text, {"largest": self.gap, "random": far})
+        gap, far = (math.ldexp(v, self.power) for v in (self.gap, math.sqrt(2 * self.squares / max(1, self.count))))
+        text = f"rows {self.at} and {self.at + 1} are {gap:.4g} apart, two rows at random {far:.4g}"
+        return Property(self.name, gap <= MAX_NEIGHBOUR_RATIO * far, text, {"largest": gap, "random": far})
 
 
 class Shifted(Check):
@@ -221,6 +314,12 @@ class Shifted(Check):
         off = self.off * (self.step.scale / self.largest)
         text = f"M takes row p to row p + 1 but for {off:.1e} of the largest value at most, at row {self.at}"
         return Property(self.name, off <= self.limit, text, {"residual": off})
+
+
+def shifted(reader: RowReader) -> Shifted:
+    """Return the check of a table's rows; see `step_of`."""
+    step = step_of(reader)
+    return Shifted(step, max(MAX_RELATIVE_MISS, 8 * step.resolution))
 
 
 class Toeplitz(Check):
@@ -317,8 +416,7 @@ def _check(word: str, part: RowReader | QueryReader) -> Check:
         raise BadParameter("expect", word, f"needs two rows or more, and there are {part.count}")
     match word:
         case "relative":
-            step = step_of(part)
-            return Shifted(step, max(MAX_RELATIVE_MISS, 8 * step.resolution))
+            return shifted(part)
         case "bounded":
             return Bounded(part.count)
         case "smooth":

@@ -2,7 +2,6 @@
 
 import json
 import math
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from pecli.errors import BadParameter
 from pecli.inspect.expectations import expect
 from pecli.inspect.facts import example_table
 from pecli.inspect.properties import measure_properties
-from pecli.inspect.rows import nearest_rows
 from pecli.spec.tabular import InMemory
 
 
@@ -97,18 +95,6 @@ def test_frequencies_of_a_recipe_are_listed(pecli):
     for recipe, said in (("alibi:heads=2", "alibi has none"), ("xpos:dim=8", "give --len N")):
         refused = pecli("inspect", recipe, "--frequencies")
         assert (refused.returncode, said in refused.stderr) == (2, True), refused.stderr
-
-
-def test_the_nearest_rows_of_many_are_found_block_by_block():
-    values = np.random.default_rng(5).normal(size=(5000, 3))
-    values[4321] = values[17] + 1e-6
-    near, i, j = nearest_rows(values)
-    assert (i, j) == (17, 4321)
-    assert near == pytest.approx(np.sqrt(3) * 1e-6, rel=1e-6)
-    tracemalloc.start()
-    nearest_rows(values)
-    assert tracemalloc.get_traced_memory()[1] < 100 << 20  # 200 MB and more, where all distances stood at once
-    tracemalloc.stop()
 
 
 @pytest.mark.filterwarnings("error")

@@ -8,7 +8,6 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.inspect.facts import example_table
-from pecli.inspect.rows import matrix_shift
 from pecli.spec.declaration import Family
 from pecli.spec.plans import Bias
 from pecli.spec.recipe import Recipe
@@ -81,8 +80,12 @@ def _relative(table, values):
     if values.ndim == 3:
         same = np.array_equal(values[:, 1:, 1:], values[:, :-1, :-1])
         return "distance" if same else "no"
-    off = matrix_shift(values, SHIFT)
-    return "rotation" if off is not None and off < 1e-6 and np.ptp(values) > 0 else "no"
+    before, after = values[:-SHIFT], values[SHIFT:]
+    if len(before[::2]) <= values.shape[1] or not np.ptp(values):
+        return "no"
+    matrix = np.linalg.lstsq(before[::2], after[::2], rcond=1e-12)[0]  # fitted to every other row
+    off = np.abs(before[1::2] @ matrix - after[1::2]).max() / np.abs(values).max()
+    return "rotation" if off < 1e-6 else "no"
 
 
 def _multi_scale(values):
