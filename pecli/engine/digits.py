@@ -9,6 +9,11 @@ Error of a candidate, with u = 2^-53, relative to its modulus in the complex pla
 errs by 2^-56 and is rounded, 1.2 u, and each product by sqrt(5) u (Brent, Percival and Zimmermann 2007; with fused
 multiply-add by 2u).  Four factors have 4.8 u, three products 6.8 u: together 11.6 u.  The second stage takes the bias
 away, which costs two roundings more: 13.6 u.
+
+Relative to each part, while the angle is below an eighth of a turn: a row errs by 5.7 u, its rounding by u, so four
+make 26.8 u. Nothing cancels in sin a cos b + cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose
+the factor cos(a - b) / cos(a + b), at most 1 / cos(pi/4) at each of three: (26.8 u + 9 u) 2.83 = 101 u, and 2 u for
+the bias, < 2^-46, as of a run.
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
-from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type
-from pecli.engine.rotation_tables import Complex, Rows, join, turn
-from pecli.engine.runs import CUT, NEAR_ZERO, SMALL, SMALLEST, short_buffers
+from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, ordinary, product_type
+from pecli.engine.rotation_tables import Complex, Rows, exchanged
+from pecli.engine.runs import CUT, NEAR_ZERO, SMALL, SMALLEST, settle, short_buffers
 from pecli.engine.threads import Scratch
 from pecli.numbers.double_double import from_decimal, multiply
 
@@ -37,13 +42,6 @@ FIRST_PLANE = 2.0**-49.4
 
 # Error bound at the second stage, 13.6 u.
 PLANE = 2.0**-49.2
-
-# Relative error of each part while the angle is below an eighth of a turn.
-#
-# A row errs by 5.7 u relative to each part, its rounding by u: four make 26.8 u.  Nothing cancels in sin a cos b +
-# cos a sin b; each product adds 3 u; cos a cos b - sin a sin b may lose the factor cos(a - b) / cos(a + b), at most
-# 1 / cos(pi/4) at each of three: (26.8 u + 9 u) 2.83 = 101 u, and 2 u for the bias, < 2^-46.
-RELATIVE = 2.0**-46
 
 WINDOW = DoubtWindow(FIRST_PLANE / SMALL)
 
@@ -102,9 +100,8 @@ class DigitTables:
             given = np.arange(1 << self.bits, dtype=np.int64) << (self.bits * digit)
             hi, lo, self._quarters[digit] = self.freqs.tailed_rows(given)
             made = Rows(hi, lo) if digit else Rows(hi, lo).scaled(self._factor)
-            if swapped:
-                turn(made.hi, True, digit == 0, out := np.empty_like(hi))
-            self._made[digit, swapped] = out if swapped else made.hi
+            turn = np.conjugate if digit else exchanged
+            self._made[digit, swapped] = turn(made.hi) if swapped else made.hi
 
 
 def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
@@ -192,16 +189,7 @@ class DigitRun:
     def _decide(self, places: Integers) -> None:
         """Second stage: decide by the absolute bound, and exactly where that fails."""
         rows, columns = np.divmod(places, self.freqs.count)
-        moving = (self.multiples[rows] != 0) & (self.freqs.turns_per_step[columns] != 0)
-        rows, columns = rows[moving], columns[moving]
-        if not rows.size:
-            return
         parts = [factor[digit[rows], columns] for factor, digit in zip(self.factors, self.digits, strict=True)]
-        value = reduce(np.multiply, reversed(parts)) * (1.0 / WINDOW.bias)
-        if self.swapped:
-            value = join(value.imag, value.real)
-        error = np.full((len(rows), 1), PLANE * abs(float(self.freqs.magnitude.hi)))
-        if self.slow.any():
-            relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
-            error = np.where(self.slow[columns][:, None], relative, error)
-        decide(self.freqs, self.multiples[rows], self.layout, rows, columns, value, error, self.dtype)
+        value = reduce(np.multiply, reversed(parts))
+        multiples = self.multiples[rows]
+        settle(self.freqs, multiples, self.layout, rows, columns, value, WINDOW, PLANE, self.slow, self.dtype)

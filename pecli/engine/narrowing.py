@@ -58,6 +58,14 @@ class PairLayout(NamedTuple):
         second: Output = ("cos" if self.sine_first else "sin", self.pair[:, 1::2])
         return [first, second, *self.singles]
 
+    def negate_sines(self, dtype: str) -> None:
+        """Change the sign of every sine."""
+        for part, view in self.views():
+            if part == "sin" and dtype == "bfloat16":
+                np.bitwise_xor(view, np.uint16(0x8000), out=view)
+            elif part == "sin":
+                np.negative(view, out=view)
+
 
 def arrange(outputs: Sequence[Output]) -> PairLayout:
     """Find a sine and a cosine view that interleave."""
@@ -161,6 +169,8 @@ def decide(
 ) -> None:  # fmt: skip
     """Round candidates by their absolute error bounds, exactly where that fails, and store them: the second stage.
 
+    Position zero and columns of frequency zero are left out: their values are stored by whoever fills the table.
+
     Parameters
     ----------
     multiples, rows, columns : ndarray of int64
@@ -170,7 +180,10 @@ def decide(
     error : ndarray of float64 or float
         Their bounds, for each part; broadcasts to (n, 2).
     """
-    parts = value.view(np.float64).reshape(-1, 2)
+    moving = (multiples != 0) & (freqs.turns_per_step[columns] != 0)
+    multiples, rows, columns = multiples[moving], rows[moving], columns[moving]
+    parts = value[moving].view(np.float64).reshape(-1, 2)
+    error = error if isinstance(error, float) else error[moving]
     above, below = narrow(parts + error, None, dtype), narrow(parts - error, None, dtype)
     bits = f"u{above.itemsize}"
     differ = above.view(bits) != below.view(bits)
@@ -343,10 +356,6 @@ def _narrow(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype:
     else:
         places = np.arange(points.size)
     rows, columns = np.divmod(places, freqs.count)
-    moving = (multiples[rows] != 0) & (freqs.turns_per_step[columns] != 0)
-    rows, columns = rows[moving], columns[moving]
-    if not rows.size:
-        return
     chosen = multiples[rows]
     absolute = freqs.phase_error(chosen, bits) * abs(magnitude)
     value = points[rows, columns]

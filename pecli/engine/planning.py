@@ -73,7 +73,8 @@ def tasks(
     plain = dtype == "float64" or ordinary(float(freqs.magnitude.hi), dtype)
     found: list[Task] = []
     for run in _runs(multiples, layout):
-        if plain and _uses_table(freqs, run, dtype):
+        signed = run.mirrored and freqs.exact.turns  # with zeros among the sines, which stay positive
+        if plain and not signed and _uses_table(freqs, run, dtype):
             found += _long_tasks(freqs, run, dtype, threads, block)
         else:
             found += _short_tasks(freqs, run.multiples(), run.layout, dtype, block)
@@ -133,15 +134,19 @@ def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype
     pairs, task = next(sizes for most, sizes in SIZES.items() if count_threads() <= most)
     if anchors.table.asked * anchors.table.freqs.count < MIN_TABLE_PAIRS:
         pairs = min(pairs, CALL)
+    if run.mirrored:  # whose sines change their sign afterwards, while they are in the caches
+        task = 4 * CALL
     rows = max(1, task // anchors.table.freqs.count)
     scratch.prepare(pairs)
     for at in range(first, last, rows):
         stop = min(at + rows, last)
         layout = run.layout.rows(slice(at - run.first, stop - run.first))
         if dtype == "float64":
-            WideRun(anchors, at, stop, layout, run.mirrored, scratch).fill(pairs // FLOAT64_DIVISOR)
+            WideRun(anchors, at, stop, layout, scratch).fill(pairs // FLOAT64_DIVISOR)
         else:
-            NarrowRun(anchors, at, stop, layout, dtype, run.mirrored, scratch).fill(pairs)
+            NarrowRun(anchors, at, stop, layout, dtype, scratch).fill(pairs)
+        if run.mirrored:  # sin(-x) = -sin(x), also of the rounded values
+            layout.negate_sines(dtype)
 
 
 def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:

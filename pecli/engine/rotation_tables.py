@@ -92,15 +92,9 @@ def join(real: NDArray[np.float64], imag: NDArray[np.float64]) -> Complex:
     return whole
 
 
-def turn(z: Complex, conjugate: bool, swapped: bool, out: Complex) -> None:
-    """Store z or its conjugate, as it is or times i: i (x + iy) = -y + ix."""
-    if swapped:
-        np.multiply(z.imag, 1.0 if conjugate else -1.0, out=out.real)
-        out.imag = z.real
-    elif conjugate:
-        np.conjugate(z, out=out)
-    else:
-        out[...] = z
+def exchanged(z: Complex) -> Complex:
+    """Return sin + i cos of cos + i sin: times i, of conjugates."""
+    return join(z.imag, z.real)
 
 
 def combine(a: Split, b: Split) -> tuple[Complex, Complex]:
@@ -132,7 +126,7 @@ def halves(exponent: int) -> Parts:
 
 
 Quarters = NDArray[np.uint16]
-Symmetry = tuple[bool, bool]  # conjugate, and times i
+Turn = Callable[[Complex], Complex]
 T = TypeVar("T")
 
 
@@ -234,40 +228,31 @@ class RotationTable:
         cosine, sine = self.freqs.doubled_rows(given, precision=84)
         return Made(Rows(join(cosine.hi, sine.hi), join(cosine.lo, sine.lo)), None)
 
-    def offsets(self, conjugate: bool) -> Complex:
-        """Return W or its conjugates, rounded."""
-        with self.freqs.lock:
-            (found,) = remember(self._made, ("offsets", conjugate), lambda: self._offsets(conjugate, rounded))
-            return found
+    def offsets(self, swapped: bool) -> list[Complex]:
+        """Return W, or its conjugates where sines come first: rounded, or the parts of `Split` if wide."""
 
-    def offset_split(self, conjugate: bool) -> Split:
-        """Return W or its conjugates, split."""
-        with self.freqs.lock:
-            return Split(*remember(self._made, ("split", conjugate), lambda: self._offsets(conjugate, halves(0))))
+        def make() -> list[Complex]:
+            products = _products(self._high.rows.split(), self._low.rows.split())
+            return _gather(products, self._parts(0), np.conjugate if swapped else None, self.block)
 
-    def _offsets(self, conjugate: bool, parts: Parts) -> list[Complex]:
-        products = _products(self._high.rows.split(), self._low.rows.split())
-        return _gather(products, parts, (conjugate, False), self.block)
+        with self.freqs.lock:
+            return remember(self._made, swapped, make)
+
+    def _parts(self, exponent: int) -> Parts:
+        return halves(exponent) if self.wide else rounded
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""
         with self.freqs.lock:
             return remember(self._made, "quarters", lambda: _sums(self._high.quarters, self._low.quarters))
 
-    def anchors(self, first: int, last: int, mirrored: Symmetry) -> Complex:
-        """Return A of n = block k for first <= k < last, with magnitude and bias, rounded.
+    def anchors(self, first: int, last: int, swapped: bool) -> list[Complex]:
+        """Return A of n = block k for first <= k < last, with magnitude and bias: rounded, or split if wide.
 
-        Both are multiples of STRIDES, in the same group of C rows.
+        Both are multiples of STRIDES, in the same group of C rows; where sines come first, A is `exchanged`.
         """
-        return _gather(self._anchor_products(first, last), rounded, mirrored, last - first)[0]
-
-    def anchor_split(self, first: int, last: int, mirrored: Symmetry) -> Split:
-        """Return A as `anchors` does, split."""
-        parts = halves(self.exponent)
-        return Split(*_gather(self._anchor_products(first, last), parts, mirrored, last - first))
-
-    def _anchor_products(self, first: int, last: int) -> Iterator[tuple[Complex, Complex]]:
-        return _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
+        products = _products(self._coarse(first, last).rows.split(self.exponent), self._strides)
+        return _gather(products, self._parts(self.exponent), exchanged if swapped else None, last - first)
 
     def anchor_quarters(self, first: int, last: int) -> Quarters:
         """Add up four times the phases of A, each of two roundings down."""
@@ -308,15 +293,15 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
             yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
 
 
-def _gather(pieces: Iterator[tuple[Complex, Complex]], parts: Parts, mirrored: Symmetry, rows: int) -> list[Complex]:
-    """Put products together: what `parts` makes of each, conjugated and multiplied by i as `mirrored` says."""
+def _gather(pieces: Iterator[tuple[Complex, Complex]], parts: Parts, turn: Turn | None, rows: int) -> list[Complex]:
+    """Put products together: what `parts`, and then `turn`, make of each."""
     whole: list[Complex] = []
     at = 0
     for main, rest in pieces:
         made = parts(main, rest)
         whole = whole or [mapped(rows * main.shape[1], np.complex128).reshape(rows, -1) for _ in made]
         for z, out in zip(made, whole, strict=True):
-            turn(z, *mirrored, out[at : at + len(z)])
+            out[at : at + len(z)] = z if turn is None else turn(z)
         at += len(main)
     return whole
 
@@ -352,17 +337,11 @@ class StepRotations:
         self._lock = threading.Lock()
         self._made: dict[object, object] = {}
 
-    def mirrored(self, conjugate: bool, swapped: bool) -> Complex:
-        """Return the anchors, rounded: as they are, as conjugates, either times i."""
-        key, first, last = (conjugate, swapped), self.base, self.base + self.count
+    def factors(self, swapped: bool) -> list[Complex]:
+        """Return the anchors, as :meth:`RotationTable.anchors` does."""
+        first, last = self.base, self.base + self.count
         with self._lock:
-            return remember(self._made, ("rounded", key), lambda: self.table.anchors(first, last, key))
-
-    def split(self, conjugate: bool, swapped: bool) -> Split:
-        """Return the anchors, split."""
-        key, first, last = (conjugate, swapped), self.base, self.base + self.count
-        with self._lock:
-            return remember(self._made, ("split", key), lambda: self.table.anchor_split(first, last, key))
+            return remember(self._made, swapped, lambda: self.table.anchors(first, last, swapped))
 
     def near(self, dtype: str, smallest_normal: float, margin: int) -> tuple[Quarters, Quarters]:
         """Return four times the phases of anchors, moved up by ``margin``, and of offsets.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
 from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
-from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, group_size, join, table_for
+from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, exchanged, group_size, table_for
 from pecli.engine.threads import Scratch
 
 # Pairs that NumPy's innermost loop should have at most where it can, and more than half of that.
@@ -142,29 +142,33 @@ CUT = 4
 SMALLEST = {"float16": 2.0**-13.8, "bfloat16": 2.0**-125.8, "float32": 2.0**-125.8}
 
 
-class NarrowRun:
-    """Rows n = first..last-1 of a rotation table, all of one group of anchors.
+def settle(
+    freqs: FrequencySet, multiples: Integers, layout: PairLayout, rows: Integers, columns: Integers, value: Complex,
+    window: DoubtWindow, plane: float, slow: NDArray[np.bool_], dtype: str,
+) -> None:  # fmt: skip
+    """Decide doubtful products of a table's factors: by the error in the plane, in `slow` columns by `RELATIVE`.
 
-    ``mirrored``: of the negative multiples.
+    ``value`` has the bias of the window, and sin + i cos where the layout wants the sine first.
     """
+    value *= 1.0 / window.bias
+    if layout.pair is not None and layout.sine_first:
+        value = exchanged(value)
+    relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
+    error = np.where(slow[columns][:, None], relative, plane * abs(float(freqs.magnitude.hi)))
+    decide(freqs, multiples, layout, rows, columns, value, error, dtype)
+
+
+class NarrowRun:
+    """Rows n = first..last-1 of a rotation table, all of one group of anchors."""
 
     def __init__(
-        self,
-        anchors: StepRotations,
-        first: int,
-        last: int,
-        layout: PairLayout,
-        dtype: str,
-        mirrored: bool,
-        scratch: Scratch,
+        self, anchors: StepRotations, first: int, last: int, layout: PairLayout, dtype: str, scratch: Scratch
     ) -> None:
         self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
         self.first, self.last, self.layout = first, last, layout
-        self.dtype, self.mirrored, self.scratch = dtype, mirrored, scratch
+        self.dtype, self.scratch = dtype, scratch
         self.swapped = layout.pair is not None and layout.sine_first
-        # exp(-ix) comes of conjugates, and sin + i cos = i (cos - i sin)
-        conjugate = mirrored != self.swapped
-        self.left, self.right = anchors.mirrored(conjugate, self.swapped), self.table.offsets(conjugate)
+        (self.left,), (self.right,) = anchors.factors(self.swapped), self.table.offsets(self.swapped)
 
     def fill(self, pairs: int) -> None:
         """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
@@ -199,24 +203,10 @@ class NarrowRun:
         rows, columns = np.divmod(places, self.freqs.count)
         n = rows + self.first
         multiples = n * self.table.step + self.table.offset
-        if self.freqs.zero_columns.size or self.table.offset + self.table.step * self.first == 0:
-            moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
-            rows, columns, n, multiples = rows[moving], columns[moving], n[moving], multiples[moving]
-        if not rows.size:
-            return
         anchor, offset = np.divmod(n, self.table.block)
-        value = self.left[anchor - self.anchors.base, columns]
-        value *= self.right[offset, columns]
-        value *= 1.0 / WINDOW.bias
-        if self.swapped:
-            value = join(value.imag, value.real)
-        if self.mirrored:
-            multiples = -multiples
-        error: float | NDArray[np.float64] = PLANE * abs(float(self.freqs.magnitude.hi))
-        if self.anchors.slow.any():
-            relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
-            error = np.where(self.anchors.slow[columns][:, None], relative, error)
-        decide(self.freqs, multiples, self.layout, rows, columns, value, error, self.dtype)
+        value = self.left[anchor - self.anchors.base, columns] * self.right[offset, columns]
+        slow = self.anchors.slow
+        settle(self.freqs, multiples, self.layout, rows, columns, value, WINDOW, PLANE, slow, self.dtype)
 
 
 # Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
@@ -228,17 +218,12 @@ ERROR = 2.0**-74
 
 
 class WideRun:
-    """Rows n = first..last-1 of a rotation table, all of one group of anchors.
+    """Rows n = first..last-1 of a rotation table, all of one group of anchors."""
 
-    ``mirrored``: of the negative multiples.
-    """
-
-    def __init__(
-        self, anchors: StepRotations, first: int, last: int, layout: PairLayout, mirrored: bool, scratch: Scratch
-    ) -> None:
+    def __init__(self, anchors: StepRotations, first: int, last: int, layout: PairLayout, scratch: Scratch) -> None:
         self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
         self.first, self.last, self.layout = first, last, layout
-        self.mirrored, self.scratch = mirrored, scratch
+        self.scratch = scratch
         self.swapped = layout.pair is not None and layout.sine_first
         self.bound = ERROR * 2.0**self.table.exponent
 
@@ -250,7 +235,10 @@ class WideRun:
         made: dict[tuple[int, int, int], _Products] = {}
         for block in blocks(self.table.block, width, self.first, self.last, pairs):
             if block.shape not in made:
-                made[block.shape] = self._products(block)
+                left, right = (
+                    Split(*z) for z in (self.anchors.factors(self.swapped), self.table.offsets(self.swapped))
+                )
+                made[block.shape] = _Products(left, right, block, self.scratch)
             products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
             low, high = (z.reshape(-1, 2 * width) for z in (products.low, products.high))
             if straight and here.pair is not None:
@@ -264,17 +252,10 @@ class WideRun:
             np.not_equal(low, high, doubtful)
         self._decide(flags.places())
 
-    def _products(self, block: AnchorBlock) -> _Products:
-        conjugate = self.mirrored != self.swapped
-        left, right = self.anchors.split(conjugate, self.swapped), self.table.offset_split(conjugate)
-        return _Products(left, right, block, self.scratch)
-
     def _decide(self, places: NDArray[np.int64]) -> None:
         rows, columns = np.divmod(places >> 1, self.freqs.count)
         multiples = (rows + self.first) * self.table.step + self.table.offset
         moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
-        if self.mirrored:
-            multiples = -multiples
         for odd, part in enumerate(("sin", "cos") if self.swapped else ("cos", "sin")):
             chosen = (moving & ((places & 1) == odd)).nonzero()[0]
             if chosen.size:
@@ -336,12 +317,12 @@ def fill_points(freqs: FrequencySet, multiples: range, out: Complex) -> None:
     offset, first = multiples.start % multiples.step, multiples.start // multiples.step
     last = first + len(multiples)
     table = table_for(freqs, offset, multiples.step, False, WINDOW.bias, len(multiples))
-    right, group = table.offsets(False), group_size(table) * table.block
+    (right,), group = table.offsets(False), group_size(table) * table.block
     at = first
     with short_buffers():
         while at < last:
             anchors, stop = anchors_at(table, at // group), min((at // group + 1) * group, last)
-            left = anchors.mirrored(False, False) * (1.0 / WINDOW.bias)
+            left = anchors.factors(False)[0] * (1.0 / WINDOW.bias)
             for block in blocks(table.block, freqs.count, at, stop, PAIRS):
                 start = at - first + block.start
                 target = out[start : start + block.size].reshape(-1)

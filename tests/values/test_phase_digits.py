@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, FrequencySet, digits, fill
+from pecli.engine import STORAGE, FrequencySet, digits, fill, runs
 from pecli.engine.digits import CALL, MAX_DIGITS, DigitTables, serves, table_bits
 from pecli.engine.narrowing import DoubtWindow
 from pecli.engine.planning import MIN_SORTED_COUNT
@@ -110,7 +110,7 @@ def test_wider_bounds_change_no_value(dtype, monkeypatch):
     positions = scattered(20_000, 10**9, 10, 11)
     expected = by_digits(frequency_set("usual"), positions, "sine first", dtype)
     monkeypatch.setattr(digits, "PLANE", digits.PLANE * 64)
-    monkeypatch.setattr(digits, "RELATIVE", digits.RELATIVE * 64)
+    monkeypatch.setattr(runs, "RELATIVE", runs.RELATIVE * 64)
     monkeypatch.setattr(digits, "WINDOW", DoubtWindow(64 * digits.FIRST_PLANE / digits.SMALL))
     assert by_digits(frequency_set("usual"), positions, "sine first", dtype).tobytes() == expected.tobytes()
 

@@ -26,7 +26,7 @@ from pecli.engine import runs as narrow_run
 from pecli.engine import runs as wide_run
 from pecli.engine.angles import LIMB
 from pecli.engine.narrowing import DoubtWindow
-from pecli.engine.rotation_tables import RotationTable, StepRotations, combine, group_size
+from pecli.engine.rotation_tables import RotationTable, Split, StepRotations, combine, group_size
 from pecli.engine.runs import fill_points, has_points, plane_error
 from tests.support.phase_reference import frequencies, wanted
 
@@ -159,7 +159,7 @@ def test_candidates_of_narrow_types_keep_their_bounds(case: str) -> None:
     anchors = StepRotations(rotations, index)
     n = np.arange(index * group, index * group + min(rows, group))
     anchor, offset = np.divmod(n, rotations.block)
-    candidate = anchors.mirrored(False, False)[anchor - anchors.base] * rotations.offsets(False)[offset]
+    candidate = anchors.factors(False)[0][anchor - anchors.base] * rotations.offsets(False)[0][offset]
     cosine, sine = freqs.doubled_rows(rotations.offset + rotations.step * n)
     scale = narrow_run.WINDOW.bias * float(magnitude)
     true = (cosine.hi + 1j * sine.hi) * scale
@@ -181,7 +181,7 @@ def test_candidates_of_float64_keep_their_bound(case: str) -> None:
     index = start // step // (group_size(rotations) * rotations.block)
     anchors = StepRotations(rotations, index)
     for k in (0, 3):
-        main, rest = combine(anchors.split(False, False).rows(slice(k, k + 1)), rotations.offset_split(False))
+        main, rest = combine(Split(*anchors.factors(False)).rows(slice(k, k + 1)), Split(*rotations.offsets(False)))
         n = np.arange(rotations.block) + (anchors.base + k) * rotations.block
         cosine, sine = freqs.doubled_rows(rotations.offset + rotations.step * n)
         for m, r, true in ((main.real, rest.real, cosine), (main.imag, rest.imag, sine)):
