@@ -466,8 +466,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
-    from pecli.judge.applied import as_vectors, faults
-    from pecli.judge.kernels import AppliedRotation, RotationSource
+    from pecli.judge.kernels import AppliedRotation, RotationSource, as_vectors, faults
 
     facts = golden.metadata
     findings: list[Finding] = []

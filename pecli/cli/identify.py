@@ -47,7 +47,7 @@ def command(options: IdentifyOptions) -> int:
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)
         if options.digits is not None:
-            from pecli.judge.printed import identify_printed
+            from pecli.judge.identify import identify_printed
 
             found = identify_printed(read, options.digits)
         else:

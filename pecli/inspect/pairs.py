@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.planes import EPSILON, Plane, effective_dtype
-from pecli.judge.signal import phasors
-from pecli.judge.structure import readings
+from pecli.judge.signal import phasors, readings
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.views import ArrayView, is_stack, unstacked, view_of

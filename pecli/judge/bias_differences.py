@@ -11,22 +11,26 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.judge.biases import (
     MAX_HEADS,
+    MIN_SHARE_LIKELY,
     PAST_HIDDEN,
     READINGS,
+    Fit,
+    Lines,
+    arrays_of,
     best_fit,
     distance_of,
+    fit,
+    fit_table,
     fits,
     is_named,
     plain_of,
     readings,
+    recipe_text,
+    visible,
 )
-from pecli.judge.codes import visible
-from pecli.judge.description import Fit
-from pecli.judge.fit import MIN_SHARE_LIKELY, Lines, arrays_of, fit, fit_table, recipe_text
+from pecli.judge.description import harmless
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.printing import at_least
-from pecli.spec import hooks
 from pecli.spec.hooks import Change
 from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate, units
@@ -40,14 +44,8 @@ from pecli.tables.views import pair_views, same_layout
 MAX_ULP = 4.0
 # Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off.
 HARMLESS_ULP = 64
-# Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
-MAX_ULP_NAMED = 1000
 # The choice of a parameter, such as a mask, that leaves it out.
 ABSENT = "none"
-# Rows by which a mistake is looked at before all values are compared; raised, mistakes that do not fit cost more.
-SAMPLED_ROWS = 64
-# Share of their values that it must give; a row in 64 and some others may be corrupted.
-MIN_SHARE_RESEMBLES = 0.95
 # Queries times keys of a mask that is described; the matrix takes 32 MB.
 MAX_MASK_VALUES = 1 << 22
 
@@ -136,8 +134,6 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
             for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
-                if not all(_resembles(lines, table.as_type(kind), None) for lines in some):
-                    continue
                 found = fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]
@@ -161,22 +157,17 @@ def _harmless(
         yield Finding("rounding", f"the values are rounded to {kind}")
     elif kind != want and (near := fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, want)) is not None:
         if near.max_ulp:
-            yield _rounded(near, compared, f"{kind} values where {want} was expected")
+            yield _rounded(f"{kind} values where {want} was expected", near, compared)
     elif found.max_ulp:
-        yield _rounded(found, compared)
+        yield _rounded(f"{found.arithmetic} rounding", found, compared)
 
 
-def _rounded(found: Fit, compared: Comparison | None, text: str = "") -> Finding:
-    """Return a rounding with the tolerance that accepts it; without one where values are no neighbours in the file."""
-    text = text or f"{found.arithmetic} rounding"
-    harmless = ": harmless" if found.candidate.name or found.max_ulp <= HARMLESS_ULP else ""
+def _rounded(how: str, found: Fit, compared: Comparison | None) -> Finding:
+    """Return a rounding as the comparison has it, or as the fit where values are no neighbours in the file."""
     total = compared.total if compared is not None and compared.complete else None
-    if total is None or not math.isfinite(total.max_abs) or not total.max_abs:
-        return Finding("rounding", f"{text}, at most {math.ceil(found.max_ulp)} ulp ({found.residual:.2g}){harmless}")
-    ulp = f"--ulp {total.max_ulp} or " if 0 < total.max_ulp <= MAX_ULP_NAMED else ""
-    size = f"at most {total.max_ulp} ulp ({total.max_abs:.2g})" if ulp else f"at most {total.max_abs:.2g}"
-    accepts = f"{ulp}--atol {at_least(total.max_abs * (1 + 2.0**-26), 1)} accepts it"
-    return Finding("rounding", f"{text}, {size}{harmless}{';' if harmless else ':'} {accepts}")
+    known = total is not None and 0 < total.max_abs < math.inf
+    most, ulp = (total.max_abs, total.max_ulp) if total and known else (found.residual, math.ceil(found.max_ulp))
+    return harmless(how, most, ulp)
 
 
 def _keys(recipe: Recipe) -> dict[str, str]:
@@ -213,9 +204,8 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
         findings.append(Finding(key.replace("-", "_"), words.get(key) or _parameter_text(key, have, wanted, option)))
     findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
-    if found.max_ulp and not other and not found.candidate.trained and (found.places or not findings):
-        text = f"in the other values {found.arithmetic} rounding" if found.places else ""
-        findings.append(_rounded(found, None if text else compared, text))
+    if found.max_ulp and not findings and not found.candidate.trained:
+        findings.append(_rounded(f"{found.arithmetic} rounding", found, compared))
     return findings
 
 
@@ -277,27 +267,12 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
             except PecliError:
                 continue
         table = table.as_type(kind)
-        if not all(_resembles(lines, table, change.values) for lines in held):
-            continue
         found = fit_table(exact, table, held, effective_dtype, change.values)
         if found is not None and found.explained >= MIN_SHARE_LIKELY and found.unexplained < most:
             best, most = (found, change), found.unexplained
         if not most:
             break
     return [Finding(best[1].kind, best[1].text), *(Finding("place", at) for at in best[0].places)] if best else []
-
-
-def _resembles(lines: Lines, table: Table, change: hooks.Values | None) -> bool:
-    """Whether some rows, spread over an array, are nearly those of a changed table; others are compared in full."""
-    other = next((own for a in table.arrays if (own := Lines(table, a.name)).shape == lines.shape), None)
-    if other is None:
-        return True
-    near = 0
-    for at in np.unique(np.linspace(0, lines.count - 1, SAMPLED_ROWS).astype(int)).tolist():
-        actual, made = lines.read(at, at + 1), other.read(at, at + 1)
-        made = made if change is None else change(other.name, made, at)
-        near += int((np.abs(actual - made) <= 2.0**-7 * np.abs(made)).sum() + (np.isinf(made) & (actual == made)).sum())
-    return near >= MIN_SHARE_RESEMBLES * min(SAMPLED_ROWS, lines.count) * lines.width
 
 
 def _mask(lines: Lines, other: Lines) -> list[Finding]:

@@ -1,65 +1,161 @@
-"""Results of the judge: candidates, how they fit, and the result of an identification."""
+"""Results of the judge: values counted against expected ones, and the identification of a table."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pecli.judge.orders import numbered
-from pecli.judge.planes import planes_of, sample_rows
-from pecli.spec.profiles import Candidate
+from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
+from pecli.numbers.printing import at_least, shortest_text
 from pecli.spec.tabular import Tabular
+from pecli.tables.comparison import Finding
 
-if TYPE_CHECKING:
-    from pecli.tables.table import Table
-
-__all__ = ["Candidate", "Fit", "Identification"]
+# Values that are shown with the expected ones; the others are counted.
+MAX_SINGLES = 3
 
 
-@dataclass(frozen=True)
-class Fit:
-    """Agreement of a candidate's table with a file, over all values of the arrays that both have.
+# Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
+MAX_ULP_NAMED = 64
+
+
+def harmless(how: str, most: float, ulp: int) -> Finding:
+    """Return the finding on a rounding, with the tolerance that accepts it."""
+    few = 0 < ulp <= MAX_ULP_NAMED
+    size, option = (f"{ulp} ulp ({most:.2g})", f"--ulp {ulp} or ") if few else (f"{most:.2g}", "")
+    accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
+    return Finding("rounding", f"{how}, at most {size}: harmless; {accepts}")
+
+
+class BlockDifferences(NamedTuple):
+    """Differences of some values: counts, and the values that the arithmetic does not give.
 
     Attributes
     ----------
-    candidate : Candidate
-    table : Table
-        The candidate's.
-    count : int
-        Values compared.
-    equal : float
-        Share that is equal.
-    max_ulp : float
-        Largest difference of the values that fit, in units in the last place of the effective dtype.
-    arithmetic : str
-        "exact", or the type whose rounding explains the differences.
-    unexplained : int
-        How many values do not fit.
-    places : tuple of str
-        Where they are.
-    residual : float
-        Largest absolute difference of the values that fit.
-    arrays : tuple of str
-        The file's arrays that were compared.
+    plane : int
+        Number of the plane.
+    size, equal : int
+        How many values, and how many that are equal.
+    worst, residual : float
+        As in a tally.
+    rows, columns : (k,) int64
+        Places of the unexplained values.
+    have, want : (k,) float64
     """
 
-    candidate: Candidate
-    table: Table
-    count: int
-    equal: float
-    max_ulp: float
-    arithmetic: str
-    unexplained: int
-    places: tuple[str, ...]
+    plane: int
+    size: int
+    equal: int
+    worst: float
     residual: float
-    arrays: tuple[str, ...] = ()
+    rows: Integers
+    columns: Integers
+    have: Floats
+    want: Floats
+
+    @classmethod
+    def of(
+        cls, plane: int, size: int, rows: Integers, columns: Integers, have: Floats, want: Floats, unit: Floats,
+        fits: NDArray[np.bool_],
+    ) -> BlockDifferences:  # fmt: skip
+        """Return the differences of the unequal values of a block, with a unit of each and whether it is explained."""
+        gap, odd = np.abs(have - want)[fits], ~fits
+        worst, residual = (float(off.max(initial=0.0)) for off in (gap / unit[fits], gap))
+        wrong = rows[odd], columns[odd], have[odd], want[odd]
+        return cls(plane, size, size - len(fits), worst, residual, *wrong)
+
+
+@dataclass
+class Tally:
+    """Counts from a comparison.
+
+    Attributes
+    ----------
+    names, dtypes : list of str
+        The planes'.
+    rows : (n,) int64
+        Unexplained values of each row.
+    columns : (width,) int64 for each plane
+        Unexplained values of each column.
+    count, equal, unexplained : int
+    worst : float
+        Largest departure of the explained values, in units in the last place, without the slack of frequencies.
+    residual : float
+        Largest departure from the exact values, of the explained ones.
+    largest : float
+        Largest departure of the unexplained values from the expected ones.
+    singles : list
+        Plane, row and column of the first few unexplained values, with the value and the expected one.
+    """
+
+    names: list[str]
+    dtypes: list[str]
+    rows: Integers
+    columns: list[Integers]
+    count: int = 0
+    equal: int = 0
+    unexplained: int = 0
+    worst: float = 0.0
+    residual: float = 0.0
+    largest: float = 0.0
+    singles: list[tuple[int, int, int, float, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, planes: Sequence[Plane]) -> Tally:
+        """Return the empty tally of planes with the same number of rows."""
+        columns = [np.zeros(plane.width, np.int64) for plane in planes]
+        names, dtypes = [plane.name for plane in planes], [plane.array.dtype for plane in planes]
+        return cls(names, dtypes, np.zeros(planes[0].rows, np.int64), columns)
 
     @property
     def explained(self) -> float:
-        """Share of the values that fit."""
+        """Share of the values that the arithmetic gives."""
         return 1.0 - self.unexplained / self.count if self.count else 0.0
+
+    def add(self, one: BlockDifferences) -> None:
+        """Count the differences of some values."""
+        self.count, self.equal = self.count + one.size, self.equal + one.equal
+        self.worst, self.residual = max(self.worst, one.worst), max(self.residual, one.residual)
+        self.unexplained += len(one.rows)
+        gaps = np.nan_to_num(np.abs(one.have - one.want), nan=np.inf)
+        self.largest = max(self.largest, float(gaps.max(initial=0.0)))
+        np.add.at(self.rows, one.rows, 1)
+        np.add.at(self.columns[one.plane], one.columns, 1)
+        few = zip(*(values[:MAX_SINGLES].tolist() for values in one[-4:]), strict=True)
+        self.singles = [*self.singles, *((one.plane, *more) for more in few)][:MAX_SINGLES]
+
+    def texts(self) -> list[str]:
+        """Return the first values that do not fit, each with the expected value."""
+        return [
+            f"{self.names[plane]}[{row}, {column}] is {self._text(have, plane)}, expected {self._text(want, plane)}"
+            for plane, row, column, have, want in self.singles
+        ]
+
+    def _text(self, value: float, plane: int) -> str:
+        return "NaN" if np.isnan(value) else shortest_text(value, self.dtypes[plane]).removesuffix(".0")
+
+    @property
+    def rest(self) -> str:
+        """Count, size and places of the unexplained values, as text."""
+        size = f" by at most {at_least(self.largest, 1)}" if self.largest < np.inf else ""
+        return f"{self.unexplained:,} of {self.count:,} values differ from that{size}: {self.places()}"
+
+    def places(self) -> str:
+        """Return the places of unexplained values: rows, columns, or a count over both."""
+        rows, columns = np.flatnonzero(self.rows), [np.flatnonzero(counts) for counts in self.columns]
+        if self.unexplained == len(self.singles):
+            return "; ".join(self.texts())
+        width = sum(map(len, columns))
+        if len(rows) <= len(self.rows) // 2 and (len(rows) <= 2 * width or width > 8):
+            return numbered("row", rows)
+        if width <= 8:
+            named = zip(columns, self.names, strict=True)
+            return " and ".join(f"{numbered('column', c)} of {name}" for c, name in named if len(c))
+        return f"in {len(rows):,} rows and {width:,} columns"
 
 
 @dataclass(frozen=True, repr=False)

@@ -19,27 +19,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import (
+from pecli.judge.description import Tally, harmless
+from pecli.judge.identify import is_large, with_blank_row
+from pecli.judge.located import ComputedRows, located
+from pecli.judge.orders import descriptions, numbered
+from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
+from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
+from pecli.judge.waves import (
     COARSE_TYPES,
+    LEVELS,
     LOW_TYPES,
+    MAX_PLACE,
+    QUARTER_WORDS,
+    QUARTERS,
     Circle,
     Expectation,
     WaveName,
     Way,
+    bound,
+    exactly,
+    fitted,
+    names_of,
     recipe_of,
     verified,
 )
-from pecli.judge.identify import is_large, with_blank_row
-from pecli.judge.located import ComputedRows, located
-from pecli.judge.measured import Measured, lone_readings, measured_readings, wave_groups
-from pecli.judge.orders import descriptions, numbered
-from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
-from pecli.judge.signal import positions_in_steps
-from pecli.judge.tally import Tally
-from pecli.judge.waves import LEVELS, MAX_PLACE, QUARTER_WORDS, QUARTERS, bound, exactly, fitted, names_of
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
-from pecli.numbers.printing import at_least
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
@@ -81,8 +86,6 @@ CLEAR_STEP = 2.0**-12
 # Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
 # columns were not the same ones.
 MAX_HARMLESS = 8.0
-# Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
-MAX_ULP_NAMED = 64
 
 
 @dataclass(frozen=True)
@@ -610,7 +613,7 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
     """Yield the finding on a narrower type, or on the arithmetic of a rounding with the tolerance that accepts it."""
     figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
-    largest, ulps = figures.max_abs, figures.max_ulp
+    largest = figures.max_abs
     if not largest:  # arrays are missing, and the others are equal
         return
     if kind in LOW_TYPES and own not in LOW_TYPES:
@@ -625,10 +628,7 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
         kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.way.name]
-        few = 0 < ulps <= MAX_ULP_NAMED
-        size = f"{ulps} ulp ({largest:.2g})" if few else f"{largest:.2g}"
-        accepts = f"{f'--ulp {ulps} or ' if few else ''}--atol {at_least(largest * (1 + 2.0**-26), 1)}"
-        yield Finding("rounding", f"{kind}, at most {size}: harmless; {accepts} accepts it")
+        yield harmless(kind, largest, figures.max_ulp)
 
 
 def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:

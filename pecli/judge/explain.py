@@ -8,7 +8,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.description import Identification
+from pecli.judge.description import Identification, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, is_large
@@ -16,7 +16,6 @@ from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.printing import at_least
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Renamed, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
@@ -68,7 +67,7 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     if _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
         return []
     how = f"{own.arithmetic} values where those of {named.arithmetic} phases were expected"
-    return [Finding("rounding", f"{how}, at most {most:.2g}: harmless; --atol {at_least(most, 1)} accepts it")]
+    return [harmless(how, most, found.total.max_ulp)]
 
 
 # Different tables in a batch; of more, none is taken for a copy of another.
@@ -131,7 +130,7 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     """Return how the descriptions of two tables differ; None where no description fits."""
     if listed := _frequencies(actual, table, found):
         return listed
-    findings = wave_differences(actual, table, found) or grid_differences(actual, table)
+    findings = wave_differences(actual, table, found) or grid_differences(actual, table, found)
     findings = findings or bias_differences(actual, table, found) or []
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
@@ -156,7 +155,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
         return []
     if found.total.max_ulp <= MAX_POWER_ULP:
-        return [Finding("rounding", f"rounding alone, at most {found.total.max_ulp} ulp: harmless")]
+        return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     (array,) = actual.arrays
     values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
     angles = np.outer(np.arange(FREQUENCY_ROWS), values.astype(np.float64))

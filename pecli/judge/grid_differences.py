@@ -6,7 +6,6 @@ that no recipe makes, the coordinates that the pairs of each axis show.  The sho
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,24 +13,27 @@ from itertools import pairwise
 
 import numpy as np
 
-from pecli.judge.axes import Grid, grids_of, pairs_of, views
+from pecli.judge.description import Tally, harmless
 from pecli.judge.grids import (
+    Grid,
     GridName,
     PlannedPairs,
     compare_all,
     fitted,
+    grids_of,
     is_exact,
     names_of,
+    pairs_of,
     planned_grids,
+    views,
 )
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
-from pecli.judge.tally import Tally
 from pecli.judge.waves import bound
 from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
-from pecli.tables.comparison import Finding
+from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 # Smallest share of the values that a reported description reproduces; corrupted values may be left.
@@ -49,7 +51,7 @@ MAX_FACTOR_GAP, MAX_SIDE = 2.0**-14, 256
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
-def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
+def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> list[Finding] | None:
     """Return the differences of a table from an expected one over several axes, the cause first.
 
     Returns
@@ -68,7 +70,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
         for view in views(actual):
             planned = list(planned_grids(view.few(SAMPLE_ROWS), pairs))
             for grid in planned:
-                findings = _same(grid, expected)
+                findings = _same(grid, expected, compared)
                 if findings is not None:
                     return findings
             features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
@@ -85,7 +87,7 @@ def grid_differences(actual: Tabular, expected: Table) -> list[Finding] | None:
     return min(found, key=lambda findings: (findings[0].kind == "encoding", len(findings)), default=None)
 
 
-def _same(grid: Grid, expected: Table) -> list[Finding] | None:
+def _same(grid: Grid, expected: Table, found: Comparison) -> list[Finding] | None:
     """Return the rounding, or the few corrupted values, that explain all differences; None where there are others."""
     name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
@@ -98,15 +100,11 @@ def _same(grid: Grid, expected: Table) -> list[Finding] | None:
         return [Finding("place", place) for place in tally.texts()] if few and rounded else None
     if name.kind != "float64":
         text = f"frequencies were rounded to {name.kind}: values are off by up to {tally.residual:.1g}"
-    elif tally.equal == tally.count and dtype != expected.arrays[0].dtype:
-        text = f"all values are rounded to {dtype}: harmless where that is the type"
-    elif tally.equal == tally.count:
-        return []
-    elif is_exact(tally):
-        text = f"rounding alone, at most {max(1, round(tally.worst))} ulp ({tally.residual:.1g}): harmless"
-    else:
-        text = f"{name.arithmetic(tally)} rounding alone, at most {tally.residual:.1g}: harmless"
-    return [Finding("rounding", text)]
+        return [Finding("rounding", text)]
+    if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
+        return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
+    how = "rounding alone" if is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
+    return [] if tally.equal == tally.count else [harmless(how, found.total.max_abs, found.total.max_ulp)]
 
 
 # by recipe ----------------------------------------------------------------------------------------
@@ -162,55 +160,20 @@ def _outer(key: str, have: int, want: int) -> Finding:
     return Finding(key, f"{rows} {where} {'missing' if have < want else 'not expected'}")
 
 
-# Message for each parameter that differs; others are reported by their name.
+# Message for each parameter whose name and values alone say too little.
 SENTENCES = {
     "axes": "axis widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
-    "pairs": "pairs of height and width {have} where {want} were expected",
-    "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
-    "merge": "rows are in {have} where they were expected in {want}",
-    "shift": "frequencies are spaced {have} where {want} was expected",
-    "normalize": "coordinates are {have} where {want} ones were expected (normalize)",
-    "center": "coordinates are {have} where {want} were expected (0.5 is subtracted: center)",
-    "pi": "frequencies are {have} where {want} was expected (pi)",
-    "grid-scale": "coordinates are divided by {have} where {want} was expected (interpolation scale)",
-    "scale": "coordinates are multiplied by {have} where {want} was expected (interpolation scale)",
-    "base-size": "coordinates are interpolated to {have} where {want} was expected (base-size)",
-    "reference": "coordinates are interpolated to {have} where {want} was expected (reference)",
-    "centred": "coordinates count from minus half the side where centred is 1: {have} where {want} was expected",
-    "coordinates": "coordinates are {have} where they were expected to be {want}",
-    "order": "columns in the order {have} where {want} was expected",
+    "merge": "rows are in row-major order or in blocks of patches: merge {have} where {want} was expected",
 }
-# Wording of parameter values in these messages.
-VALUES = {
-    "pairs": {"alternate": "in turn (alternate)", "blocks": "in blocks"},
-    "shift": {"1": "up to the last power itself (endpoint, shift 1)", "0": "short of the last power (shift 0)"},
-    "normalize": {"true": "normalised", "false": "counted"},
-    "center": {"true": "centres of cells", "false": "counts of cells"},
-    "merge": {"1": "row-major order", "2": "blocks of 2 x 2 (merge=2)"},
-    "base-size": {"1": "0..1 (normalised by the side)"},
-    "pi": {"true": "with pi", "false": "without pi"},
-    "coordinates": {
-        "index": "0, 1, 2 ..",
-        "separate": "normalised to -1..1 by each side",
-        "max": "normalised to -1..1 by the larger side",
-        "min": "normalised to -1..1 by the smaller side",
-        "corners": "normalised to -1..1 from corner to corner",
-    },
-}  # fmt: skip
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
-    if key in ("base", "temperature") and "+" not in have + want:
-        ratio = math.log(float(want)) / math.log(float(have))
-        over = {2.0: " (or exponents over twice the width)", 0.5: " (or exponents over half the width)"}
-        return f"{key} {have} where {want} was expected{over.get(round(ratio, 6), '')}"
-    values, sentence = VALUES.get(key, {}), SENTENCES.get(key, "{key} {have} where {want} was expected")
-    return sentence.format(key=key, have=values.get(have, have or "none"), want=values.get(want, want or "none"),
-                           sections=actual.get("sections"))  # fmt: skip
+    sentence = SENTENCES.get(key, f"{key} {{have}} where {{want}} was expected")
+    return sentence.format(have=have or "none", want=want or "none", sections=actual.get("sections"))
 
 
 # by coordinates -----------------------------------------------------------------------------------

@@ -1,26 +1,435 @@
-"""Description of a table over several axes: its axes, what encodings call them, and the arithmetic of every value."""
+"""Tables over several axes: which pairs share an axis, what encodings call them, and the arithmetic of every value.
+
+Pairs whose rows repeat in the same pattern share an axis, and each is a table of waves over its levels: its different
+values, in the order in which they first appear.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, permutations, product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.encodings.shared.grids import Lattice
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LOW_TYPES, MAX_DOUBLE, library_units
-from pecli.judge.axes import ABSOLUTE, JOINED, AxisView, Grid, columns_of, grids_of, readings_of, unmeasured, views
-from pecli.judge.description import Identification
-from pecli.judge.planes import rounded, unit
-from pecli.judge.tally import BlockDifferences, Tally
-from pecli.judge.waves import bound
+from pecli.judge.description import BlockDifferences, Identification, Tally
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, exchanged, rounded, sample_rows, unit
+from pecli.judge.signal import (
+    ALL,
+    MAX_DEPARTURE,
+    PlaneColumns,
+    Reading,
+    copies,
+    departure,
+    measure,
+    phasors,
+    positions_in_steps,
+    readings,
+    usable_rows,
+    wave_groups,
+    wrapped,
+)
+from pecli.judge.waves import LOW_TYPES, MAX_DOUBLE, bound, library_units, origin_of
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.measured import Floats, Named
+from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Array, Tabular
+
+Complex = NDArray[np.complex128]
+
+# Types of the arrays that may hold sines.
+KINDS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+# Axes beyond which nothing is looked for; noise has as many as columns.
+MAX_AXES = 4
+# Share of the values in which the halves of a block must agree.
+MIN_SHARE = 0.95
+# Roundings that a pair must turn by from row to row for every change of its axis to show.
+MIN_CLEAR = 2
+# Share of the rows in which a slow pair must be the same on each level of its axis: where the others of the axis are
+# slow as well, roundings do not tell all levels apart.
+MIN_SAME = 0.8
+# Pairs that must all change from every row to the next for a table to be a line.
+LINE_PAIRS = 24
+# Pairs by which rows are distinguished; two may be back where they began, more meet more corrupted values.
+MAX_KEYS = 3
+# Such pairs in all rows of a grid, 512 MiB; three of each side of 2048 x 2048 are fewer.
+MAX_GRID_PAIRS = 1 << 25
+# Share of the usual step by which half of the pairs must step otherwise where coordinates jump, as after an image.
+JUMP = 0.4
+# Arrangements of cosines and sines in one array that no layout of a recipe describes.
+JOINED = (
+    "rotation matrices of 2 x 2",
+    "cosines, then sines in one array, each value twice",
+    "sines, then cosines in one array, each value twice",
+)
+# Prefixes of the layouts of absolute tables, where sines and cosines are columns of one array, the sines first.
+ABSOLUTE = ("blocks", "alternate", "halves")
+# Sides of the blocks in which vision towers order their patches.
+MERGES = (2, 3, 4)
+
+
+@dataclass(frozen=True)
+class AxisView:
+    """Arrays of a table as rows of columns, with a sample of them.
+
+    Attributes
+    ----------
+    planes : tuple of Plane
+        One, or cosines and sines.
+    rows : (n,) int64
+        Which rows are in the sample.
+    values : tuple of (n, width) float64
+        Of these rows.
+    dtype : str
+        The effective type.
+    """
+
+    planes: tuple[Plane, ...]
+    rows: Integers
+    values: tuple[Floats, ...] = field(repr=False)
+    dtype: str
+
+    @property
+    def total(self) -> int:
+        """Rows of the table."""
+        return self.planes[0].rows
+
+    def few(self, most: int) -> AxisView:
+        """Return the view with fewer rows in its sample: the first ones and others spread over the table."""
+        last = len(self.rows) - 1
+        some = np.unique(np.r_[0 : min(most // 2, last + 1), np.linspace(0, last, most // 2).astype(np.int64)])
+        return replace(self, rows=self.rows[some], values=tuple(values[some] for values in self.values))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A view with the axes that were found in one reading of it: which columns hold the cosines and sines of each pair.
+
+    An absolute table that is taken as columns has no reading.
+    """
+
+    view: AxisView
+    reading: Reading | None
+    axes: Axes
+
+
+def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers | None = None) -> Complex:
+    """Return some pairs of a reading as cosine + i sine, for given rows or for the sampled ones."""
+    parts = []
+    for places in (reading.cos_at, reading.sin_at):
+        plane = view.planes[places[0].plane]
+        columns = np.arange(plane.width)[places[0].index][which]
+        values = view.values[places[0].plane] if rows is None else plane.at(rows)
+        parts.append(values[:, columns])
+    found: Complex = parts[0] + 1j * parts[1]
+    return found
+
+
+def views(table: Tabular) -> Iterator[AxisView]:
+    """Yield the views of a table's arrays, the likeliest first: cosines and sines, then each array alone."""
+    held = [array for array in table.arrays if array.dtype in KINDS and array.bytes]
+    planes = [plane for array in held for plane in _planes(table, array)]
+    groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
+    groups += [
+        (channels_last,)
+        for plane in planes
+        if len(planes) == 1 and (channels_last := _channels_last(plane)) is not None
+    ]
+    for group in groups:
+        rows = sample_rows(group[0].rows, group[0].width)
+        values = tuple(plane.at(rows) for plane in group)
+        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), group[0].array.dtype)
+        yield AxisView(group, rows, values, dtype)
+
+
+def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
+    """Yield the planes of an array: rows of its last axis, pairs and 2 x 2 matrices flattened; complex as two."""
+    shape = [side for side in array.shape if side != 1]
+    inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1:] == [2] and len(shape) > 2 else 1
+    for part in () if len(shape) < 2 else ("real", "imag") if array.dtype.startswith("complex") else ("",):
+        yield Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
+
+
+def _channels_last(plane: Plane) -> Plane | None:
+    """Return a channels-first array as rows of channels; None if its shape is no channels-first one."""
+    shape = [side for side in plane.array.shape if side != 1]
+    if shape[0] % 4 or len(shape) < 3:
+        return None
+    return exchanged(replace(plane, rows=shape[0], width=math.prod(shape[1:])))
+
+
+# readings -----------------------------------------------------------------------------------------
+
+
+def readings_of(view: AxisView) -> Iterator[Reading]:
+    """Yield the candidate pairings of columns: as in rotary tables, and one array's by blocks of [sines | cosines]."""
+    single = len(view.values) == 1
+    if single:
+        yield from _blocks(view.values[0])
+        yield from _joined(view.values[0])
+    for reading in readings(view.planes, view.values):
+        if reading.sin is None:
+            continue
+        if reading.layout == "split":
+            yield from _doubled(reading)
+        if single and reading.layout in ("alternate", "concat") and _backward(reading):
+            yield replace(reading.swapped(), layout="halves" if reading.layout == "concat" else "alternate")
+        else:
+            yield replace(reading, layout="pairs") if reading.layout == "alternate" else reading
+
+
+def _backward(reading: Reading) -> bool:
+    """Whether most pairs rotate backward from row to row, as where sines come first."""
+    assert reading.sin is not None
+    z = reading.cos + 1j * reading.sin
+    turns = np.angle(z[1:] * np.conj(z[:-1]))
+    return bool(np.sign(turns[np.abs(turns) < np.pi / 2]).sum() < 0)
+
+
+def _blocks(values: Floats) -> Iterator[Reading]:
+    """Yield absolute tables whose columns are blocks, each with its sines before its cosines."""
+    d = values.shape[1]
+    third = 2 * -(-(d // 2) // 3)
+    splits = {(d // 2,) * 2: 4, (d // 4, 3 * d // 8, 3 * d // 8): 16, (d // 2, d // 4, d // 4): 8, (third,) * 3: 2}
+    good = values[usable_rows([values])]
+    for widths, divisor in splits.items() if len(good) > 1 and d > 4 else ():
+        sines: list[int] = []
+        cosines: list[int] = []
+        for start, half in zip(np.cumsum((0, *widths)).tolist(), [width // 2 for width in widths], strict=False):
+            count = max(0, min(half, d - start - half))  # what lies beyond the width is cut
+            sines += range(start, start + count)
+            cosines += range(start + half, start + half + count)
+        sin, cos = np.array(sines), np.array(cosines)
+        apart = np.inf if d % divisor else departure(good[:, cos], good[:, sin])
+        if apart < MAX_DEPARTURE:
+            yield _of_one(values, "blocks" + "+".join(map(str, widths)), [cos], [sin], apart)
+
+
+def _of_one(
+    values: Floats, layout: str, cos: Sequence[Integers], sin: Sequence[Integers], apart: float = 0.0
+) -> Reading:
+    """Return a reading of one array from the columns of its cosines and sines."""
+    at = [tuple(PlaneColumns(0, columns) for columns in places) for places in (cos, sin)]
+    return Reading(layout, values[:, cos[0]], values[:, sin[0]], at[0], at[1], departure=apart)
+
+
+def _joined(values: Floats) -> Iterator[Reading]:
+    """Yield cosines and sines that one array holds as rotation matrices, or in halves of doubled columns."""
+    index, half = np.arange(values.shape[1]), values.shape[1] // 2
+    if len(index) % 4 or half < 3:
+        return
+    a, b, c, d = (values[:, k::4] for k in range(4))  # [[cos, -sin], [sin, cos]] for each pair
+    if (a == d).all() and (b == -c).all():
+        yield _of_one(values, JOINED[0], [index[0::4], index[3::4]], [index[2::4]])
+    places = []
+    for part in (index[:half], index[half:]):
+        places += [[part[first], part[second]] for _, first, second in copies(values[:, part])][:1]
+    if len(places) == 2:
+        sines_first = int(np.abs(values[:, :half]).mean() < np.abs(values[:, half:]).mean())  # slow cosines are near 1
+        yield _of_one(values, JOINED[1 + sines_first], places[sines_first], places[1 - sines_first])
+
+
+def _doubled(reading: Reading) -> Iterator[Reading]:
+    """Yield a table whose columns are blocks of two equal halves each, as one with each pair once."""
+    assert reading.sin is not None
+    both = (reading.cos, reading.sin)
+    for blocks in (2, 3):
+        if reading.pairs % (2 * blocks):
+            continue
+        index = np.arange(reading.pairs).reshape(blocks, 2, -1)
+        first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
+        if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
+            at = [tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1)]
+            yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
+
+
+# axes of a reading --------------------------------------------------------------------------------
+
+
+def grids_of(view: AxisView) -> Iterator[Grid]:
+    """Yield the readings of a view whose pairs follow several axes, or one, the best first."""
+    for reading in readings_of(view):
+        assert reading.sin is not None
+        some = np.linspace(0, reading.pairs - 1, min(reading.pairs, LINE_PAIRS)).astype(np.int64)
+        if (reading.sin[1:, some] != reading.sin[:-1, some]).all():  # a line, and so in other readings
+            return
+        groups = _groups(pairs_of(view, reading, np.arange(reading.pairs)), view.rows, view.dtype)
+        if groups and (found := _grid(view, reading, groups)) is not None:
+            yield found
+
+
+def unmeasured(view: AxisView, reading: Reading | None = None) -> Grid:
+    """Return a reading whose axes are not looked for; without one, a table as columns."""
+    layout, count = ("columns", 0) if reading is None else (reading.layout, reading.pairs)
+    rows = view.rows[:, None].astype(float)
+    return Grid(view, reading, Axes(view.planes[0].width, reading is None, layout, (), (), np.full(count, -1), rows,
+                                    view.total, values=view.values[0]))  # fmt: skip
+
+
+def columns_of(view: AxisView) -> Grid | None:
+    """Return an absolute table as plain columns, for encodings whose frequencies rise or whose input is a column."""
+    return None if len(view.planes) > 1 or view.planes[0].part else unmeasured(view)
+
+
+def _groups(z: Complex, rows: Integers, dtype: str) -> list[list[int]]:
+    """Return the pairs of each axis, the pairs that distinguish its levels first; [] for more than `MAX_AXES` axes.
+
+    Pairs of one axis change in the same rows; slow ones of narrow types in some of these.
+    """
+    changed, near = np.asfortranarray(z[1:] != z[:-1]), np.diff(rows) == 1
+    turns = np.where(changed, np.abs(np.angle(z[1:] * np.conj(z[:-1]))), 0.0)[near]
+    typical = turns.sum(axis=0) / changed[near].sum(axis=0)  # not a number for what changes in rows far apart alone
+    patterns: dict[bytes, list[int]] = {}
+    moving = np.flatnonzero(changed.any(axis=0) & ~(typical <= MIN_CLEAR * EPSILON[dtype])).tolist()
+    for k in moving:
+        patterns.setdefault(changed[:, k].tobytes(), []).append(k)
+    if len(patterns) > 4 * MAX_AXES:
+        return []
+    groups = [own for own in patterns.values() if len(own) > 1] or list(patterns.values())
+    shown = [levels_of(z[:, own[:MAX_KEYS]]) for own in groups]
+    left = set(np.flatnonzero(changed.any(axis=0)).tolist()) - {k for own in groups for k in own}
+    for k in sorted(left, key=lambda k: -int(changed[:, k].sum())):
+        same = [float((z[:, k] == z[first, k][level]).mean()) for level, first in shown]
+        best = max(same, default=0.0)
+        if best < MIN_SAME:
+            groups.append([k])
+            shown.append(levels_of(z[:, [k]]))
+        elif same.count(best) == 1:  # otherwise it is the same in every row that tells these axes apart
+            groups[same.index(best)].append(k)
+    return groups if len(groups) <= MAX_AXES else []
+
+
+def levels_of(z: Complex) -> tuple[Integers, Integers]:
+    """Return the level of each row by some pairs, and the first row of each level, in order of appearance."""
+    key = np.zeros(len(z))
+    for pair in z.T:  # equal rows have equal sums
+        key = key * 1.6180339887 + pair.real + pair.imag * 0.7071067811865
+    _, first, level = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[level.reshape(-1)], first[order]
+
+
+def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | None:
+    """Return the axes of a reading whose rows follow a grid, or none; None where all rows are different."""
+    keys = [own[:MAX_KEYS] for own in groups]
+    which, step = np.array([k for own in keys for k in own]), max(1, BLOCK_VALUES // view.planes[0].width)
+    if view.total * len(which) > MAX_GRID_PAIRS:
+        return None
+    shown = np.concatenate([
+        pairs_of(view, reading, which, np.arange(start, min(start + step, view.total)))
+        for start in range(0, view.total, step)
+    ])  # fmt: skip
+    if not np.isfinite(shown).all():
+        return None
+    parts = np.split(shown, np.cumsum([len(own) for own in keys])[:-1], axis=1)
+    found: Grid | None = None
+    for prefix, suffix in _edges(shown):
+        levels = [levels_of(part[prefix : view.total - suffix]) for part in parts]
+        if len(levels) == 1 and len(levels[0][1]) == view.total - prefix - suffix:
+            return None
+        if min(len(first) for _, first in levels) < 2:
+            continue
+        one = _measured_grid(view, reading, groups, levels, prefix, suffix)
+        found = found or one
+        if one.axes.sides:
+            return one
+    return found
+
+
+def _edges(shown: Complex) -> list[tuple[int, int]]:
+    """Return how many rows before and after a grid may have no coordinate: their values are 0, or those of angle 0."""
+    total = len(shown)
+
+    def outer(value: float) -> tuple[int, int]:
+        other = np.flatnonzero((shown != value).any(axis=1))
+        return (int(other[0]), total - 1 - int(other[-1])) if len(other) else (0, 0)
+
+    if any(outer(0.0)):
+        return [outer(0.0)]
+    first, last = outer(1.0)  # the first row of a grid may have angle 0 as well
+    return list(dict.fromkeys(product((0, max(0, first - 1), first), (0, last))))
+
+
+def _measured_grid(
+    view: AxisView, reading: Reading, groups: list[list[int]], levels: Sequence[tuple[Integers, Integers]],
+    prefix: int, suffix: int,
+) -> Grid:  # fmt: skip
+    """Return the axes of groups of pairs, each measured on its levels, and the grid that the rows follow."""
+    axes = []
+    for own, (_, first) in zip(groups, levels, strict=True):
+        columns = np.sort(np.array(own))
+        axes.append(_measured_axis(pairs_of(view, reading, columns, first + prefix), view.dtype, columns))
+    places = np.stack([own[level] for (level, _), (_, own) in zip(levels, axes, strict=True)], axis=1)
+    order, sides, merge = _lattice(places - places.min(axis=0))
+    owner = np.full(reading.pairs, -1, np.int64)
+    for number, at in enumerate(order):
+        owner[groups[at]] = number
+    layout = "complex" if view.planes[0].part else "split" if reading.layout in JOINED else reading.layout
+    absolute, kept = reading.layout.startswith(ABSOLUTE), tuple(axes[at][0] for at in order)
+    return Grid(view, reading, Axes(view.planes[0].width, absolute, layout, kept, sides, owner, places[:, list(order)],
+                                    view.total, merge, prefix, suffix))  # fmt: skip
+
+
+def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
+    """Return an axis as its levels show it, and the place of each level, in levels from the first."""
+    run = _even_run(z, dtype)
+    reading = Reading("split", z.real[run], z.imag[run], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
+    signal = measure(reading, np.arange(len(z))[run], dtype)
+    assert signal is not None
+    steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
+    start = origin_of(signal, np.abs(signal.steps), 0.0)
+    unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
+    every = replace(signal, unit=unit, rows=np.arange(len(z)))
+    places = positions_in_steps(every, signal.steps, signal.phases)
+    near = np.rint(places)
+    if np.abs(places - near).max() > 0.3 or len(np.unique(near)) < len(z):
+        near = np.arange(len(z), dtype=float) - signal.reference
+    errors = signal.errors
+    if dtype == "float16":  # below its smallest normal number sines of slow pairs have no relative precision
+        errors = errors + 2.0**-23 / len(z)
+    pairs = Pairs(steps, errors, np.zeros(len(columns), bool), signal.magnitude)
+    origin = np.nan if start is None else start + near[0]
+    return GridAxis(int(np.ptp(near)) + 1, columns, pairs, float(origin)), near - near[0]
+
+
+def _even_run(z: Complex, dtype: str) -> slice:
+    """Return the longest run of levels of an axis without a jump."""
+    turns = np.angle(z[1:] * np.conj(z[:-1]))
+    usual = np.median(turns, axis=0)
+    noise = 2 * EPSILON[dtype] * np.minimum(np.abs(z.real), np.abs(z.imag)) + 2.0**-40  # the smaller part is finer
+    noise = noise[1:] + noise[:-1]
+    clear = np.abs(usual) > 2 * noise
+    off = clear & (np.abs(wrapped(turns - usual)) > JUMP * np.abs(usual) + noise)
+    jumps = np.flatnonzero(2 * off.sum(axis=1) > clear.sum(axis=1)) + 1
+    start, stop = max(pairwise([0, *jumps.tolist(), len(z)]), key=lambda run: run[1] - run[0])
+    return slice(start, stop)
+
+
+def _lattice(places: Floats) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Return the grid that rows follow: the order of the axes, its sides, none if there is none, and its merge.
+
+    A side before the sides of the axes counts frames that repeat the grid.
+    """
+    count, sizes = len(places), (places.max(axis=0).astype(np.int64) + 1).tolist()
+    frames, left = divmod(count, math.prod(sizes))
+    index, orders = np.arange(count), tuple(permutations(range(len(sizes))))
+    for order, merge in product(orders, (1, *MERGES)) if not left and min(sizes) > 1 else ():
+        sides = (*([frames] if frames > 1 else []), *(sizes[a] for a in order))
+        if merge > 1 and (len(order) < 2 or any(side % merge for side in sides[-2:])):
+            continue
+        grid, first = Lattice(sides, merge), len(sides) - len(order)
+        if all((grid.index(first + k)(index) == places[:, a]).all() for k, a in enumerate(order)):
+            return order, sides, merge
+    return orders[0], (), 1
+
 
 # Relative errors of frequencies computed in float64, float32, float16 and bfloat16.
 LEVELS = (2.0**-40, 2.0**-22, 2.0**-10, 2.0**-7.5)
@@ -68,9 +477,9 @@ class PlannedPairs:
 
     plan: Waves
     frequencies: Floats
-    axis: NDArray[np.int64]
-    cos: NDArray[np.int64]
-    sin: NDArray[np.int64]
+    axis: Integers
+    cos: Integers
+    sin: Integers
     magnitude: Floats
     streams: Floats | None = None
 
@@ -92,7 +501,7 @@ class PlannedPairs:
         """Whether frequencies rise from band to band, as Fourier features of coordinates from -1 to 1 do."""
         return bool(self.plan.ramps) or bool((np.diff(self.frequencies[self.axis == self.axis[0]]) > 0).any())
 
-    def coordinates(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def coordinates(self, rows: Integers) -> Integers:
         """Return which coordinate of its axis each row has, (n, axes)."""
         if self.streams is not None:
             return np.repeat(rows[:, None], len(self.plan.axes), axis=1)
@@ -261,9 +670,7 @@ def compare_all(name: GridName) -> Tally:
     return compare_rows(name.grid, name.pairs, blocks)
 
 
-def compare_rows(
-    grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[NDArray[np.int64], Sequence[Floats]]]
-) -> Tally:
+def compare_rows(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[Integers, Sequence[Floats]]]) -> Tally:
     """Compare some rows of a table with the exact values of a plan."""
     plan, total, tally = pairs.plan, grid.view.total, Tally.of(grid.view.planes)
     parts = list(_expected(grid, pairs))
@@ -284,7 +691,7 @@ class Expected(NamedTuple):
     """
 
     plane: int
-    columns: NDArray[np.int64]
+    columns: Integers
     axis: int
     values: Floats
     slack: Floats
@@ -314,9 +721,7 @@ def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
                 yield Expected(at.plane, where, axis, values, slack[held], float(cosine))
 
 
-def _differences(
-    actual: Floats, expected: Floats, part: Expected, rows: NDArray[np.int64], dtype: str
-) -> BlockDifferences:
+def _differences(actual: Floats, expected: Floats, part: Expected, rows: Integers, dtype: str) -> BlockDifferences:
     """Return the differences of a block: a value may be off by its own rounding and by the slack of its column."""
     row, column = np.nonzero(actual != expected)
     have, want = actual[row, column], expected[row, column]
@@ -332,7 +737,3 @@ def measured_words(grid: Grid) -> Iterator[str]:
     yield f"{what} over {len(axes.axes)} axes, {axes.count} pairs, layout {axes.layout}"
     if axes.sides:
         yield ", ".join([f"rows follow a grid {'x'.join(map(str, axes.sides))}", *map(" ".join, axes.edges.items())])
-    for axis in axes.axes:
-        first, last = axis.pairs.steps[[0, -1]]
-        waves = f"{len(axis.columns)} pairs, {first:.6g} to {last:.3g} radians a level"
-        yield f"{axis.size} levels on {waves}, from level {axis.origin:g}"

@@ -1,20 +1,252 @@
-"""Signal of a table of waves: frequency, direction and phase of each pair, and the position of each row.
+"""Readings of a table of waves, and the signal of each pair: frequency, direction, phase, and the position of each row.
+
+Structure is decided from the values: two columns are a pair if the sum of their squares is the same in every row; a
+column is doubled if another one equals it.  Names of arrays only break ties.
 
 Frequencies are measured in radians a row, by the median of angle differences over ever longer lags.  The place of a
-row, in steps from a reference row, comes from the slow pairs first, each faster one sharpening it: this array
-shows clamped, missing, repeated, reversed and rounded positions.
+row, in steps from a reference row, comes from the slow pairs first, each faster one sharpening it: this array shows
+clamped, missing, repeated, reversed and rounded positions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.judge.planes import EPSILON, Floats
-from pecli.judge.structure import Reading, usable_rows
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, sample_rows
+from pecli.spec.measured import Pairs
+from pecli.tables.layouts import cosines_and_sines
+
+# Mean departure of cos^2 + sin^2 from its median, relative; bfloat16 leaves 0.005, columns of two pairs 0.3.
+MAX_DEPARTURE = 0.02
+# Largest departure of pairs whose columns also look like copies, as columns of nearly equal frequencies do.
+SURE_DEPARTURE = 0.001
+# Rows that show this: one row has no departure at all.
+MIN_SURE_ROWS = 8
+# Columns that are tried before many more are.
+FIRST_COLUMNS = 512
+# Share of the rows that pairs are found by: a few corrupted rows must not hide them.
+KEPT_ROWS = 0.95
+# Difference of a value from its copy, of the column's size: bfloat16 buffers that were computed twice stay below.
+COPY_GAP = 0.02
+# Rows in which a copy must agree: a corrupted value must not hide it.
+MIN_COPY_SHARE = 0.9
+# Radians a row to which raw angles must rise somewhere: smaller ones are within a turn, like values of a sine.
+MIN_STEP = 3.2
+
+ALL = np.s_[:]
+
+
+@dataclass(frozen=True)
+class PlaneColumns:
+    """Columns of one plane that hold one component: `plane` is the number of the plane, `index` selects columns."""
+
+    plane: int
+    index: Any
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Assignment of the columns of planes to cosines and sines.
+
+    Attributes
+    ----------
+    layout : str
+        split, half, interleaved, concat, sin-cos, pairs, alternate (sine and cosine in neighbouring columns),
+        complex, angles, angles-half, angles-interleaved.
+    cos, sin : (rows, m) float64 or None
+        Of the sampled rows; of angles `cos` holds the angles.
+    cos_at, sin_at : tuple of PlaneColumns
+        Every place of the component, the first being the one read.
+    tail : PlaneColumns or None
+        The last column of an odd width.
+    departure : float
+        Mean departure of the pairs from one magnitude, relative.
+    """
+
+    layout: str
+    cos: Floats
+    sin: Floats | None
+    cos_at: tuple[PlaneColumns, ...]
+    sin_at: tuple[PlaneColumns, ...] = ()
+    tail: PlaneColumns | None = None
+    departure: float = 0.0
+    values: tuple[Floats, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def pairs(self) -> int:
+        """Number of pairs of columns."""
+        return int(self.cos.shape[1])
+
+    @property
+    def is_angles(self) -> bool:
+        """Whether the values are angles and no sines."""
+        return self.layout.startswith("angles")
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the reading has cosines alone or sines alone."""
+        return self.sin is None and not self.is_angles
+
+    def swapped(self) -> Reading:
+        """Return the reading with cosines and sines exchanged."""
+        assert self.sin is not None
+        layout = {"concat": "sin-cos", "sin-cos": "concat"}.get(self.layout, self.layout)
+        return Reading(layout, self.sin, self.cos, self.sin_at, self.cos_at, self.tail, self.departure, self.values)
+
+
+def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
+    """Return which rows have finite values that are not all zero."""
+    good = np.ones(len(values[0]), bool)
+    for plane in values:
+        good &= np.isfinite(plane).all(axis=1)
+    some = np.zeros(len(good), bool)
+    for plane in values:
+        some |= (plane != 0).any(axis=1)
+    return good & some
+
+
+def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]:
+    """Return the readings whose pairs have one magnitude, the best first; else readings of one component or of angles.
+
+    Parameters
+    ----------
+    planes : one plane, or two of one shape
+    values : their sampled rows, (rows, width) each
+    """
+    with np.errstate(all="ignore"):
+        kept = _kept(values)
+        found = list(_two(kept) if len(kept) == 2 else _one(kept[0], planes[0]))
+        whole = [_of_all_rows(reading, values) for reading in found]
+    order = sorted(range(len(whole)), key=lambda k: (round(whole[k].departure, 3), k))
+    return [whole[k] for k in order]
+
+
+def lone_columns(values: Sequence[Floats], columns: slice) -> Reading:
+    """Return some columns of one plane as the cosines, or the sines, that they are alone."""
+    return Reading("split", values[0][:, columns], None, (PlaneColumns(0, columns),), values=tuple(values))
+
+
+def _kept(values: Sequence[Floats]) -> list[Floats]:
+    good = usable_rows(values)
+    return [plane[good] for plane in values]
+
+
+def _of_all_rows(reading: Reading, values: Sequence[Floats]) -> Reading:
+    cos = values[reading.cos_at[0].plane][:, reading.cos_at[0].index]
+    sin = values[reading.sin_at[0].plane][:, reading.sin_at[0].index] if reading.sin_at else None
+    return Reading(reading.layout, cos, sin, reading.cos_at, reading.sin_at, reading.tail, reading.departure,
+                   tuple(values))  # fmt: skip
+
+
+def departure(cos: Floats, sin: Floats) -> float:
+    """Return how far cos^2 + sin^2 is from its median in each pair, relative, the mean over all.
+
+    Of many pairs some are tried first.
+    """
+    step = cos.shape[-1] // FIRST_COLUMNS
+    if step > 1 and (apart := departure(cos[:, ::step], sin[:, ::step])) > 2 * MAX_DEPARTURE:
+        return apart
+    squares = cos**2 + sin**2
+    if not squares.size:
+        return np.inf
+    middle = np.median(squares, axis=0)
+    if not (middle > 0).all():
+        return np.inf
+    off = np.abs(squares / middle - 1)
+    by_row = np.sort(np.minimum(off, 1.0).mean(axis=1))
+    return float(by_row[: max(1, int(len(by_row) * KEPT_ROWS))].mean())
+
+
+def same_columns(left: Floats, right: Floats) -> bool:
+    """Whether columns equal others in nearly all rows."""
+    size = np.abs(left).max(initial=0.0)
+    near = np.abs(left - right) <= COPY_GAP * size
+    return bool(size > 0 and (near.mean(axis=1) >= MIN_COPY_SHARE).mean() >= MIN_COPY_SHARE)
+
+
+def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the ways in which columns of a plane repeat: halves, or neighbours; only where they are not all alike."""
+    width = values.shape[1]
+    if width < 2 or width % 2:
+        return
+    for layout, first, second in (
+        ("half", np.s_[: width // 2], np.s_[width // 2 :]),
+        ("interleaved", np.s_[0::2], np.s_[1::2]),
+    ):
+        if same_columns(values[:, first], values[:, second]):
+            yield layout, first, second
+
+
+def _two(values: list[Floats]) -> Iterator[Reading]:
+    a, b = values
+    if len(a) < 1:
+        return
+    for (layout, first, second), (other, *_) in zip(copies(a), copies(b), strict=False):
+        if layout == other:
+            apart = departure(a[:, first], b[:, first])
+            if apart < MAX_DEPARTURE:
+                at = (
+                    (PlaneColumns(0, first), PlaneColumns(0, second)),
+                    (PlaneColumns(1, first), PlaneColumns(1, second)),
+                )
+                yield Reading(layout, a[:, first], b[:, first], *at, departure=apart)
+    apart = departure(a, b)
+    if apart < MAX_DEPARTURE:
+        yield Reading("split", a, b, (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),), departure=apart)
+
+
+def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
+    width, half = values.shape[1], values.shape[1] // 2
+    paired = plane.array.shape[-1:] == (2,) and len([s for s in plane.array.shape if s != 1]) > 2
+    doubled = list(copies(values))
+    for layout, *parts in copies(values[:, :half]) if width % 4 == 0 else ():  # [cos cos | sin sin]
+        ends = ([range(start, start + half)[part] for part in parts] for start in (0, half))
+        cos, sin = (tuple(PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side) for side in ends)
+        (one, _), (other, copy) = ([values[:, at.index] for at in side] for side in (cos, sin))
+        apart = departure(one, other)
+        if apart < MAX_DEPARTURE and same_columns(other, copy):
+            yield Reading(layout, one, other, cos, sin, departure=apart)
+    if width >= 2:
+        tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
+        even = width - width % 2
+        options = [
+            ("pairs" if paired else "alternate", np.s_[0:even:2], np.s_[1:even:2], tail),
+            ("concat", np.s_[:half], np.s_[half:even], tail),
+        ]
+        if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
+            options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
+        for layout, first, second, rest in options:
+            apart = departure(values[:, first], values[:, second])
+            if apart < MAX_DEPARTURE and (not doubled or (apart < SURE_DEPARTURE and len(values) >= MIN_SURE_ROWS)):
+                at = (PlaneColumns(0, first),), (PlaneColumns(0, second),)
+                yield Reading(layout, values[:, first], values[:, second], *at, rest, apart)
+    for layout, first, second in doubled:
+        part = values[:, first]
+        kind = f"angles-{layout}" if is_angles(part) else layout
+        yield Reading(kind, part, None, (PlaneColumns(0, first), PlaneColumns(0, second)), departure=MAX_DEPARTURE)
+    if is_angles(values):
+        yield Reading("angles", values, None, (PlaneColumns(0, ALL),), departure=MAX_DEPARTURE)
+    yield Reading("split", values, None, (PlaneColumns(0, ALL),), departure=2 * MAX_DEPARTURE)
+
+
+def is_angles(values: Floats) -> bool:
+    """Whether columns rise or fall evenly past the range of a sine, as unreduced angles do."""
+    if len(values) < 3 or np.abs(values).max(initial=0.0) <= MIN_STEP:
+        return False
+    for some in (values[:, :: 1 + values.shape[1] // FIRST_COLUMNS], values):
+        steps = np.diff(some, axis=0)
+        middle = np.median(steps, axis=0)
+        even = np.abs(steps - middle) <= 0.02 * np.abs(middle) + 2.0**-7 * np.abs(some).max(axis=0)
+        if not (even.mean(axis=0) > MIN_COPY_SHARE).all():
+            return False
+    return bool((middle != 0).any())
+
 
 TURN = 2 * np.pi
 MIN_ROWS = 2
@@ -68,10 +300,10 @@ class Signal:
     magnitudes: Floats
     still: NDArray[np.bool_]
     reference: int
-    rows: NDArray[np.int64]
+    rows: Integers
     unit: NDArray[np.complex128]
     noise: Floats
-    blank: NDArray[np.int64]
+    blank: Integers
 
     def exchanged(self) -> Signal:
         """Return the signal with cosines and sines exchanged, which turn the other way."""
@@ -95,7 +327,7 @@ class Signal:
 MAX_SIZE_OFF = 0.05
 
 
-def measure(reading: Reading, rows: NDArray[np.int64], dtype: str) -> Signal | None:
+def measure(reading: Reading, rows: Integers, dtype: str) -> Signal | None:
     """Return the signal of a reading with cosines and sines; None where fewer than one row is usable."""
     assert reading.sin is not None
     with np.errstate(all="ignore"):
@@ -140,14 +372,14 @@ def wrapped(angles: Floats) -> Floats:
     return angles - TURN * np.round(angles / TURN)
 
 
-def runs_of(rows: NDArray[np.int64]) -> list[slice]:
+def runs_of(rows: Integers) -> list[slice]:
     """Return the slices of consecutive row numbers."""
     breaks = np.flatnonzero(np.diff(rows) != 1) + 1
     edges = [0, *breaks.tolist(), len(rows)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def _steps(unit: NDArray[np.complex128], rows: NDArray[np.int64], noise: Floats) -> tuple[Floats, Floats, int]:
+def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple[Floats, Floats, int]:
     """Return radians a row of each pair, their uncertainty, and the index of the row that phases refer to."""
     pairs = unit.shape[1]
     best: tuple[float, slice] | None = None
@@ -221,3 +453,252 @@ def positions_in_steps(signal: Signal, frequencies: Floats, phases: Floats, gues
                 rest = wrapped(angles[:, k] - frequencies[k] * places)
                 places, doubt = places + rest / frequencies[k], own
         return np.zeros(len(signal.rows)) if places is None else places
+
+
+# Roundings by which one minus the cosine of a step must differ from 0; with 5, bfloat16 invents steps.
+CLEAR_COSINE = 20.0
+# Consecutive rows that a frequency is measured by; a column of fewer is fitted by too many series.
+MIN_LONE_ROWS = 6
+# Radians that a column must move for its phase to be known.
+MIN_TURN = 0.5
+# Mean distance of a column from the one wave that fits it best, of its size; noise has 0.7.
+MAX_WAVE_GAP = 0.05
+# Smallest share of the sampled values that waves must explain for a table to be called one of cosines and sines.
+MIN_WAVES = 0.9
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A reading of a table with its measurements, cosines and sines in order.
+
+    Where the positions of rows were `stated`, these are the numbers of `rows` and the abscissas of the signal.
+    """
+
+    planes: tuple[Plane, ...]
+    reading: Reading
+    signal: Signal
+    pairs: Pairs
+    dtype: str
+    rows: np.ndarray
+    swapped: bool
+    stated: Integers | None = None
+    falling: bool = False
+
+    def otherwise(self) -> Measured:
+        """Return the same with cosines and sines the other way round: positions fall where they rose."""
+        signal, reading = self.signal.exchanged(), self.reading.swapped()
+        pairs = replace(self.pairs, sine_first=not self.swapped, tail=_tail(reading, not self.swapped))
+        return replace(self, reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
+                       falling=not self.falling)  # fmt: skip
+
+
+def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
+    """Yield planes that may belong together: cosines and sines, real and imaginary parts, a stack, then each alone."""
+    by_name: dict[str, list[Plane]] = {}
+    for plane in planes:
+        by_name.setdefault(plane.array.name, []).append(plane)
+    names = list(by_name)
+    pair = cosines_and_sines(names)
+    used: set[str] = set()
+    if pair and _alike(by_name[pair[0]][:1] + by_name[pair[1]][:1]):
+        used |= set(pair)
+        yield by_name[pair[0]][0], by_name[pair[1]][0]
+    rest = [name for name in names if name not in used]
+    if not pair and len(rest) == 2 and _alike([by_name[rest[0]][0], by_name[rest[1]][0]]):
+        yield by_name[rest[0]][0], by_name[rest[1]][0]
+    for name in rest:
+        own = by_name[name]
+        if len(own) == 2 and _alike(own):
+            yield tuple(own)
+        yield (own[0],)
+
+
+def _alike(planes: Sequence[Plane]) -> bool:
+    a, b = planes
+    return (a.rows, a.width) == (b.rows, b.width)
+
+
+def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None) -> Iterator[Measured]:
+    """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first."""
+    rows = sample_rows(planes[0].rows, planes[0].width)
+    values = [plane.at(rows) for plane in planes]
+    dtype = effective_dtype(np.concatenate([v.ravel() for v in values]), planes[0].array.dtype)
+    at = rows if stated is None else stated[rows]
+    found = [reading for reading in readings(planes, values) if reading.sin is not None]
+    for reading in found:
+        yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated)
+    for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
+        assert reading.sin is not None
+        near = replace(reading, cos=reading.cos[:NEAR_ROWS], sin=reading.sin[:NEAR_ROWS])
+        yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated)
+
+
+def _measured(
+    reading: Reading, signal: Signal | None, planes: tuple[Plane, ...], dtype: str, at: Integers,
+    stated: Integers | None,
+) -> Iterator[Measured]:  # fmt: skip
+    """Yield a reading with its signal, and the other way round where the signal leaves that open."""
+    if signal is None or (len(signal.rows) > 1 and np.isinf(signal.errors).all()):  # no pair moves
+        return
+    doubtful = len(signal.rows) == 1 or (signal.backward and (np.abs(signal.steps) > np.pi / 2).any())
+    for swapped in (signal.backward, not signal.backward) if doubtful else (signal.backward,):
+        oriented = reading.swapped() if swapped else reading
+        own = signal.exchanged() if swapped else signal
+        pairs = _pairs(oriented, own, dtype, swapped, planes)
+        yield Measured(planes, oriented, own, pairs, dtype, at, swapped, stated)
+
+
+def _pairs(reading: Reading, signal: Signal, dtype: str, swapped: bool, planes: tuple[Plane, ...]) -> Pairs:
+    noise = EPSILON[dtype]
+    steps = np.where(signal.still, 0.0, signal.steps)
+    steps = np.where(steps < -4 * signal.errors, steps + 2 * np.pi, np.abs(steps))  # past half a turn a row
+    layout = {"sin-cos": "concat"}.get(reading.layout, reading.layout)
+    width = sum(plane.width for plane in planes) if layout not in ("half", "interleaved") else planes[0].width
+    if planes[0].part:
+        layout = "complex"
+    loose = max(2.0**-20, 4 * noise / np.sqrt(max(1, len(signal.rows))))
+    return Pairs(steps, signal.errors, signal.still, signal.magnitude, loose, len(planes) == 1, swapped,
+                 layout, width, rows=planes[0].rows, tail=_tail(reading, swapped))  # fmt: skip
+
+
+def _tail(reading: Reading, swapped: bool) -> str:
+    """Return the content of the unpaired column of an odd width: "zero", "sine" or "cosine"; "" for an even width."""
+    if reading.tail is None:
+        return ""
+    column = reading.values[reading.tail.plane][:, reading.tail.index]
+    if (column[np.isfinite(column)] == 0).all():
+        return "zero"
+    middle = reading.tail.index.start != reading.values[0].shape[1] - 1
+    return "sine" if swapped != middle else "cosine"
+
+
+def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> Iterator[Measured]:
+    """Yield one plane, or some of its columns, read as cosines alone, sines alone (phase), or raw angles."""
+    rows = sample_rows(planes[0].rows, planes[0].width)
+    values = [plane.at(rows) for plane in planes]
+    dtype = effective_dtype(values[0], planes[0].array.dtype)
+    for reading in readings(planes, values) if columns is None else [lone_columns(values, columns)]:
+        if reading.sin is not None:
+            continue
+        with np.errstate(all="ignore"):
+            signal = _raw_angles(reading, rows, dtype) if reading.is_angles else _component(reading, rows, dtype)
+        if signal is None or (reading.is_angles and reading.pairs == 1):  # one column that rises: positions
+            continue
+        layout = "angles" if reading.is_angles else reading.layout
+        loose = EPSILON[dtype] if reading.is_angles else float(signal.noise.min()) / 4  # angles may be narrower
+        pairs = Pairs(np.abs(signal.steps), signal.errors, signal.still, signal.magnitude, max(2.0**-20, loose),
+                      False, False, layout, 2 * reading.pairs)  # fmt: skip
+        yield Measured(planes, reading, signal, pairs, dtype, rows, False)
+
+
+def _raw_angles(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
+    """Return the slope of each column of angles; `unit` holds their phases modulo whole turns."""
+    good = usable_rows([reading.cos])
+    angles, own = reading.cos[good], rows[good]
+    if len(own) < 2:
+        return None
+    span = (own - own[0])[1:, None]
+    slopes = np.median((angles[1:] - angles[0]) / span, axis=0)
+    noise = EPSILON[dtype] * np.abs(angles).max(axis=0)
+    errors = 2 * noise / max(1, int(span[-1, 0]))
+    still = (angles == 0).all(axis=0)
+    if (slopes < 0).sum() > (slopes > 0).sum():
+        return None
+    return Signal(slopes, errors, angles[0], np.ones(len(slopes)), still, int(own[0]), own, np.exp(1j * angles), noise,
+                  rows[~good])  # fmt: skip
+
+
+# Rows in which bfloat16 angles are still near the exact ones.
+NEAR_ROWS = 24
+
+
+def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
+    """Return each column as one wave A cos(w r + phase); None where columns are no waves.
+
+    Where the first rows alone are waves, angles or positions were rounded.
+    """
+    good = usable_rows([reading.cos])
+    values, own = reading.cos[good], rows[good]
+    run = max(runs_of(own), key=lambda r: r.stop - r.start)
+    signal = _waves(values, own, run, 2 * EPSILON[dtype], rows[~good])
+    if signal is None and run.stop - run.start > NEAR_ROWS:
+        signal = _waves(values, own, slice(run.start, run.start + NEAR_ROWS), 2 * EPSILON["bfloat16"], rows[~good])
+    return signal
+
+
+def _waves(values: Floats, own: Integers, run: slice, eps: float, unused: Integers) -> Signal | None:
+    """Return the columns of a run of consecutive rows as waves."""
+    x, count = values[run], run.stop - run.start
+    if count < MIN_LONE_ROWS:
+        return None
+    size = float(np.abs(values).max())
+    steps, errors = _frequencies(x / size, eps)
+    r = np.arange(count)[:, None]
+    c, s = np.cos(r * steps), np.sin(r * steps)
+    cc, ss, cs = (c * c).sum(0), (s * s).sum(0), (c * s).sum(0)
+    xc, xs = (x * c).sum(0), (x * s).sum(0)
+    det = cc * ss - cs * cs
+    a, b = (xc * ss - xs * cs) / det, (xs * cc - xc * cs) / det
+    known = np.isfinite(a) & np.isfinite(b) & (steps * count > MIN_TURN) & np.isfinite(errors)
+    if np.count_nonzero(known) < 1:
+        return None
+    fit = a * c + b * s
+    gap = np.abs(fit - x)[:, known].mean() / size
+    length = np.hypot(a, b)
+    middle = float(np.median(length[known]))
+    if gap > MAX_WAVE_GAP or not (np.abs(length[known] / middle - 1) < 0.1).mean() > 0.9:
+        return None
+    phases = np.where(known, np.arctan2(-b, a), 0.0)
+    steps, errors = np.where(known, steps, 0.0), np.where(known, errors, np.inf)
+    unit = np.exp(1j * (phases + r * steps))
+    noise = np.where(known, eps * 2, np.inf)
+    flat = np.zeros(len(steps), bool)
+    return Signal(steps, errors, phases, np.full(len(steps), middle), flat, int(own[run.start]), own[run], unit, noise,
+                  unused)  # fmt: skip
+
+
+def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
+    """Return radians a row of columns of cosines: x(r + L) + x(r - L) = 2 cos(w L) x(r), for lags L = 1, 2, 4, .."""
+    count, width = x.shape
+    steps, errors = np.full(width, np.nan), np.full(width, np.inf)
+    lag = 1
+    while 2 * lag < count:
+        middle = x[lag:-lag]
+        both = x[2 * lag :] + x[: -2 * lag]
+        cosine = (both * middle).sum(0) / (2 * (middle * middle).sum(0))
+        inside = np.abs(cosine) < 1
+        angle = np.arccos(np.clip(cosine, -1, 1))
+        doubt = eps / np.maximum(np.abs(np.sin(angle)), 1e-12) / np.sqrt(np.maximum(1, count - 2 * lag)) * 2
+        clear = inside & (1 - np.abs(cosine) > CLEAR_COSINE * eps * 0.1) & (1 - cosine > CLEAR_COSINE * eps)
+        first = clear & np.isnan(steps)
+        steps = np.where(first, angle / lag, steps)
+        errors = np.where(first, doubt / lag, errors)
+        sure = clear & ~first & (errors * lag < 0.3)
+        turn = 2 * np.pi * np.round((lag * steps - angle) / (2 * np.pi))
+        other = 2 * np.pi * np.round((lag * steps + angle) / (2 * np.pi))
+        one, two = (angle + turn) / lag, (other - angle) / lag
+        near = np.where(np.abs(one - steps) < np.abs(two - steps), one, two)
+        better = sure & (doubt / lag < errors) & (np.abs(near - steps) < 3 * errors + doubt / lag)
+        steps, errors = np.where(better, near, steps), np.where(better, doubt / lag, errors)
+        lag *= 2
+    return steps, errors
+
+
+def follows_waves(measured: Measured) -> bool:
+    """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
+    signal, reading = measured.signal, measured.reading
+    if len(signal.rows) < MIN_LONE_ROWS or not np.isfinite(signal.errors).all():
+        return False
+    if reading.is_alone:
+        return True  # its component was fitted to the values
+    rows = (signal.rows - signal.reference)[:, None]
+    if reading.is_angles:
+        shown = reading.cos[np.searchsorted(measured.rows, signal.rows)]
+        starts = signal.phases[signal.steps > 0] / signal.steps[signal.steps > 0]
+        off = np.abs(shown - signal.phases - signal.steps * rows) / np.abs(shown).max(axis=0)
+        return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and np.ptp(starts) <= 1 / MIN_WAVES)
+    lengths = signal.magnitudes[~signal.still]
+    places = positions_in_steps(signal, signal.steps, signal.phases, rows[:, 0].astype(float))
+    off = np.abs(signal.unit - np.exp(1j * (signal.phases + signal.steps * places[:, None])))
+    one_length = (np.abs(lengths / np.median(lengths) - 1) < MAX_WAVE_GAP).mean() >= MIN_WAVES
+    return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and one_length)

@@ -1,22 +1,538 @@
-"""Description of a table of waves on one axis: structure, signal, name and arithmetic put together."""
+"""Names of a table of waves on one axis, with the arithmetic that computed its values.
+
+Values are compared with the exact ones and with what float64, float32, bfloat16 and float16 code computes from the
+same parameters: first sampled rows, to choose the arithmetic, then all values of the file, in blocks on all cores.
+The frequencies of float32 code differ by some units from library to library and are taken from the values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
+from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
-from pecli.judge.arithmetic import LONE_PHASES, PHASES, WaveName, Way
-from pecli.judge.measured import Measured
-from pecli.judge.signal import Signal, positions_in_steps, wrapped
-from pecli.numbers.decimals import decimal_exactly, shortest
+from pecli.judge.description import BlockDifferences, Tally
+from pecli.judge.planes import TF32, Floats, Integers, Plane, planes_of, rounded, unit
+from pecli.judge.signal import NEAR_ROWS, Measured, Signal, positions_in_steps, wrapped
+from pecli.numbers.decimals import decimal_exactly, digits, shortest
+from pecli.numbers.positions import fraction_text
 from pecli.spec.catalogue import CATALOGUE
-from pecli.spec.measured import Floats, Named
+from pecli.spec.measured import PUBLISHED_FACTORS, Named
 from pecli.spec.plans import Waves
-from pecli.spec.recipe import Recipe
+from pecli.spec.recipe import Recipe, join_recipe
+from pecli.tables.table import Table
+
+# Float32 units in the last place by which a library's frequency may be off: the exponential of a float32 logarithm is
+# by up to 7; with more, a base that is wrong in its seventh digit passes.
+MAX_FREQUENCY_UNITS = 8
+# Float32 units in the last place of a frequency that one value may be off by: a factor of the positions instead of the
+# frequencies is rounded otherwise.  Narrow values do not show which frequencies a library had: any within its error.
+SLACK_UNITS = 1
+# Roundings of a double-precision angle, and for each unit of the logarithm of its frequency: an exponential.
+FLOAT64_UNITS = 8.0, 4.0
+# Largest error that double precision may leave; more, at positions beyond 1e8, would explain any value.
+MAX_DOUBLE = 1e-6
+# Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
+PLAUSIBLE_GAP = 0.1
+# Rows that a name must resemble, and rows by which an arithmetic is chosen: the first 32 and others from all.
+FIRST_ROWS, SAMPLE_ROWS = 8, 160
+# Share of equal values, all others within the error of a library, from which an arithmetic needs no rival.
+MIN_EQUAL = 0.9
+# Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less.
+MIN_WIDE = 0.99
+# Every how many sampled rows narrower arithmetics are looked at, and how many are then compared on all of them.
+GLANCE_STEP, MAX_WAYS = 4, 3
+# Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
+# position 1048576 are off by 0.06, and the terms left out are below 2e-12.
+MAX_SERIES = 0.12
+# Values compared at a time: a few float64 copies of them fit the caches of one core; of more, each costs 5 ns more.
+BLOCK_VALUES = 1 << 16
+# Digits of a magnitude that somebody chose; of a longer one the measured value is nearer.
+MAX_SIZE_DIGITS = 5
+# Digits that a magnitude counts for which the parameters do not give.
+OTHER_SIZE = 3.0
+LOW_TYPES = ("bfloat16", "float16")
+# Types of the steps of a computation, among them the one in which no value is stored.
+COARSE_TYPES = (*LOW_TYPES, TF32)
+# Phase of every pair at position 0 for each sign error, after cosine and sine were put in order.
+PHASES = {"": 0.0, "negated": np.pi, "sine negated": np.pi / 2, "cosine negated": -np.pi / 2}
+# Phases of a single component, A cos(p w + phase).
+LONE_PHASES = {"cos": 0.0, "sin": -np.pi / 2, "cos negated": np.pi, "sin negated": np.pi / 2}
+
+
+def library_units(dtype: str, size: float = 1.0) -> float:
+    """Return the units in the last place that a library's sine may be off by, on a GPU too; more if it was multiplied.
+
+    The 0.01 covers this comparison's own rounding.
+    """
+    return 3.01 if dtype not in LOW_TYPES else 1.01 if size == 1 else 2.5
+
+
+class Circle(NamedTuple):
+    """Angles with their cosines and sines."""
+
+    angles: Floats
+    cos: Floats
+    sin: Floats
+
+    @classmethod
+    def of(cls, angles: Floats) -> Circle:
+        """Return the points of angles."""
+        return cls(angles, np.cos(angles), np.sin(angles))
+
+    def moved(self, angles: Floats) -> Circle:
+        """Return the points of other angles, by series where all are near these, exact in every type."""
+        apart = angles - self.angles
+        square = apart * apart
+        if not square.max(initial=0.0) < MAX_SERIES**2:
+            return Circle.of(angles)
+        c = 1 - square * (1 / 2 - square * (1 / 24 - square / 720))
+        s = apart * (1 - square * (1 / 6 - square * (1 / 120 - square / 5040)))
+        return Circle(angles, self.cos * c - self.sin * s, self.sin * c + self.cos * s)
+
+
+@dataclass(frozen=True)
+class Way:
+    """Arithmetic by which cosines and sines are computed.
+
+    Attributes
+    ----------
+    name : {"exact", "float64", "float32", "TF32", "bfloat16", "float16"}
+        The narrowest type in which a step was computed.
+    frequencies : (m,) float64
+        As rounded.
+    positions, angles : str
+        Types of positions and angles; "float64" for exact ones.
+    running : bool
+        Whether each angle is the one before times a constant, rounded each time.
+    """
+
+    name: str
+    frequencies: Floats = field(repr=False)
+    positions: str = "float64"
+    angles: str = "float64"
+    running: bool = False
+
+    def angles_at(self, positions: Floats, frequencies: Floats | None = None) -> Floats:
+        """Return the angles of positions (n, 1), or of positions and frequencies of one shape."""
+        p, w = rounded(positions, self.positions), self.frequencies
+        if not self.running:
+            return rounded(p * (w if frequencies is None else frequencies), self.angles)
+        ratio = rounded(w[1:2] / w[0], "float32")
+        slower = rounded(w / (w[1] / w[0]) ** np.arange(len(w)), "float32")  # a scaling is applied to each angle
+        found = np.empty((len(p), len(w)))
+        current = rounded(p[:, 0], "float32")
+        for number in range(len(w)):
+            found[:, number] = current
+            current = rounded(current * ratio, "float32")
+        return rounded(found * slower, "float32")
+
+    def valued(self, values: Floats, magnitude: float, dtype: str) -> Floats:
+        """Return cosines or sines multiplied by the magnitude and rounded to the table's type."""
+        if self.name in ("exact", "float64") or dtype == "float64":
+            return rounded(values * magnitude, dtype)
+        values = rounded(values, "float32")
+        if magnitude != 1:
+            values = rounded(values * float(np.float32(magnitude)), "float32")
+        return values if dtype == "float32" else rounded(values, dtype)
+
+    def compute(self, positions: Floats, magnitude: float, dtype: str) -> tuple[Floats, Floats]:
+        """Return cosines and sines of positions (n,) in a type, as float64, (n, m) each."""
+        _, cos, sin = Circle.of(self.angles_at(positions[:, None]))
+        return self.valued(cos, magnitude, dtype), self.valued(sin, magnitude, dtype)
+
+    def words(self) -> str:
+        """Return the rounded steps of the computation, as text."""
+        if self.name not in COARSE_TYPES:
+            return f"{self.name} phases"
+        return f"{self.coarse_type} {' and '.join(self.coarse_steps)}"
+
+    @property
+    def coarse_type(self) -> str:
+        """The narrowest type, or both of those that have as many bits, where frequencies do not tell them apart."""
+        kinds, w = ("float16", TF32), self.frequencies
+        alike = "frequencies" not in self.coarse_steps or all(np.array_equal(rounded(w, kind), w) for kind in kinds)
+        return " or ".join(kinds) if self.name in kinds and self.angles != self.name and alike else self.name
+
+    @property
+    def coarse_steps(self) -> list[str]:
+        """The steps that were computed in the narrowest type."""
+        own = np.array_equal(rounded(self.frequencies, self.name), self.frequencies)
+        steps = {"frequencies": self.name if own else "", "positions": self.positions, "angles": self.angles}
+        return [step for step, kind in steps.items() if kind == self.name]
+
+
+def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions: Floats) -> tuple[list[Way], list[Way]]:
+    """Return the ways to compute a table of a type: the best that doubles give and float32, then narrower types.
+
+    `singles` returns the float32 frequencies that values show, by the type of the positions.  A float64 table that this
+    process computes is no exact one: only a comparison of all values tells them apart.
+    """
+    wide = [Way("float64" if dtype == "float64" else "exact", exact)]
+    plain = singles("float64")
+    wide += [Way("float32", plain, "float32", "float32"), Way("float32", plain)]
+    if len(exact) > 1 and (exact > 0).all():
+        wide.append(Way("float32", exact, "float32", "float32", running=True))
+    narrow = []
+    for low in (TF32, *LOW_TYPES):
+        coarse = not np.array_equal(rounded(positions, low), positions)
+        own = singles(low) if coarse else plain
+        if low == TF32:
+            narrow += [Way(low, rounded(plain, low), "float32", "float32")]
+            narrow += [Way(low, rounded(own, low), low, "float32")] * coarse
+            continue
+        narrow += [Way(low, exact, low)] * coarse + [Way(low, rounded(exact, low))]
+        for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
+            if low in (f, a) or (p == low and coarse):
+                narrow.append(Way(low, rounded(own if p == low else plain, f), p, a))
+    return wide, narrow
+
+
+@dataclass(frozen=True)
+class WaveName:
+    """A named table of waves: what its values are computed from.
+
+    Attributes
+    ----------
+    encoding : str
+    named : Named
+    start : Fraction
+        Position of row 0.
+    step : Fraction
+    phase : str
+        A key of `PHASES`.
+    way : Way
+        The arithmetic that gives most sampled values.
+    rival : Way, optional
+        The one to try if a value shows that it is not this one.
+    explained, equal : float
+        Shares of the sampled values that it gives, within rounding and equal.
+    regular : float
+        Share of the sampled rows at the places that start and step give.
+    """
+
+    encoding: str
+    named: Named
+    start: Fraction
+    step: Fraction
+    phase: str
+    measured: Measured = field(repr=False)
+    way: Way = field(repr=False)
+    rival: Way | None = field(default=None, repr=False)
+    regular: float = 1.0
+    explained: float = 0.0
+    equal: float = 0.0
+
+    @property
+    def quarter(self) -> int:
+        """Quarter turns from the expected phase to that of the values."""
+        phases = LONE_PHASES if self.measured.reading.is_alone else PHASES
+        return int(np.round(phases.get(self.phase, 0.0) / (np.pi / 2))) % 4
+
+    @cached_property
+    def magnitude(self) -> float:
+        """The recipe's magnitude where the values have it, else the shortest number within the measured one."""
+        own, measured = self.named.magnitude, self.measured
+        size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
+        if measured.reading.is_angles or abs(size / own - 1) <= loose:
+            return own
+        for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which other frequencies may have too
+            published = 0.1 * np.log(float(factor)) + 1
+            if abs(size / published - 1) <= loose:
+                return float(published)
+        short = shortest(size * (1 - loose), size * (1 + loose))
+        return float(short) if digits(short) <= MAX_SIZE_DIGITS else size
+
+    @property
+    def cost(self) -> float:
+        """Fitted digits, with penalties for phases, offsets and magnitudes."""
+        plain = {"": 0.0, "negated": 1.0}.get(self.phase, 1.5)
+        own = 0.0 if self.start == 0 else 0.5 if self.start.denominator == 1 else 2.0
+        last = self.start + self.step * (self.measured.planes[0].rows - 1)
+        own += 2.0 * (min(self.start, last) < 0 and self.start != -last)  # distances run to both sides
+        own += OTHER_SIZE * (self.magnitude != self.named.magnitude)
+        return self.named.fitted + plain + own + (0.5 if self.step < 0 else 0.0)
+
+    def positions(self, rows: Floats | Integers) -> Floats:
+        """Return the positions of rows."""
+        found: Floats = float(self.start) + float(self.step) * np.asarray(rows, np.float64)
+        return found
+
+    def computed(self) -> WaveName | None:
+        """Return the name with the arithmetic that gives most sampled values; None where none comes near."""
+        measured, expected = self.measured, Expectation(self)
+        few = np.searchsorted(measured.rows, measured.signal.rows)
+        if len(few) == NEAR_ROWS < len(measured.rows):  # where later ones are other waves, their angles were rounded
+            few = np.arange(len(measured.rows))
+        if len(few) > SAMPLE_ROWS:
+            few = few[np.r_[:32, np.linspace(32, len(few) - 1, SAMPLE_ROWS - 32).astype(np.int64)]]
+        rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]
+        positions, w = self.positions(rows), self.named.frequencies
+        near = Circle.of(positions[:, None] * w)
+        have = [values[at.plane][:, at.index] for at in expected.places]
+        real = expected.made(near, positions)
+        gaps = (np.nan_to_num(np.abs(a - b)[:FIRST_ROWS], nan=1.0) for a, b in zip(have, real, strict=False))
+        if not measured.reading.is_angles and min(float(np.median(gap)) for gap in gaps) > PLAUSIBLE_GAP:
+            return None
+
+        def singles(kind: str) -> Floats:
+            p = rounded(positions, kind)
+            return expected.float32_frequencies(have, expected.made(Circle.of(p[:, None] * w), p), p)
+
+        def seen(way: Way, rows: slice) -> WaveName:
+            circle = Circle(*(part[rows] for part in near))
+            parts = list(Expectation(self, way).compare(positions[rows], [plane[rows] for plane in values], circle))
+            count, wrong = max(1, sum(one.size for one in parts)), sum(len(one.rows) for one in parts)
+            return replace(self, way=way, explained=1 - wrong / count, equal=sum(one.equal for one in parts) / count)
+
+        every = slice(None)
+        wide, low = ways(w, singles, measured.dtype, positions)
+        found: list[WaveName] = []
+        for way in wide:
+            found.append(seen(way, every))
+            if found[-1].explained == 1 and found[-1].equal > MIN_EQUAL:
+                break
+        if max(found, key=agreement).explained < MIN_WIDE:
+            different = dict[bytes, Way]()  # in few rows most of them give the same angles
+            for way in low:
+                different.setdefault(way.name.encode() + way.angles_at(positions[:, None]).tobytes(), way)
+            glances = [seen(way, slice(None, None, GLANCE_STEP)) for way in different.values()]
+            found += [seen(one.way, every) for one in sorted(glances, key=agreement, reverse=True)[:MAX_WAYS]]
+        best = max(found, key=agreement)
+        return replace(best, rival=wide[1]) if best.way is wide[0] else best
+
+
+def agreement(name: WaveName) -> tuple[float, float]:
+    """Return the sort key of arithmetics: the shares of values explained and equal."""
+    return round(name.explained, 3), round(name.equal, 2)
+
+
+def recipe_of(name: WaveName) -> str:
+    """Return the recipe's text with the table's own keys, defaults left out."""
+    measured = name.measured
+    keys = {**name.named.keys, "len": str(measured.planes[0].rows)}
+    if measured.stated is not None:
+        del keys["len"]
+    if name.start:
+        keys["start"] = fraction_text(name.start)
+    if name.step != 1:
+        keys["step"] = fraction_text(name.step)
+    keys |= name.named.table
+    if measured.dtype != "float32":
+        keys["dtype"] = measured.dtype
+    return join_recipe(name.encoding, keys)
+
+
+class Expectation:
+    """Expected values from the arithmetic of a name, compared with the values of the file block by block."""
+
+    def __init__(self, name: WaveName, way: Way | None = None) -> None:
+        self.name, self.measured, self.way, self.size = name, name.measured, way or name.way, name.magnitude
+        self.places = [group[0] for group in (self.measured.reading.cos_at, self.measured.reading.sin_at) if group]
+
+    @cached_property
+    def engine(self) -> list[Plane]:
+        """The planes that the engine computes; none where the arithmetic is narrower or no recipe holds."""
+        name, measured = self.name, self.measured
+        by_engine = name.way.name in ("exact", "float64") and not name.phase and name.named.by_engine
+        if not by_engine or measured.stated is not None or self.size != name.named.magnitude:
+            return []
+        try:
+            table = Table.parse(recipe_of(name))
+        except PecliError:
+            return []
+        planes = [plane for array in table.arrays for plane in planes_of(table, array)]
+        if measured.swapped and len(measured.planes) == 2:
+            planes.reverse()
+        alike = [(p.rows, p.width) for p in planes] == [(p.rows, p.width) for p in measured.planes]
+        return planes if alike else []
+
+    @cached_property
+    def rows(self) -> int:
+        """Rows of a block."""
+        return max(1, BLOCK_VALUES // max(1, sum(plane.width for plane in self.measured.planes)))
+
+    @cached_property
+    def _first(self) -> Circle:
+        """Exact points of the rows of a block, from position 0 on."""
+        return Circle.of(np.multiply.outer(float(self.name.step) * np.arange(self.rows), self.name.named.frequencies))
+
+    def positions(self, start: int, stop: int) -> Floats:
+        """Return the positions of a block of rows."""
+        stated = self.measured.stated
+        return self.name.positions(np.arange(start, stop) if stated is None else stated[start:stop])
+
+    def circle(self, start: int, stop: int) -> Circle:
+        """Return the exact points of a block of rows, by the addition theorem."""
+        positions, w = self.positions(start, stop), self.name.named.frequencies
+        if self.measured.stated is not None:
+            return Circle.of(positions[:, None] * w)
+        c, s, (_, cos, sin) = np.cos(positions[0] * w), np.sin(positions[0] * w), self._first
+        cos, sin = cos[: stop - start], sin[: stop - start]
+        return Circle(positions[:, None] * w, c * cos - s * sin, s * cos + c * sin)
+
+    def made(self, circle: Circle, positions: Floats, way: Way | None = None) -> Sequence[Floats]:
+        """Return the values at the places of the cosines and of the sines, by the phase of the name."""
+        way, dtype = way or Way("exact", self.name.named.frequencies), self.measured.dtype if way else "float64"
+        if self.measured.reading.is_angles:
+            return (rounded(circle.angles, dtype),)
+        cos, sin = (way.valued(part, self.size, dtype) for part in circle[1:])
+        found = {0: (cos, sin), 1: (-sin, cos), 2: (-cos, -sin), 3: (sin, -cos)}[self.name.quarter]
+        if not self.name.named.blank:
+            return found
+        blank = np.isin(positions, self.name.named.blank)
+        return [np.where(blank[:, None], 0.0, part) for part in found]
+
+    def float32_frequencies(self, have: Sequence[Floats], real: Sequence[Floats], positions: Floats) -> Floats:
+        """Return the float32 frequencies nearest the exact ones that the far sampled rows show."""
+        w = self.name.named.frequencies
+        far = (np.abs(positions) >= np.abs(positions).max() / 2) & (positions != 0)
+        if not far.any():
+            return rounded(w, "float32")
+        have, real = [part[far] for part in have], [part[far] for part in real]
+        if self.measured.reading.is_angles:
+            apart = have[0] - real[0]
+        elif len(have) == 2:
+            (a, b), (x, y) = have, real
+            apart = np.arctan2(b * x - a * y, a * x + b * y)
+        else:
+            slope = -real[1]
+            apart = np.where(np.abs(slope) > 0.2 * self.size, (have[0] - real[0]) / slope, 0.0)
+        off = np.nan_to_num(apart) / positions[far, None]
+        shift = np.median(off, axis=0)
+        scatter = np.median(np.abs(off - shift), axis=0)
+        one = 2.0**-23 * w
+        clear = (scatter < 2 * one) & (np.abs(shift) <= MAX_FREQUENCY_UNITS * one)  # bfloat16 values show no units
+        return rounded(np.where(clear, w + shift, w), "float32")
+
+    def compare(
+        self, positions: Floats, values: Sequence[Floats], near: Circle | None, engine: Sequence[Floats] = (),
+        first: int = 0,
+    ) -> Iterator[BlockDifferences]:  # fmt: skip
+        """Yield the differences of rows from the expected values, for each place of a component.
+
+        Parameters
+        ----------
+        positions : (n,) float64
+        values : (n, width) float64 for each plane
+        near : Circle
+            The exact points of the positions; None where the engine's values are exact enough.
+        engine : (n, width) float64 for each plane
+            Expected values that the engine computed.
+        first : int
+            Number of the first row.
+        """
+        measured, reading, way = self.measured, self.measured.reading, self.way
+        exact, made = list[Floats](), list[Floats]()
+        if near is not None:
+            exact = list(self.made(near, positions))
+            narrow = not engine and way.name not in ("exact", "float64")
+            points = near.moved(way.angles_at(positions[:, None])) if narrow else near
+            made = [] if engine else list(self.made(points, positions, way))
+        for number, places in enumerate((reading.cos_at, reading.sin_at)):
+            for at in places:
+                have = values[at.plane][:, at.index]
+                want = engine[at.plane][:, at.index] if engine else made[number]
+                odd = np.flatnonzero(have != want)
+                other = None if reading.is_angles else exact[1 - number] if exact else None
+                inside, gap, worst = self._judge(have.ravel()[odd], want.ravel()[odd], odd, positions, other)
+                row, column = np.divmod(odd[~inside], have.shape[1])
+                residual = gap[inside].max(initial=0.0)
+                if exact:
+                    off = np.abs(have - exact[number])
+                    off[row, column] = 0.0
+                    residual = np.fmax.reduce(off, axis=None)
+                columns = np.arange(measured.planes[at.plane].width)[at.index][column]
+                wrong = row + first, columns, have[row, column], want[row, column]
+                yield BlockDifferences(at.plane, have.size, have.size - len(odd), worst, float(residual), *wrong)
+
+    def _judge(
+        self, have: Floats, want: Floats, odd: Integers, positions: Floats, other: Floats | None
+    ) -> tuple[np.ndarray, Floats, float]:
+        """Return which unequal values are explained, how far all are off, and by how many units the explained ones are.
+
+        `odd` are their places in C order, `other` the values of the other component.
+        """
+        dtype, way, w = self.measured.dtype, self.way, self.name.named.frequencies
+        gap, one = np.abs(have - want), unit(want, dtype)
+        allowed = library_units(dtype, self.size) * one
+        inside = gap <= allowed
+        worst = float((gap / one)[inside].max(initial=0.0))
+        left = np.flatnonzero(~inside)
+        if not len(left):
+            return inside, gap, worst
+        row, column = np.divmod(odd[left], len(w))
+        p, frequency = positions[row], way.frequencies[column]
+        if way.name in ("exact", "float64") or dtype == "float64":
+            first, more = FLOAT64_UNITS
+            growth = first + more * np.abs(np.log(np.maximum(frequency, 1e-300)))
+            slack = np.minimum(2.0**-53 * (2 + np.abs(p) * frequency * growth) * max(1.0, self.size), MAX_DOUBLE)
+            fits = gap[left] <= slack
+            worst = max(worst, float((gap / one)[left][fits].max(initial=0.0)))
+        elif way.running:
+            return inside, gap, worst
+        else:
+            angles = way.angles_at(p, frequency)
+            slack, doubt = np.zeros(len(left)), (MAX_FREQUENCY_UNITS if dtype in LOW_TYPES else SLACK_UNITS) * 2.0**-23
+            for moved in (way.angles_at(p, frequency * (1 + off)) for off in (-doubt, doubt)):
+                slack = np.maximum(slack, np.abs(moved - angles))
+            if other is not None:  # times the sine of what a cosine is of, and the other way round
+                slack *= np.abs(other[row, column]) + self.size * slack / 2
+            fits = gap[left] <= allowed[left] + slack
+        inside[left[fits]] = True
+        return inside, gap, worst
+
+    def mended(self, plane: int, corrupted: Integers | None, start: int, stop: int) -> Floats:
+        """Return rows of a plane as they should be: values that the arithmetic explains as the file has them.
+
+        `corrupted` are the unexplained values of each row, where they were counted.
+        """
+        found = self.measured.planes[plane].read(start, stop)
+        for first in range(start, stop, self.rows):
+            last = min(first + self.rows, stop)
+            if corrupted is None or corrupted[first:last].any():
+                for one in self.block(first, last):
+                    if one.plane == plane:
+                        found[one.rows - start, one.columns] = one.want
+        return found
+
+    def block(self, start: int, stop: int) -> list[BlockDifferences]:
+        """Return the differences of at most `rows` rows of the file."""
+        with np.errstate(all="ignore"):
+            values = [plane.read(start, stop) for plane in self.measured.planes]
+            engine = [plane.read(start, stop) for plane in self.engine]
+            near = None if engine and self.measured.dtype not in LOW_TYPES else self.circle(start, stop)
+            return list(self.compare(self.positions(start, stop), values, near, engine, start))
+
+
+def verified(name: WaveName) -> tuple[WaveName, Tally]:
+    """Return a name with the arithmetic that explains most of all values, and the comparison of these."""
+    found = tally(name)
+    if found.unexplained and name.rival is not None:
+        rival = replace(name, way=name.rival)
+        other = tally(rival)
+        return (rival, other) if other.unexplained < found.unexplained else (name, found)
+    return name, found
+
+
+def tally(name: WaveName) -> Tally:
+    """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
+    planes, expected = name.measured.planes, Expectation(name)
+    total = Tally.of(planes)
+    starts = range(0, planes[0].rows, expected.rows)
+    blocks = ordered_map(lambda start: expected.block(start, min(start + expected.rows, planes[0].rows)), starts)
+    for parts in blocks:
+        for one in parts:
+            total.add(one)
+    return total
+
 
 # Relative error of frequencies computed in a type: some roundings of a power, a quotient and a product.
 LEVELS = {

@@ -54,7 +54,7 @@ class Pairs:
     sine_first : bool
         Whether the sine of a pair comes first.
     layout : str
-        As `pecli.judge.structure` calls it.
+        As `pecli.judge.signal` calls it.
     width : int
         Columns of a row, each value counted once.
     level : float
@@ -235,7 +235,7 @@ class Axes:
     absolute : bool
         Whether sines and cosines are columns of one array, the sine of a pair first.
     layout : str
-        As `pecli.judge.structure` calls it; of an absolute table the arrangement of pairs in columns: "blocks+.."
+        As `pecli.judge.signal` calls it; of an absolute table the arrangement of pairs in columns: "blocks+.."
         with the widths of the blocks, "halves" or "alternate".
     axes : tuple of GridAxis
         The commonest last side of a grid is the last.

@@ -14,7 +14,7 @@ from pecli import api
 from pecli.apply.cosines import HeadPairs
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
-from pecli.judge import applied as judge
+from pecli.judge import kernels as judge
 from pecli.judge.compare import compare
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, AppliedRotation, RotationSource
 from pecli.judge.located import located

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from pecli.judge.applied import faults
-from pecli.judge.kernels import AppliedRotation, RotationSource
+from pecli.judge.kernels import AppliedRotation, RotationSource, faults
 from pecli.testing import assert_applied
 
 B, H, N, D = 2, 4, 160, 64
