@@ -23,7 +23,7 @@ from pecli.judge.biases import (
     fit_table,
     fits,
     is_named,
-    plain_of,
+    measured_of,
     readings,
     recipe_text,
     visible,
@@ -83,7 +83,7 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
 
 def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
     name, short = expected.source.encoding.name, expected.source.short
-    if (plain := plain_of(actual)) is not None:
+    if (plain := measured_of(actual)) is not None:
         return [Finding("identity", f"not {name}: {plain}")]
     array = expected.arrays[0]
     for lines in held if array.dtype in GRIDS else ():

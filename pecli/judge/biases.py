@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -23,7 +23,6 @@ from pecli.spec.profiles import (
     MAX_DIGITS_CHOSEN,
     MIN_SHARE_ALIKE,
     Candidate,
-    CodeRows,
     Floats,
     Integers,
     Profile,
@@ -380,24 +379,10 @@ def better(found: Fit, best: Fit | None) -> bool:
     return actual > other
 
 
-MAX_ROWS = 4096
-# Rows, or values of narrow and of wide tables, that parameters are read from; all are compared afterwards. A query
-# scale of Llama 4 begins to grow at row 8191.
-MAX_VALUES, MAX_WIDE_VALUES = 1 << 18, 1 << 21
 # Values of some lines that are counted before all are: more than two are no mask.
 FIRST_VALUES = 1 << 12
 # Rows and columns of a mask of which the pattern is looked for.
 MAX_SIDE = 2048
-
-
-def rows_of(lines: Lines) -> Iterator[CodeRows]:
-    """Yield the table of an array of two axes, or of one whose rows have one value."""
-    raw = lines.array.shape
-    if len(lines.shape) == 2:
-        rows = max(1, MAX_VALUES // lines.width, min(MAX_ROWS, MAX_WIDE_VALUES // lines.width))
-        yield CodeRows(lines.read(0, min(lines.count, rows)), lines.count, lines.effective_dtype)
-    elif len(lines.shape) == 1 and len(raw) >= 2 and raw[-1] == 1 and lines.width > 1:
-        yield CodeRows(lines.read(0, 1).reshape(-1, 1)[:MAX_VALUES], lines.width, lines.effective_dtype)
 
 
 def measured_of(table: Tabular) -> str | None:
@@ -649,33 +634,17 @@ def fits(table: Tabular, only: str | None = None) -> Iterator[Fit]:
     only : str, optional
         The one encoding whose rule is asked.
     """
-    asked = cache(lambda kind: [*rules(kind, only)])
+    rules = [e.hook("identify") for e in ([CATALOGUE[only]] if only else CATALOGUE.values()) if e.declares("identify")]
     for lines in readings(table):
-        for signal in signals(lines):
-            for rule in asked(type(signal).__name__):
-                for candidate in rule(signal):
+        for profile in profiles(lines):
+            for rule in rules:
+                for candidate in rule(profile):
                     if lines.note and candidate.doubts:
                         continue
                     notes = (lines.note, *candidate.notes) if lines.note else candidate.notes
                     found = fit(replace(candidate, notes=notes), table, lines if lines.note else None)
                     if found is not None:
                         yield found
-
-
-def signals(lines: Lines) -> Iterator[Profile | CodeRows]:
-    """Yield the signals of an array that the rules of the encodings read: profiles and rows of codes."""
-    yield from profiles(lines)
-    yield from () if lines.note else rows_of(lines)
-
-
-def rules(kind: str, only: str | None = None) -> Iterator[Callable[[Any], Iterator[Candidate]]]:
-    """Yield the rules of all encodings, or of one, that read a type of signal."""
-    for encoding in [CATALOGUE[only]] if only else CATALOGUE.values():
-        if encoding.declares("identify"):
-            rule = encoding.hook("identify")
-            reads = next(iter(rule.__annotations__.values()))  # a name, or the type itself without __future__
-            if getattr(reads, "__name__", reads) == kind:
-                yield rule
 
 
 def is_named(found: Fit) -> bool:
@@ -700,7 +669,7 @@ def identify_bias(table: Tabular) -> Identification | None:
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
     with np.errstate(all="ignore"):
-        text = plain_of(table)
+        text = measured_of(table)
         found = None if text else best_fit(table)
         if found is not None:
             judged = verdict(found, table)
@@ -708,16 +677,6 @@ def identify_bias(table: Tabular) -> Identification | None:
                 return judged
         text = text or distance_of(table)
         return Identification(None, "unknown", measured=(text,)) if text else None
-
-
-def plain_of(table: Tabular) -> str | None:
-    """Return a description of an array without an encoding: empty, constant, a mask, a ramp; None for binary codes."""
-    text = measured_of(table)
-    if text is None:
-        return None
-    rows = [one for lines in arrays_of(table) for one in rows_of(lines)]
-    counted = any(True for one in rows for rule in rules(type(one).__name__) for _ in rule(one))
-    return None if counted else text
 
 
 def distance_of(table: Tabular, *, indices: bool = False) -> str | None:

@@ -32,7 +32,6 @@ from pecli.judge.waves import (
     MAX_PLACE,
     QUARTER_WORDS,
     QUARTERS,
-    Circle,
     Expectation,
     WaveName,
     Way,
@@ -208,7 +207,6 @@ PARTS = {"cos": "cosines", "sin": "sines"}
 def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:
     """Return findings on cosines and sines that are read alone: those of two arrays, or of the columns of one."""
     parts = dict(_components(group, want))
-    one_wrong: list[Finding] = []
     labels, changes = list(parts), [change for change in _mistakes(want) if change.waves is not None]
     for change in (None, *changes) if len(parts) == 2 else ():
         names = [_alone(one, part, want, change) for part, one in zip(PARTS, parts.values(), strict=True)]
@@ -219,16 +217,10 @@ def _each_alone(group: tuple[Plane, ...], want: Expected) -> list[Finding] | Non
             own, other = sorted(PARTS.values(), reverse=kinds[0] == "sin")
             text = f"{labels[kinds[0] == 'cos']} holds the {own} where the {other} were expected"
             return [Finding("exchanged", text)]
-        for number, name in enumerate(names if change is None and len(group) == 2 else ()):
-            right = name is not None and kinds[number] == list(PARTS)[number] and not names[1 - number]
-            if name is not None and right and (name.start, name.step) == (want.start, want.step):
-                one_wrong = _other_part(group[1 - number], labels[1 - number], name, 1 - number, want)
-                if any(one.kind != "place" for one in one_wrong):
-                    return one_wrong
         named = {label: name for label, name in zip(labels, names, strict=True) if name}
         if kinds == list(PARTS) and (found := _by_parts(named, want, change)):
             return found
-    return one_wrong or None
+    return None
 
 
 def _components(group: tuple[Plane, ...], want: Expected) -> Iterator[tuple[str, list[Measured]]]:
@@ -257,17 +249,9 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
         if measured.pairs.count == len(w) and _fits(measured.pairs, w, want.step):
             named = replace(want.named, frequencies=w, by_engine=False)
             name = fitted(measured, want.encoding, named, exact=False)
-            if name is not None and name.explained == 1.0 and _gives_sample(name):
+            if name is not None and name.explained == 1.0:
                 return name
     return None
-
-
-def _gives_sample(name: WaveName) -> bool:
-    """Whether a name gives nearly all sampled rows, not only the consecutive ones that it was measured by."""
-    positions, measured = name.positions(name.measured.rows), name.measured
-    near = Circle.of(positions[:, None] * name.named.frequencies)
-    parts = list(Expectation(name).compare(positions, measured.reading.values, near))
-    return sum(len(one.rows) for one in parts) <= (1 - MIN_SAMPLE) * sum(one.size for one in parts)
 
 
 def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | None) -> list[Finding]:
@@ -289,23 +273,6 @@ def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | No
             found[0], text=f"{found[0].text}; {right[0]} {'are' if right[0].endswith('ines') else 'is'} right"
         )
     return found
-
-
-def _other_part(plane: Plane, label: str, right: WaveName, part: int, want: Expected) -> list[Finding]:
-    """Return the place and kind of a change of one component, where the other one is right."""
-    made = partial(_part, right, want.named.magnitude, part, plane.width)
-    actual = ComputedRows(plane.name, (plane.rows, plane.width), right.measured.dtype, plane.read)
-    findings = located([actual], [replace(actual, shape=(want.rows, plane.width), read=made)])
-    return [replace(one, text=one.text if plane.name in one.text else f"{label}: {one.text}") for one in findings]
-
-
-def _part(name: WaveName, magnitude: float, part: int, width: int, start: int, stop: int) -> Floats:
-    """Return rows of cosines, or of sines, in the columns where a reading found one component."""
-    positions = name.positions(np.arange(start, stop))
-    out = np.zeros((stop - start, width))
-    for place in name.measured.reading.cos_at:
-        out[:, place.index] = name.way.compute(positions, magnitude, name.measured.dtype)[part]
-    return out
 
 
 def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:

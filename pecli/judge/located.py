@@ -193,7 +193,8 @@ class ArrayPair:
         near *= self.scale
         if how == "single":
             largest = np.nanmax(np.where(np.isfinite(self.sample[0]), np.abs(self.sample[0]), 0.0), initial=self.scale)
-            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * float(largest))
+            phases = min(PHASE_ERROR * count_of(self.expected), MAX_NOISE) * self.scale
+            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * float(largest), phases)
         return max(near, MAX_NOISE * self.scale) if how == "noise" else near
 
     def expected_rows(self, rows: Integers) -> Floats:

@@ -110,7 +110,7 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
         sizes = (math.prod(array.shape[:-1]), array.shape[-1])
     else:
         sizes = (math.prod(shape[:-1]), shape[-1])
-        if shape[-1] == 2 and len(shape) > 2:
+        if shape[-1] == 2 and len(shape) > 2 and not _is_stack(table, array, shape):
             shape = [*shape[:-2], 2 * shape[-2]]
             sizes = (math.prod(shape[:-1]), shape[-1])
     rows, width = sizes
@@ -122,6 +122,17 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
         for block in range(blocks)
         for part in parts
     ]
+
+
+def _is_stack(table: Tabular, array: Array, shape: list[int]) -> bool:
+    """Whether an array (2, n, 2) holds the cosines of two pairs and then their sines, not two rows of n pairs."""
+    if len(shape) != 3 or shape[0] != 2 or array.dtype.startswith("complex"):
+        return False
+    rows = range(min(shape[1], HEAD_ROWS))
+    with np.errstate(all="ignore"):
+        cos, sin = (Plane(table, array, array.name, shape[1], 2, 2 * shape[1] * k).at(np.array(rows)) for k in (0, 1))
+        stacked, paired = (np.abs(np.hypot(x, y) - 1).mean() for x, y in ((cos, sin), (cos[:, 0], cos[:, 1])))
+    return bool(stacked <= paired)
 
 
 def is_zero(plane: Plane) -> bool:

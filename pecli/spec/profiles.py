@@ -215,27 +215,3 @@ def options_of(options: Iterable[Option], rule: Callable[[Option], Integers], wa
         if share >= MIN_SHARE_RULE:
             found.setdefault(share, []).append(option)
     return found[max(found)] if found else []
-
-
-@dataclass(frozen=True)
-class CodeRows:
-    """A table with one row for each position.
-
-    Attributes
-    ----------
-    values : (n, width) float64
-        The first rows.
-    count : int
-        Rows of the whole table.
-    effective_dtype : str
-        The effective dtype.
-    """
-
-    values: Floats
-    count: int
-    effective_dtype: str
-
-    @property
-    def table(self) -> dict[str, str]:
-        """The table's keys of a recipe."""
-        return {"length": str(self.count)}

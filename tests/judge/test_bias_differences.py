@@ -15,7 +15,6 @@ from pecli.tables.table import Table
 from .test_biases import (
     alibi,
     beit,
-    bits,
     bloom,
     curves,
     deberta,
@@ -144,9 +143,6 @@ MISTAKES = {
                         "the position is divided by the length, 50, where the last position, 49, was expected"),
     "positions from 1": (np.tile(np.arange(1, 51.0)[:, None] / 49, (1, 4)), "integer:dim=4,len=50",
                          "positions start at 1 where 0 was expected"),
-    "bits": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,len=32", "msb where it was not expected"),
-    "another encoding": (bits(32, 6) * 1.0, "alibi:heads=4,len=40",
-                         "this is binary:dim=6,len=32,dtype=float64, where alibi:heads=4 was expected"),
     "a mask alone": (np.tril(np.ones((N, N))), A,
                      "not alibi: a mask of two values, 0 and 1: 1 where the key is not after the query (causal)"),
 }  # fmt: skip

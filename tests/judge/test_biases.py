@@ -94,10 +94,6 @@ def trained(index, heads=4, kind="f4"):
     return weights[index].transpose(2, 0, 1).astype(kind)
 
 
-def bits(rows, width, start=0):
-    return np.arange(start, start + rows)[:, None] >> np.arange(width) & 1
-
-
 @pytest.mark.parametrize("heads", [1, 2, 3, 4, 6, 8, 12, 16, 32, 56, 64, 71])
 @pytest.mark.parametrize("kind", DTYPES)
 @pytest.mark.sample(5)
@@ -172,11 +168,6 @@ TABLES = {
     "deberta 1": (np.clip(64 - distances(100), 0, 127), "deberta:buckets=0,max-distance=64,len=100,form=index"),
     "shaw": (np.clip(distances(100), -16, 16) + 16, "shaw:dim=1,clip=16,len=100,form=index"),
     "shaw uneven": (np.clip(distances(100), -64, 8) + 64, "shaw:dim=1,clip=64,right=8,len=100,form=index"),
-    "gray": (bits(32, 6) ^ np.roll(np.pad(bits(32, 6), ((0, 0), (0, 1))), -1, 1)[:, :6],
-             "binary:dim=6,code=gray,len=32"),
-    "binary": (bits(32, 6)[:, ::-1] * 1.0, "binary:dim=6,msb=true,len=32,dtype=float64"),
-    "binary signed": (2.0 * bits(20, 6, 5) - 1, "binary:dim=6,signed=true,len=20,start=5,dtype=float64"),
-    "integer": (np.tile(np.arange(50.0)[:, None] / 49, (1, 4)).astype("f4"), "integer:dim=4,max-len=50,len=50"),
 }  # fmt: skip
 
 
@@ -325,12 +316,6 @@ def test_its_own_tables_are_sure(text, dtype):
     name, _ = found.recipe.split(":", 1)
     assert name == text.split(":")[0]
     assert found.arrays[0] in table
-
-
-def test_counted_numbers_are_likely_positions():
-    found = identify_bias(table_of(np.tile(np.arange(50)[:, None], (1, 4))))
-    assert (found.confidence, found.recipe) == ("likely", "integer:dim=4,raw=true,len=50")
-    assert "may be positions" in str(found)
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2])

@@ -82,7 +82,6 @@ CASES = [
     (f4(LINES[:, ROWS // 2 :]), f"{BIAS},queries=16,align=first",
      "the queries are the last of the keys, where the first were expected"),
     (f4(-LINES), BIAS, "the sign of all values is changed"),
-    (pecli.table("binary:dim=5,len=32")["pe"], BIAS, "this is binary:dim=5,len=32, where alibi:heads=4 was expected"),
     (pecli.table("t5:heads=2,len=32,form=index")["index"], "t5:heads=2,len=32,form=index,bidirectional=false",
      "bidirectional where causal was expected"),
 ]  # fmt: skip

@@ -133,12 +133,6 @@ def test_one_value_everywhere_is_no_table_of_positions(ask, shape, value):
     ask("inspect", "constant.npy", "--identify").ends(0).says("unknown", "one value|every value")
 
 
-def test_tables_of_two_values_that_are_position_tables_are_still_named():
-    bits = (np.arange(100)[:, None] >> np.arange(16) & 1).astype("float32")
-    assert_identified(pecli.identify(bits), "binary", dim=16)
-    assert_identified(pecli.identify(2 * bits - 1), "binary", dim=16, signed="true")
-
-
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_nothing_is_likely_that_leaves_more_than_a_hundredth_unexplained(share):
     noise = np.random.default_rng(1).standard_normal((128, 32)).astype("float32")

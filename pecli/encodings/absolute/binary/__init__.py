@@ -21,7 +21,8 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
     facts=Facts(longest="2 ** dim", beyond="ends"),
     example="binary:dim=8",
     place=3,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "extend": lambda recipe: REACH},
+    unrecognised="columns of 0 and 1 may be any mask",
+    hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
 )
 def binary(
     *,

@@ -24,7 +24,8 @@ from pecli.spec.plans import Values
     facts=Facts(multi_scale=False, bounded=False),
     example="integer:dim=1,max-len=10",
     place=2,
-    hooks={"identify": ".identify:identify", "lesson": ":lesson", "mistakes": ":mistakes"},
+    unrecognised="numbers that rise evenly may be positions themselves",
+    hooks={"lesson": ":lesson", "mistakes": ":mistakes"},
 )
 def integer(
     *,

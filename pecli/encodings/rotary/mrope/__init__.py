@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from math import prod
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
+from pecli.encodings.rotary.rope import mistakes as rope_mistakes
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.rotary.rope.scalings import UNRECOGNISED
 from pecli.encodings.shared.deferred import Integers, lessons, np
@@ -19,7 +20,7 @@ from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Item, SmallTable, Step, short
+from pecli.spec.hooks import Change, Item, SmallTable, Step, short
 from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
@@ -224,14 +225,32 @@ mrope = encoding(
     example="mrope:dim=8,sections=2+1+1",
     place=6,
     hooks={
-        "identify_axes": ".identify:identify",
-        "mistakes": "..rope:mistakes",
+        "mistakes": ":mistakes",
         "lesson": ":lesson",
         "emulate": "..rope:emulate",
         "scale": "..rope:scale",
     },
+    unrecognised="the positions of each picture and text are its own",
     unrecognised_with=UNRECOGNISED,
 )(mrope)
+
+
+# Of Qwen2-VL, Qwen3-VL, GLM-4V and Qwen3.5.
+PUBLISHED_SECTIONS = ("16+24+24", "24+20+20", "8+12+12", "11+11+10")
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield other orders of the sections and the sections of other models, then the mistakes of rope."""
+    sections, own = keys["sections"], keys["section-order"]
+    for order in get_args(Order):
+        if order != own:
+            text = f"sections {sections} in the order {order} where {own} was expected"
+            yield Change("section-order", text, {"section-order": order})
+    for other in PUBLISHED_SECTIONS:
+        if other != sections:
+            yield Change("sections", f"sections {other} where {sections} were expected", {"sections": other})
+    yield from rope_mistakes(keys)
+
 
 # A token of text, an image of two rows and three columns, a token of text.
 EXAMPLE = "1+1x2x3+1"
