@@ -285,7 +285,6 @@ def fit_table(
     arrays: list[str] = []
     places: list[str] = []
     for lines in held:
-        one = Tally.of([lines.plane])
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
@@ -298,6 +297,7 @@ def fit_table(
             pairs = _pattern(lines, index)
         else:
             continue
+        one = Tally.of([lines.plane])
         for start, actual, expected in pairs:
             one.add(_differences(start, actual, expected, unit, candidate))
             if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * max(one.count, lines.count * lines.width / 2):
