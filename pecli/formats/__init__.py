@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, WriteOptions, one_at_a_time
@@ -200,21 +201,10 @@ def write_table(
     report = one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
     form, options = format_for(path, format), WriteOptions(threads, compress, wide, report)
     draft = _checked(table, form, path, options, clobber=clobber)
-    if form.many:
-        from pecli.formats.zarr import open_objects
-
-        with open_objects(path, _needed(draft)) as objects:
-            draft.write(objects)
-        return objects.bytes or sum(array.bytes for array in table.arrays)
-    if is_url(path):
-        from pecli.formats.io.remote import remote_output
-
-        opened = remote_output(path, clobber=clobber, need=_needed(draft))
-    else:
-        opened = open_output(path, clobber=clobber, need=_needed(draft))
-    with opened as output:
+    _, opened = _place(form, path)
+    with opened(path, clobber=clobber, need=_needed(draft)) as output:
         draft.write(output)
-        return output.bytes
+        return int(output.bytes)
 
 
 def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> StoredTable:  # noqa: A002
@@ -314,17 +304,22 @@ def _checked(
     form.need()
     draft = form.draft(table, options)
     need = _needed(draft) if space else Need()
-    if form.many:
-        from pecli.formats.zarr import check_objects
-
-        check_objects(path, need)
-    elif is_url(path):
-        from pecli.formats.io.remote import check_target
-
-        check_target(path, clobber=clobber)
-    else:
-        check_place(path, need, clobber=clobber)
+    check, _ = _place(form, path)
+    check(path, need, clobber=clobber)
     return draft
+
+
+def _place(form: Format, path: str) -> tuple[Callable[..., None], Callable[..., AbstractContextManager[Any]]]:
+    """Return what checks a place, and what opens it for writing."""
+    if form.many:
+        from pecli.formats.zarr import check_objects, open_objects
+
+        return check_objects, open_objects
+    if is_url(path):
+        from pecli.formats.io.remote import check_target, remote_output
+
+        return check_target, remote_output
+    return check_place, open_output
 
 
 def _needed(draft: Draft) -> Need:
@@ -380,9 +375,7 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
         if pattern.match(head):
             raise source.bad(f"is {what}")
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text[:1] in (b"{", b"[") or text.startswith((b"tensor([", b"array([", b"Array([")):
-        return "json"
-    return None
+    return "json" if text[:1] in (b"{", b"[") else None
 
 
 def is_text(head: bytes) -> bool:

@@ -9,6 +9,7 @@ crashes on a file that it cannot close.
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import threading
 from collections.abc import Iterator, Mapping
@@ -222,7 +223,7 @@ class Hdf5Table(StoredTable):
                 self._datasets: dict[str, h5py.Dataset] = {}
                 self._filtered: dict[str, FilteredChunks] = {}
                 arrays = []
-                for name, dataset in _walk(source, self._file):
+                for name, dataset in _datasets(source, self._file):
                     array = _described(source, name, dataset)
                     if array is not None:
                         self._datasets[name] = opened = _with_cache(dataset)
@@ -263,39 +264,21 @@ def _opened(source: InputFile) -> h5py.File:
         return h5py.File(source.handle(), "r", **({} if source.remote else {"locking": False}))
 
 
-def _walk(
-    source: InputFile, group: h5py.Group, seen: set[Any] | None = None, path: str = ""
-) -> Iterator[tuple[str, h5py.Dataset]]:
-    """Yield every dataset; refuse links that lead out of the file or in circles."""
+def _datasets(source: InputFile, file: h5py.File) -> list[tuple[str, h5py.Dataset]]:
+    """Return every dataset once; links, which may lead out of the file or in circles, are not followed."""
     import h5py
 
-    seen = {_identity(group)} if seen is None else seen
-    for name in group:
-        if name != _text(name):
-            raise source.bad(f"has the name '{path}{_text(name)}', which is no UTF-8: rename it with h5copy")
-        link = group.get(name, getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            kind = "an external link" if isinstance(link, h5py.ExternalLink) else "a soft link"
-            raise source.bad(f"holds {kind}, '{path}{name}', and links are not followed: copy the data with h5copy")
-        with reading(source, f"cannot be read at '{path}{name}'"):
-            item = group[name]
-        identity = _identity(item)
-        if identity in seen:
-            continue
-        seen.add(identity)
-        if len(seen) > MAX_DATASETS:
-            raise source.bad(f"holds more than {MAX_DATASETS:,} objects: name a smaller file")
-        if isinstance(item, h5py.Group):
-            yield from _walk(source, item, seen, f"{path}{name}/")
-        elif isinstance(item, h5py.Dataset):
-            yield f"{path}{name}", item
+    found: list[tuple[str, h5py.Dataset]] = []
+    seen = itertools.count(1)
 
+    def visit(name: str | bytes, item: h5py.Group | h5py.Dataset) -> bool | None:
+        if isinstance(item, h5py.Dataset):
+            found.append((_text(name), item))
+        return True if next(seen) > MAX_DATASETS else None
 
-def _identity(item: h5py.Group | h5py.Dataset) -> Any:
-    from h5py import h5o
-
-    info = h5o.get_info(item.id)
-    return info.fileno, info.addr
+    if file.visititems(visit):
+        raise source.bad(f"holds more than {MAX_DATASETS:,} objects: name a smaller file")
+    return found
 
 
 def _described(source: InputFile, name: str, dataset: h5py.Dataset) -> Array | None:

@@ -16,6 +16,7 @@ import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -124,12 +125,13 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
         if array.name.strip("/.") != array.name or not array.name or not array.shape:
             raise BadParameter("format", "zarr", f"cannot hold an array named '{array.name}': use npz")
 
+    size = sum(array.bytes for array in scaled.arrays)
+
     def write(objects: Objects) -> None:
         _write_shards(scaled, places, objects.path, options)
-        objects.sync()
+        objects.bytes = _sync(objects.path) or size
         _finish(scaled, objects.path)
 
-    size = sum(array.bytes for array in scaled.arrays)
     return Draft(write, None, size // 1100 if options.compress else size)
 
 
@@ -297,45 +299,19 @@ def _check_size(source: InputFile, array: Array, part: tuple[int, ...]) -> None:
         raise source.bad(f"says {needed:,} objects of values in '{array.name}' and has {present:,}: it is damaged")
 
 
-class Objects:
-    """A store that is being written.
-
-    Attributes
-    ----------
-    path : str
-        A folder or a URL.
-    bytes : int
-        Of its objects, once they are on the disk.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path, self.bytes = path, 0
-
-    def sync(self) -> None:
-        """Flush every written object to the disk before the root marks the store as complete."""
-        if is_url(self.path):
-            return
-        for folder, _, names in os.walk(self.path):
-            for name in names:
-                file = os.open(os.path.join(folder, name), os.O_RDONLY)
-                try:
-                    self.bytes += os.fstat(file).st_size
-                    os.fsync(file)
-                finally:
-                    os.close(file)
-
-    def discard(self) -> None:
-        """Delete whatever was written."""
-        if is_url(self.path):
-            from pecli.formats.io.remote import delete
-
-            delete(self.path)
-        else:
-            shutil.rmtree(self.path, ignore_errors=True)
+def _sync(path: str) -> int:
+    """Flush every object of a store to the disk, before the root marks it as complete; return their bytes."""
+    size = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                size += os.fstat(file.fileno()).st_size
+                os.fsync(file.fileno())
+    return size
 
 
-def check_objects(path: str, need: Need) -> None:
-    """Raise if no store can be created at `path`, before an object is written."""
+def check_objects(path: str, need: Need, *, clobber: bool) -> None:
+    """Raise if no store can be created at `path`, before an object is written; what is there is never replaced."""
     if is_url(path):
         from pecli.formats.io.remote import check_empty
 
@@ -354,18 +330,30 @@ def check_objects(path: str, need: Need) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@dataclass
+class Objects:
+    """A store that is being written, and the bytes of its objects once they are written."""
+
+    path: str
+    bytes: int
+
+
 @contextlib.contextmanager
-def open_objects(path: str, need: Need) -> Iterator[Objects]:
+def open_objects(path: str, need: Need, *, clobber: bool) -> Iterator[Objects]:
     """Create a store; a clean exit leaves it complete, any other exit leaves nothing."""
-    check_objects(path, need)
-    objects = Objects(path)
+    check_objects(path, need, clobber=clobber)
     with explained(shown(path), need):
         if not is_url(path):
             os.mkdir(path)  # nobody else writes there then
         try:
-            yield objects
+            yield Objects(path, need.size)
         except BaseException as error:
-            objects.discard()
+            if is_url(path):
+                from pecli.formats.io.remote import delete
+
+                delete(path)
+            else:
+                shutil.rmtree(path, ignore_errors=True)
             if isinstance(error, PecliError | OSError) or not isinstance(error, Exception):
                 raise
             raise WriteFailed(shown(path), f"cannot be written ({error}): try again, or name another place") from error

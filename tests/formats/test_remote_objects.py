@@ -9,6 +9,7 @@ from pecli import table
 from pecli.errors import BadFile, WouldOverwrite, WriteFailed
 from pecli.formats import write_table
 from pecli.formats.io import remote
+from pecli.formats.io.atomic import Need
 from pecli.formats.paths import files_of
 
 fsspec = pytest.importorskip("fsspec")
@@ -112,7 +113,7 @@ def test_parts_behind_a_url_are_found_and_deleted(shelf):
         remote.names_below("shelf://tables/parts")
     Store.objects["tables/small"] = b"bytes"
     with pytest.raises(WouldOverwrite):
-        remote.check_target("shelf://tables/small", clobber=False)
+        remote.check_target("shelf://tables/small", Need(), clobber=False)
 
 
 class Denied(Exception):

@@ -14,7 +14,9 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pecli.errors import BadFile, MissingPackage, PecliError, WouldOverwrite, WriteFailed
@@ -123,35 +125,30 @@ def brief(error: BaseException) -> str:
 
 
 MAX_RANGE_BYTES = 4 << 20  # of a request: at 100 MB/s they take 40 ms, as long as a round trip to a store
-MIN_RANGE_BYTES = 1 << 20  # lower limit of the longest request, halved where ranges are dropped unread
 MIN_SEQUENCE = 4  # consecutive ranges before the next one is fetched ahead
 MAX_CACHED_BYTES = 12 << 20  # of fetched ranges that are kept
 
 
+@dataclass(eq=False)
 class Range:
     """Bytes `start` to `stop`, fetched or being fetched, and the number of consecutive ranges before it."""
 
-    def __init__(self, start: int, stop: int, before: int) -> None:
-        self.start, self.stop, self.before, self.used = start, stop, before, 0
-        self._data, self._arrived = memoryview(b""), threading.Event()
-        self.error: BaseException | None = None
+    start: int
+    stop: int
+    before: int
+    data: Future[bytes] = field(default_factory=Future)
 
-    def fetch(self, read: Callable[[int, int], bytes | memoryview]) -> None:
+    def fetch(self, read: Callable[[int, int], bytes]) -> None:
         """Fetch the bytes; an error is kept for the thread that reads them."""
         try:
-            self._data = memoryview(read(self.start, self.stop - self.start))
+            self.data.set_result(read(self.start, self.stop - self.start))
         except BaseException as error:
-            self.error = error
-        self._arrived.set()
+            self.data.set_exception(error)
 
-    def take(self, offset: int, count: int) -> memoryview:
-        """Wait for the range, and return at most `count` bytes from `offset`."""
-        self._arrived.wait()
-        if self.error is not None:
-            raise self.error
-        found = self._data[offset - self.start : offset - self.start + count]
-        self.used += len(found)
-        return found
+    @property
+    def is_lost(self) -> bool:
+        """Whether fetching failed."""
+        return self.data.done() and self.data.exception() is not None
 
 
 class ReadAhead:
@@ -169,7 +166,7 @@ class ReadAhead:
     """
 
     def __init__(self, read: Callable[[int, int], bytes], size: int) -> None:
-        self._read, self._size, self._max_bytes = read, size, MAX_RANGE_BYTES
+        self._read, self._size = read, size
         self._ranges: list[Range] = []  # the last used last
         self._lock = threading.Lock()
 
@@ -177,54 +174,38 @@ class ReadAhead:
         """Return exactly `count` bytes at `offset`."""
         if count >= MAX_RANGE_BYTES:
             return self._read(offset, count)
-        pieces = []
+        pieces: list[memoryview] = []
         while count:
-            part = self._range(offset, count).take(offset, count)
-            pieces.append(part)
-            offset, count = offset + len(part), count - len(part)
+            found = self._range(offset, count)
+            pieces.append(memoryview(found.data.result())[offset - found.start :][:count])
+            offset, count = offset + len(pieces[-1]), count - len(pieces[-1])
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _range(self, offset: int, count: int) -> Range:
         """Return the range that holds `offset`, and start to fetch the next one in a sequence."""
+        after = None
         with self._lock:
-            self._ranges = [cached for cached in self._ranges if cached.error is None]
-            found = next((cached for cached in self._ranges if cached.start <= offset < cached.stop), None)
-            known = found is not None
-            if found is None:
-                before = next((cached for cached in self._ranges if cached.stop == offset), None)
-                found = self._new(offset, count, before)
-            after = None
-            wanted = found.before > MIN_SEQUENCE and found.stop < self._size
-            if wanted and all(cached.start != found.stop for cached in self._ranges):
-                after = self._new(found.stop, 0, found)
-            self._ranges.remove(found)
-            self._ranges.append(found)
-            self._evict(found, after)
+            known = [one for one in self._ranges if not one.is_lost]
+            held = next((one for one in known if one.start <= offset < one.stop), None)
+            found = held or self._new(known, offset, count)
+            if found.before > MIN_SEQUENCE and found.stop < self._size and all(o.start != found.stop for o in known):
+                after = self._new([found], found.stop, 0)
+            self._ranges = [*(one for one in known if one is not found), *([after] if after else []), found]
+            while len(self._ranges) > 2 and sum(one.stop - one.start for one in self._ranges) > MAX_CACHED_BYTES:
+                del self._ranges[0]
         if after is not None:
             threading.Thread(target=after.fetch, args=(self._read,), daemon=True).start()
-        if not known:
+        if held is None:
             found.fetch(self._read)
         return found
 
-    def _new(self, start: int, count: int, before: Range | None) -> Range:
-        """Add a range to fetch, twice as long as the preceding one."""
-        stop, many = start + count, 0 if before is None else before.before + 1
+    def _new(self, known: Sequence[Range], start: int, count: int) -> Range:
+        """Return a range to fetch, twice as long as the preceding one where there are some."""
+        before = next((one for one in known if one.stop == start), None)
+        many, stop = 0 if before is None else before.before + 1, start + count
         if before is not None and many >= MIN_SEQUENCE:
-            stop = max(stop, min(self._size, start + min(self._max_bytes, 2 * (before.stop - before.start))))
-        found = Range(start, stop, many)
-        self._ranges.append(found)
-        return found
-
-    def _evict(self, *kept: Range | None) -> None:
-        """Drop the least recently used ranges; halve the longest request if a dropped range was fetched in vain."""
-        while sum(cached.stop - cached.start for cached in self._ranges) > MAX_CACHED_BYTES:
-            remaining = [cached for cached in self._ranges if cached not in kept]
-            if not remaining:
-                return
-            old = next((cached for cached in remaining if cached.used >= cached.stop - cached.start), remaining[0])
-            self._ranges.remove(old)
-            if old.before and not old.used:
-                self._max_bytes = max(MIN_RANGE_BYTES, self._max_bytes // 2)
+            stop = max(stop, min(self._size, start + min(MAX_RANGE_BYTES, 2 * (before.stop - before.start))))
+        return Range(start, stop, many)
 
 
 MIN_FREE = 4  # times as much space must be free where it is kept
@@ -439,7 +420,7 @@ def _transaction(system: Any, path: str, part: int, name: str) -> Any:
     return file
 
 
-def check_target(url: str, *, clobber: bool) -> None:
+def check_target(url: str, _need: Need, *, clobber: bool) -> None:
     """Raise if a URL cannot be written, before a byte is sent."""
     with wrap_errors(url_name(url)):
         system, path = system_of(url)
@@ -462,7 +443,7 @@ def _find_bucket(system: Any, bucket: str) -> None:
 
 def check_empty(url: str) -> None:
     """Raise if anything lies below a URL, where a store of many objects is to be."""
-    check_target(url, clobber=True)
+    check_target(url, Need(), clobber=True)
     with wrap_errors(url_name(url)):
         system, path = system_of(url)
         if system.exists(path):
