@@ -33,7 +33,7 @@ class IdentifyOptions(TableChoice):
 
 def command(options: IdentifyOptions) -> int:
     """Find the recipe that gives the values of a table."""
-    from pecli.cli.inspect import inspection_view, open_table_of
+    from pecli.cli.inspect import check_computed, inspection_view, open_table_of
     from pecli.inspect.statistics import inspect_table, preview
     from pecli.judge.identify import identify
     from pecli.tables.alignment import take_usual_type
@@ -43,6 +43,7 @@ def command(options: IdentifyOptions) -> int:
     if not source.is_recipe:
         refuse_table((name, text) for name, text in options.table.items() if name != "positions")
     table = open_table_of(source, options.table)
+    check_computed(source, table)
     take_usual_type(table)
     with progress_for("identifying", options, table) as advance:
         read = table if advance is None or source.is_recipe else Counted(table, advance)

@@ -100,15 +100,20 @@ def open_table_of(source: NamedSource, table: Mapping[str, str]) -> Tabular:
     return open_alone(source, DEFAULT_ROWS, **table)
 
 
+def check_computed(source: NamedSource, table: Tabular) -> None:
+    """Refuse a recipe with more values than anybody waits for."""
+    total = sum(array.bytes for array in table.arrays)
+    if source.is_recipe and total > MAX_COMPUTED:
+        rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
+        raise BadParameter("len", max(array.rows for array in table.arrays), rule)
+
+
 def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
     """Report statistics, and what else was asked for."""
     from pecli.inspect.properties import as_dicts, measure_properties
     from pecli.inspect.statistics import inspect_table, preview
 
-    total = sum(array.bytes for array in table.arrays)
-    if source.is_recipe and total > MAX_COMPUTED:
-        rule = f"makes {size_text(total)} of values to go through: look at a part with --len N, or at --start P"
-        raise BadParameter("len", max(array.rows for array in table.arrays), rule)
+    check_computed(source, table)
     properties = measure_properties(table) if options.properties else None
     with progress_for("reading", options, table) as advance:
         found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
