@@ -13,7 +13,6 @@ from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
 from pecli.settings import notice
 from pecli.spec.tabular import Tabular
-from pecli.tables.sources import make_table
 from pecli.tables.table import Table
 
 
@@ -44,7 +43,7 @@ def longer_table(
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
         raise BadParameter("SOURCE", subject.text, rule)
     keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
-    return found, make_table(recipe, keys, length=test, dtype=dtype, layout=layout)
+    return found, Table.of_keys(recipe, keys, length=test, dtype=dtype, layout=layout)
 
 
 MAX_PREFIX = 8  # rows before a grid that are taken for class and register tokens; DINOv3 has 5

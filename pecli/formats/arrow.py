@@ -205,42 +205,41 @@ class StoredBatch:
 
 
 class Flat:
-    """A table of FlatBuffers: fields are found through a list of their offsets."""
+    """A table of FlatBuffers at a place of a message: fields are found through a list of their offsets."""
 
-    def __init__(self, data: bytes, at: int | None = None) -> None:
-        self._data = data
-        self._at = _number("<I", data, 0) if at is None else at
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+        self._fields = at - self.read("<i", at)
+
+    def read(self, form: str, at: int) -> int:
+        """Return the number at a place of the message."""
+        if at < 0:
+            raise ValueError("an offset leads out of the message")
+        found: int = struct.unpack_from(form, self._data, at)[0]
+        return found
+
+    def place(self, field: int) -> int:
+        """Return where a field lies; 0 where it is left out."""
+        known = 4 + 2 * field < self.read("<H", self._fields)
+        offset = self.read("<H", self._fields + 4 + 2 * field) if known else 0
+        return self._at + offset if offset else 0
 
     def number(self, field: int, form: str = "<q") -> int:
         """Return a number, 0 where it is left out."""
-        at = self._place(field)
-        return _number(form, self._data, at) if at else 0
+        at = self.place(field)
+        return self.read(form, at) if at else 0
 
     def table(self, field: int) -> Flat | None:
         """Return a table in this one, if there is one."""
-        at = self._place(field)
-        return Flat(self._data, at + _number("<I", self._data, at)) if at else None
+        at = self.place(field)
+        return Flat(self._data, at + self.read("<I", at)) if at else None
 
-    def pairs(self, field: int) -> Iterator[tuple[int, ...]]:
-        """Yield the entries of a list of two numbers each."""
-        at = self._place(field)
-        if at:
-            at += _number("<I", self._data, at)
-            yield from struct.iter_unpack("<qq", self._data[at + 4 : at + 4 + 16 * _number("<I", self._data, at)])
-
-    def _place(self, field: int) -> int:
-        known = self._at - _number("<i", self._data, self._at)
-        offset = (
-            _number("<H", self._data, known + 4 + 2 * field) if 4 + 2 * field < _number("<H", self._data, known) else 0
-        )
-        return self._at + offset if offset else 0
-
-
-def _number(form: str, data: bytes, at: int) -> int:
-    if at < 0:
-        raise ValueError("an offset leads out of the message")
-    found: int = struct.unpack_from(form, data, at)[0]
-    return found
+    def pairs(self, field: int) -> list[tuple[int, int]]:
+        """Return the entries of a list of two numbers each."""
+        if not (at := self.place(field)):
+            return []
+        at += self.read("<I", at)
+        return list(struct.iter_unpack("<qq", self._data[at + 4 : at + 4 + 16 * self.read("<I", at)]))
 
 
 def places(file: RawFile) -> Iterator[StoredBatch]:
@@ -265,7 +264,8 @@ def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
     start, length = (at + 8, second) if first == MARK else (at + 4, first)
     if not length:
         return None, at
-    about = Flat(file.read(start, length))
+    message = file.read(start, length)
+    about = Flat(message, struct.unpack_from("<I", message)[0])
     body, after = start + length, start + length + about.number(BODY)
     kind, batch = about.number(1, "<B"), about.table(2)
     if kind == DICTIONARY:
@@ -277,7 +277,7 @@ def _message(file: RawFile, at: int) -> tuple[StoredBatch | None, int]:
     inflated = 0
     if batch.table(COMPRESSION) is not None:  # each buffer begins with its length, -1 where it is as it was
         for offset, size in batch.pairs(BUFFERS):
-            inflated += max(0, _number("<q", file.read(body + offset, 8), 0)) if size else 0
+            inflated += max(0, struct.unpack("<q", file.read(body + offset, 8))[0]) if size else 0
     return StoredBatch(at, batch.number(ROWS), inflated), after
 
 

@@ -5,7 +5,6 @@ It holds no recipe.  Files of any origin are read: commas, semicolons, tabs or b
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import math
@@ -23,8 +22,8 @@ from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
-from pecli.formats.io.source import InputFile, RawFile
-from pecli.numbers.bounds import LARGEST_CSV, MAX_ARRAYS, limit, size_text
+from pecli.formats.io.source import InputFile, whole
+from pecli.numbers.bounds import LARGEST_CSV, MAX_ARRAYS
 from pecli.numbers.dtypes import real_pairs
 from pecli.spec.tabular import Tabular
 
@@ -100,12 +99,7 @@ class CsvTable(BatchTable):
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
-        if source.size > limit(LARGEST_CSV):
-            remedy = "convert it to npy where it was made, or allow more"
-            raise source.bad(f"is a csv of {source.size:,} bytes, of which {size_text(limit(LARGEST_CSV))}: {remedy}")
-        self._data = bytearray(source.size)
-        with contextlib.closing(RawFile(source)) as file:
-            file.read_into(0, memoryview(self._data))
+        self._data = whole(source, "a csv", LARGEST_CSV)
         if not self._data[-2:].strip():  # blank lines at the end are no rows
             self._data = self._data.rstrip()
         begin, first = self._first_line()

@@ -5,7 +5,6 @@ Infinity is the string inf; recipe and metadata are keys of their own.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
@@ -20,10 +19,10 @@ from pecli.formats.decimals import json_texts, narrowed, spelled
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
 from pecli.formats.io.output import Output
-from pecli.formats.io.source import InputFile, RawFile
+from pecli.formats.io.source import InputFile, whole
 from pecli.formats.layout import with_positions
 from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
-from pecli.numbers.bounds import LARGEST_JSON, limit, size_text
+from pecli.numbers.bounds import LARGEST_JSON
 from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -89,13 +88,7 @@ class JsonTable(StoredTable):
 
     def __init__(self, source: InputFile) -> None:
         self.source = source
-        if source.size > limit(LARGEST_JSON):
-            remedy = "convert it to npy where it was made, or allow more"
-            rule = f"is JSON of {source.size:,} bytes, of which {size_text(limit(LARGEST_JSON))}"
-            raise source.bad(f"{rule}: {remedy}")
-        with contextlib.closing(RawFile(source)) as file:
-            data = file.read(0, source.size)
-        data = TEXTS.sub(lambda found: found[1] + NAMES[found[2]], data)
+        data = TEXTS.sub(lambda found: found[1] + NAMES[found[2]], whole(source, "JSON", LARGEST_JSON))
         self._has_words = (
             any(word in data for word in (b"true", b"false", b"null")) or LONG_TEXT.search(data) is not None
         )

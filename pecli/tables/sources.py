@@ -91,7 +91,7 @@ class NamedSource:
         keys = self.given
         if self.model_length is not None and not keys.keys() & {"len", "positions"}:
             keys["len"] = str(self.model_length)
-        table = make_table(self.recipe, keys, **options)
+        table = Table.of_keys(self.recipe, keys, **options)
         return table if self.array is None else table.only([self.array])
 
 
@@ -145,17 +145,6 @@ def read_source(text: str, **choice: str) -> NamedSource:
 def open_source(text: str, **options: Any) -> Tabular:
     """Open a source; `options` (length, start, step, positions, dtype, layout, form) are for recipes."""
     return read_source(text).open(**options)
-
-
-def make_table(recipe: Recipe, keys: dict[str, str], **options: Any) -> Table:
-    """Return the table of a recipe; `options` override the keys of its text."""
-    merged: dict[str, Any] = {("length" if k == "len" else k): v for k, v in keys.items()}
-    given = {k: v for k, v in options.items() if v is not None}
-    if "positions" in given:
-        merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step")}
-    elif given.keys() & {"length", "start", "step"}:
-        merged.pop("positions", None)
-    return Table.make(recipe, **{**merged, **given})
 
 
 def _recipe_source(text: str) -> NamedSource:

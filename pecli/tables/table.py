@@ -160,12 +160,18 @@ class Table(Tabular):
         """
         name, keys = split_recipe(text)
         own = take_table_keys(name, keys)
-        if "len" in own:
-            own["length"] = own.pop("len")
-        merged: dict[str, Any] = {**own, **{k: v for k, v in options.items() if v is not None}}
-        if "positions" in options:
-            merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step") or k in options}
-        return Table.make(Recipe.bind(name, **keys), **merged)
+        return Table.of_keys(Recipe.bind(name, **keys), own, **options)
+
+    @staticmethod
+    def of_keys(recipe: Recipe, keys: Mapping[str, str], **options: Any) -> Table:
+        """Return the table of a recipe and of the keys that its text gives the table; `options` of :meth:`make` win."""
+        merged: dict[str, Any] = {("length" if k == "len" else k): v for k, v in keys.items()}
+        given = {k: v for k, v in options.items() if v is not None}
+        if "positions" in given:
+            merged = {k: v for k, v in merged.items() if k not in ("length", "start", "step")}
+        elif given.keys() & {"length", "start", "step"}:
+            merged.pop("positions", None)
+        return Table.make(recipe, **{**merged, **given})
 
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""

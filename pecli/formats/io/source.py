@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
+from pecli.numbers.bounds import limit, size_text
 from pecli.numbers.dtypes import raw_bytes
 
 if TYPE_CHECKING:
@@ -196,6 +197,17 @@ class RawFile:
             raw = np.empty(out.size, dtype)
             self.read_into(offset, raw_bytes(raw))
             out[...] = raw.reshape(out.shape)
+
+
+def whole(source: InputFile, title: str, most: int) -> bytearray:
+    """Return all of a text file; :class:`BadFile` where it is longer than `most` bytes and than the user allows."""
+    if source.size > limit(most):
+        rule = f"is {title} of {source.size:,} bytes, of which {size_text(limit(most))}"
+        raise source.bad(f"{rule}: convert it to npy where it was made, or allow more")
+    data = bytearray(source.size)
+    with contextlib.closing(RawFile(source)) as file:
+        file.read_into(0, memoryview(data))
+    return data
 
 
 def without_limit(_source: InputFile) -> int:
