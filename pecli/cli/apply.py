@@ -43,14 +43,14 @@ class ApplyArguments(Writing):
     vector: str | None = option("One vector instead of files: 1,2,-1,1.", "LIST", INPUTS)
     steps: bool = flag("Show every step of the arithmetic on the vector.", panel=INPUTS)
     random: str | None = option("Random queries and keys: batch, heads, length, width.", "BxHxSxD", INPUTS)
-    kv_heads: int | None = option("Heads of random keys (default: as many).", "N", INPUTS, check=whole(1, 1 << 16))
+    kv_heads: int | None = option("Heads of random keys (default: the queries').", "N", INPUTS, check=whole(1, 1 << 16))
     seed: int | None = option("Seed of the random values (default 0).", "N", INPUTS, check=whole(0, (1 << 64) - 1))
     pairs: str | None = option("Which columns rotate together: {}.", "WORD", ROTATION, PAIRS)
     way: str = option(
         "inverse undoes a rotation; gradient is its backward pass.", "WORD", ROTATION, WAYS, default="forward"
     )
     arithmetic: str | None = option(
-        "{}: real values or a framework's steps.", "WORD", ROTATION, ARITHMETICS, check=lambda _, w: known_arithmetic(w)
+        "{}: exact, or a framework's rounding.", "WORD", ROTATION, ARITHMETICS, check=lambda _, w: known_arithmetic(w)
     )
     dtype: str | None = option("{}.", "TYPE", ROTATION, DTYPES, check=lambda _, word: known_dtype(word))
     scores: bool = flag("Attention scores; with --softmax and values, outputs.", panel=SCORES)

@@ -68,7 +68,7 @@ COMMANDS = {
         pecli identify cache.npy --get recipe""",
         "guess detect recognise recognize what which",
         "all digits positions get json",
-        "It uses the values alone. It prints the recipe, how sure it is and the arithmetic that made the values, or "
+        "It looks only at the values. It prints the recipe, how sure it is and the arithmetic that made the values, or "
         "unknown and what it measured.",
     ),
     "verify": CommandEntry(

@@ -53,7 +53,7 @@ class CompareOptions(SourceOptions):
     atol: Decimal | None = option(ATOL)
     rtol: Decimal | None = option(RTOL)
     ulp: int | None = option(ULP)
-    digits: int | None = option("Decimals that must agree as printed.", "N", TOLERANCE, check=whole(0, 17))
+    digits: int | None = option("Compare values as printed with N decimals.", "N", TOLERANCE, check=whole(0, 17))
     all: bool = flag("All figures; without sources, the facts of every encoding.", panel=SCREEN)
     stacks: bool = flag("Which frameworks agree on a config.json, and which key decides.", panel=MODELS)
     cost: bool = flag("What encodings cost a model: trained values, bytes, products.", panel=MODELS)

@@ -26,7 +26,7 @@ class ConvertOptions(Writing):
     from_pairs: str | None = option("Pairing that query and key weights were made for.", "WORD", WEIGHTS, PAIRS)
     to_pairs: str | None = option("Pairing that they are converted to.", "WORD", WEIGHTS, PAIRS)
     heads: int | None = option("Heads of the queries (default: the config's).", "N", WEIGHTS, check=whole(1, 1 << 16))
-    kv_heads: int | None = option("Heads of the keys (default: as many).", "N", WEIGHTS, check=whole(1, 1 << 16))
+    kv_heads: int | None = option("Heads of the keys (default: the queries').", "N", WEIGHTS, check=whole(1, 1 << 16))
     rotary_dim: int | None = option("Rows of a head that rotate (default: all).", "N", WEIGHTS, check=whole(2, 1 << 20))
     tensors: str | None = option("Regular expression of tensor names (default: queries and keys).", "REGEX", WEIGHTS)
     threads: int | None = option(shared.THREADS)

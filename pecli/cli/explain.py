@@ -40,7 +40,7 @@ class ExplainOptions(TableChoice):
 
     source: str = argument("An encoding, a recipe, a config.json, or a question.", "SOURCE")
     words: tuple[str, ...] = argument("Search its questions and answers.", "[WORD...]", default=())
-    why: bool = flag("Questions that people ask about the encoding, answered.", panel=ANSWERS)
+    why: bool = flag("Common questions about the encoding, with answers.", panel=ANSWERS)
     code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
     precision: int | None = option(shared.PRECISION)
     format: str | None = option(shared.TABLE_FORMAT)

@@ -54,12 +54,12 @@ class ExtrapolateOptions(Writing):
     """The options of ``extrapolate``."""
 
     sources: tuple[str, ...] = argument("Recipes, models' config.json, or files.", "SOURCE...")
-    train_len: int | None = option("Positions seen in training (default: as stated).", "N", LENGTHS, check=positions(1))
+    train_len: int | None = option("Length in training (default: the source's).", "N", LENGTHS, check=positions(1))
     test_len: int | None = option("Positions wanted.", "M", LENGTHS, check=positions(2))
     threshold: float | None = option(
-        "Share of the nearest key's weight at which a bias ends (default 0.01).", "X", LENGTHS, check=share
+        "Smallest weight that counts, relative to the nearest key's (default 0.01).", "X", LENGTHS, check=share
     )
-    tuned: bool = flag("The model was trained with the recipe's own scaling.", panel=LENGTHS)
+    tuned: bool = flag("The model was trained with the scaling in the recipe.", panel=LENGTHS)
     scaling: str | None = option("Compare context extensions: all, or linear,yarn.", "LIST", SCALINGS)
     factor: Decimal | None = option("Factor of these extensions (default M/N).", "X", SCALINGS, check=scaling_factor)
     extend: str | None = option("Extend trained rows: {}.", "WAY", LONGER, WAYS)
@@ -68,9 +68,9 @@ class ExtrapolateOptions(Writing):
         "Grid of the rows (default: the square that fits).", "HxW", LONGER, check=grid_size
     )
     prefix: int | None = option(
-        "Rows at the start that stay (default: those before a grid).", "K", LONGER, check=whole(0, LONGEST)
+        "Leading rows that are not resized (default: those before a grid).", "K", LONGER, check=whole(0, LONGEST)
     )
-    antialias: bool = flag("Widen the filter where a grid shrinks (linear, cubic).", panel=LONGER)
+    antialias: bool = flag("Antialias when a grid shrinks (linear, cubic).", panel=LONGER)
     format: str | None = option(f"Print tables as {', '.join(TABLE_FORMATS)}; with -o, its format.", "WORD", OUTPUT)
     dtype: str | None = option(shared.DTYPE)
     layout: str | None = option(shared.LAYOUT)

@@ -80,7 +80,7 @@ class TableOptions(Writing):
     )
     compress: bool = flag(shared.COMPRESS)
     wide: bool = flag(shared.WIDE)
-    dry_run: bool = flag("Say what would be written, and write nothing.", panel=OUTPUT)
+    dry_run: bool = flag("Print what would be written, and write nothing.", panel=OUTPUT)
     rows: int | None = option("Rows to print (default 12).", "N", SCREEN, check=whole(1, 1000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 1000))
     precision: int | None = option(shared.PRECISION)

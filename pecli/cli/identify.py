@@ -28,7 +28,7 @@ class IdentifyOptions(TableChoice):
     source: str = argument("A file, or file::name for one of its arrays.", "FILE")
     all: bool = flag("Print every note, the statistics and the first values.", panel=SCREEN)
     get: str | None = option(shared.GET)
-    digits: int | None = option("The values are rounded or cut to N decimals.", "N", check=whole(1, 15))
+    digits: int | None = option("The values are rounded or truncated to N decimals.", "N", check=whole(1, 15))
 
 
 def command(options: IdentifyOptions) -> int:

@@ -50,8 +50,8 @@ class ListOptions:
     """The options of ``list``."""
 
     encoding: str | None = argument("Describe this one, or recommend some for this task.", "[ENCODING]", default=None)
-    choose: bool = flag("Recommend encodings: list --choose images gives the reasons.")
-    where: str | None = option("Only those with these facts: relative=yes,learned=no.", "KEY=WORD,..")
+    choose: bool = flag("Recommend encodings for a task, with reasons: list --choose images.")
+    where: str | None = option("Only encodings with these properties: relative=yes,learned=no.", "KEY=WORD,..")
     all: bool = flag("Every option of the encoding.")
     format: str | None = option(shared.TABLE_FORMAT)
     json: bool = flag(shared.JSON)

@@ -337,7 +337,7 @@ LAYOUT = Option("Rotary: {}.", "WORD", TABLE, LAYOUTS)
 THREADS = Option("Threads (default: all cores up to eight).", "T", OUTPUT, check=whole(1, 256))
 COMPRESS = Option("Compress (HDF5: shuffle and gzip 1).", panel=OUTPUT)
 WIDE = Option("Parquet: one column per channel.", panel=OUTPUT)
-NO_CLOBBER = Option("Leave an existing file alone, and fail.", panel=OUTPUT)
+NO_CLOBBER = Option("Fail if the file exists.", panel=OUTPUT)
 PRECISION = Option("Decimals to print (default: what suits).", "N", SCREEN, check=DECIMALS)
 
 

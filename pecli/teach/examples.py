@@ -143,7 +143,7 @@ def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
             i, j = (j, i) if term.opposite else (i, j)
             place = index[min(int(i), len(index) - 1), int(j)]
             row = int(place if term.rows is None else term.rows(place))
-            name, right, where = "r", arrays[term.against][row].tolist(), f", r being row {row} of {term.against}"
+            name, right, where = "r", arrays[term.against][row].tolist(), f", r = row {row} of {term.against}"
         text, value = shared.product(given[term.content][:width], right[:width])
         total += value * (effect.factor_of(width) if term.scaled else 1)
         (scaled if term.scaled else others).append(short(value))
@@ -304,13 +304,13 @@ def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Ste
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
-        "and so on for each pair; other columns of the query, and the values, stay as they are",
+        "and so on for each pair; the other columns of the query are unchanged, and so are the values",
         (
-            "two conventions, never to be mixed: the paper pairs q_2i with q_2i+1; rotate_half pairs "
+            "never mix the two conventions: the paper pairs q_2i with q_2i+1; rotate_half pairs "
             f"q_i with q_i+{width}, and its cos and sin are two equal halves"
         ),
     ]
-    return Step(f"rotate a query at position {name}; a key in the same way", lines)
+    return Step(f"rotate a query at position {name}; keys are rotated in the same way", lines)
 
 
 def _difference(
@@ -367,12 +367,12 @@ def _scores(recipe: Recipe, plan: Waves, at: Sequence[Fraction]) -> Step:
         rows.append([text_of(a), text_of(b), text_of(b - a), float(score)])
     same = [float(r[3]) for r in rows[: len(SHIFTS)]]
     apart = min(abs(float(rows[-1][3]) - score) for score in same)
-    other = ", another distance differs" if apart > 1e-9 * max(map(abs, same)) else ""
+    other = "; the score at another distance differs" if apart > 1e-9 * max(map(abs, same)) else ""
     items: list[Item] = [
         f"q = {joined(QUERY[: 2 * count])}, k = {joined(KEY[: 2 * count])}: score = "
         + ("(scale_m R_m q) . (R_n k / scale_n)" if fading else "(R_m q) . (R_n k)"),
         SmallTable(["m", "n", "n - m", "score"], rows, None),
-        f"the first {len(SHIFTS)} scores differ by {off_by(max(same) - min(same))} at most{other}",
+        f"the first {len(SHIFTS)} scores differ by at most {off_by(max(same) - min(same))}{other}",
     ]
     return Step("the score depends on n - m alone", items)
 

@@ -105,7 +105,7 @@ LINES = [
     ("inspect vl.json", 0, "rope2d:dim=80,grid=6x8,merge=2,convention=qwen2-vl"),
     ("explain t5", 0, "This example is small: the defaults are buckets=32, max-distance=128"),
     ("explain t5:buckets=32,max-distance=128", 0, "worked through: t5:buckets=32,max-distance=128"),
-    ("explain rope --why half", 0, "rope: questions and answers\n\nInterleaved or halves?"),
+    ("explain rope --why half", 0, "rope: questions and answers\n\nInterleaved or half-split?"),
     ("extrapolate pe.npy --test-len 64 --extend linear -o x.npy", 0, "most of the old positions get another row"),
 ]  # fmt: skip
 

@@ -114,10 +114,10 @@ def test_the_numbers_in_answers_are_right():
         assert "0.5 to 0.00390625" in said("alibi", "slope")
         assert "e^-8 " in said("alibi", "slope")
         assert f"{mpmath.nstr(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2) / 128), 3)} positions" in said(
-            "sandwich", "fall for ever"
+            "sandwich", "keep falling"
         )
         assert f"{mpmath.nstr(2 * mpmath.pi * mpmath.mpf(10000) ** (mpmath.mpf(2) / 8), 3)} at width 8" in said(
-            "sandwich", "fall for ever"
+            "sandwich", "keep falling"
         )
         assert mpmath.nstr((mpmath.mpf(2) / 7) ** (mpmath.mpf(10000) / 512), 2) in said("xpos", "centre")
         assert "2,401 pairs share 169 numbers" in said("window", "entries")

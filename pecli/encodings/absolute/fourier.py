@@ -54,7 +54,7 @@ def fourier(
     Formula
     -------
     pe(x) = [sin(2 pi B x), cos(2 pi B x)]
-    B ~ N(0, sigma^2), dim/2 rows and a column for each coordinate; with log: ln x for x
+    B ~ N(0, sigma^2), dim/2 rows and a column for each coordinate; with log: ln x instead of x
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def learned(
     rows_offset: Annotated[int, Param(ge=0, le=1 << 20)] = 0,
     weights: Weights = None,
 ) -> Values:
-    """Randomly initialised table, to be trained; or the trained one of a file.
+    """Randomly initialised table, to be trained, or a trained table from a file.
 
     Each random value depends on the seed, its row and its column alone, so any slice
     equals the same rows of the whole.

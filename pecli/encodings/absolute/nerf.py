@@ -48,7 +48,7 @@ def nerf(
     Formula
     -------
     pe(x) = sin(2^k pi x), cos(2^k pi x), k = 0 .. bands - 1; x from -1 to 1 over the grid
-    no-pi: sin(2^k x), cos(2^k x), as the authors' code has it
+    no-pi: sin(2^k x), cos(2^k x), as in the authors' code
 
     Parameters
     ----------

@@ -73,19 +73,19 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     powers = " + ".join(decimal_text(math.exp(v)) for v in logits)
     weights = _weights(tokens, causal=False)[0].tolist()
     alone = [
-        f"queries, keys and values are the tokens themselves; logits of {WORDS[0]}: {joined(logits)}",
+        f"queries, keys and values are the tokens themselves; logits for {WORDS[0]}: {joined(logits)}",
         f"softmax: e^logit over {powers} = {decimal_text(sum(map(math.exp, logits)))}: {joined(weights)}",
     ]
     same = (
-        "each token has the output that it had: outputs move with their tokens (attention is "
-        "permutation-equivariant), and nothing tells who bites whom"
+        "each token keeps its output: outputs move with their tokens (attention is permutation-equivariant), "
+        "so nothing shows who bites whom"
     )
-    differs = f"the same token has another output now, by up to {decimal_text(changed)}: a decoder needs no table"
+    differs = f"the same token now gets a different output, by up to {decimal_text(changed)}: a decoder needs no table"
     return [
         Step("three tokens", [lessons.rows_table("token", WORDS, tokens)]),
         Step("one attention", [*alone, lessons.rows_table("output", WORDS, _attention(tokens))]),
         Step(
-            f"the tokens exchanged, {' '.join(words)}", [lessons.rows_table("output", words, _attention(swapped)), same]
+            f"the tokens reordered: {' '.join(words)}", [lessons.rows_table("output", words, _attention(swapped)), same]
         ),
         Step(
             "a causal mask breaks it",

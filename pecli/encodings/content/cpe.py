@@ -49,14 +49,14 @@ def cpe(
 ) -> Conditional:
     """Content plus a depth-wise convolution of it.
 
-    The zero padding at the ends gives each row its place.
+    Position comes from the zero padding at the ends.
 
     Needs content: a file with one row of numbers for each position, or a recipe.
 
     Formula
     -------
-    pe = x + conv(x) + b: each channel by a kernel of its own over the neighbours, zeros beyond the ends
-    on a grid the kernel is square; the first cls rows stay as they are
+    pe = x + conv(x) + b: each channel has its own kernel over the neighbours, with zeros beyond the ends
+    on a grid the kernel is square; the first cls rows are unchanged
 
     Parameters
     ----------

@@ -76,8 +76,8 @@ def transformer_xl(
 ) -> Relative:
     """Sinusoid of the distance between query and key.
 
-    A trained matrix projects it.  With heads the table has the trained vectors u and v,
-    which stand for the query's position.
+    A trained matrix projects it.  With heads the table also has the trained vectors
+    u and v, which replace the query's position.
 
     Formula
     -------

@@ -237,7 +237,7 @@ def _differences(exercise: lessons.Exercise) -> Iterator[Step]:
     lines = [
         f"PE(5) - PE(0)  = {joined((five - zero)[:4])}",
         f"PE(10) - PE(5) = {joined((ten - five)[:4])}",
-        "the same distance and yet another difference: it is the matrix that is the same, not the difference",
+        "the distances are equal, the differences are not: equal distances share the matrix M_k",
     ]
     yield Step("what does not hold", lines)
 

@@ -61,7 +61,7 @@ def alibi(
     Parameters
     ----------
     slopes
-        Slopes if the number of heads is no power of two: the code's, or the paper's.
+        Slopes if the number of heads is not a power of two: the code's, or the paper's.
     bias_max
         Exponent of the smallest slope.
     bias
@@ -258,7 +258,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     return [
         Step("a slope for each head", _slope_lines(exact)),
         *exercise.of_family(cell),
-        Step("what it leaves of equal logits, the softmax of that row", softmax),
+        Step("equal logits with this bias: the softmax of that row", softmax),
     ]
 
 

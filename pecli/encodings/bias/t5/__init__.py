@@ -58,8 +58,8 @@ def t5(
     -------
     bias(h, i, j) = weight(bucket(j - i), h)
     bidirectional: half the buckets for each side, the upper half where j > i; otherwise j > i has bucket 0
-    of a side's n buckets, with e = floor(n / 2) and a = abs(j - i): a < e has its own,
-    the others bucket min(n - 1, e + floor((n - e) ln(a/e) / ln(max-distance/e)))
+    each side has n buckets; with e = floor(n / 2) and a = abs(j - i): bucket a if a < e,
+    otherwise bucket min(n - 1, e + floor((n - e) ln(a/e) / ln(max-distance/e)))
 
     Parameters
     ----------

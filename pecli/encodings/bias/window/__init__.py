@@ -68,7 +68,7 @@ def window(
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Bias:
-    """Trained number for each head and each offset of two patches of a window.
+    """Trained number for each head and each offset between patches of a window.
 
     Without heads or weights the table holds the entries alone, as the array index.
 

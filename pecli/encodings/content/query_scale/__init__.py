@@ -12,7 +12,7 @@ from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect, Step, short
 from pecli.spec.plans import Domain, Values
 
-EFFECT = Effect(factor="pe", note="queries are multiplied, keys stay as they are")
+EFFECT = Effect(factor="pe", note="queries are multiplied, keys are unchanged")
 
 
 @encoding(

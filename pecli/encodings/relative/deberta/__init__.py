@@ -34,7 +34,7 @@ def reach(recipe: Recipe) -> Reach:
 
 # A query meets the positions as keys are projected, a key as queries are.
 BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
-ROWS = ("as the code has it", "of key and query for k.r, as the paper has it")
+ROWS = ("as in the code", "of key and query for k.r, as in the paper")
 # Names of the two terms in a config's pos_att_type.
 TERMS = ("c2p", "p2c")
 
@@ -105,7 +105,7 @@ def deberta(
 ) -> Relative:
     """Trained vector for each bucket of distances.
 
-    Queries meet it as position and keys as content, and the other way round.
+    One term of the score multiplies it by the content of queries, another by the content of keys.
 
     Formula
     -------
@@ -136,7 +136,7 @@ def deberta(
     pos_att_type
         Terms of a score: query by position (c2p), position by key (p2c) (default: both).
     p2c_row
-        Row that a key meets: of query minus key (code), or as equation 4, of key minus query (default: code).
+        Row for the term of the key: query minus key (code), or key minus query as in equation 4 (default: code).
 
     Source
     ------

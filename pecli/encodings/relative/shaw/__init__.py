@@ -32,7 +32,7 @@ WHOLE = Domain(integral=True, remedy="rows of vectors belong to whole distances"
 def effect(recipe: Recipe) -> Effect:
     """Return the terms of a score, q.k + q.r and maybe k.r; values may have vectors too."""
     counted = "query minus key, as BERT's relative_key" if recipe.values["backward"] else "key minus query"
-    other = "" if recipe.values["backward"] else "; BERT's relative_key counts it the other way: --backward"
+    other = "" if recipe.values["backward"] else "; BERT's relative_key counts query minus key: --backward"
     both = recipe.values["kind"] == "key-query"
     sums = "q.k + q.r + k.r" if both else "q.k + q.r"
     met = [Term(content, "vector") for content in (("query", "key") if both else ("query",))]
@@ -78,9 +78,9 @@ def shaw(
     Formula
     -------
     index(i, j) = min(max(j - i, -clip), right) + clip; backward: of i - j
-    far zero: past the clip it is clip + right + 1, a row of zeros
-    vector: clip + right + 1 trained rows; a key takes row index(i, j) beside its own
-    value_vector: as many, which values take beside their own
+    far zero: past the clip the index is clip + right + 1, a row of zeros
+    vector: clip + right + 1 trained rows; row index(i, j) is added to the key
+    value_vector: as many rows, added to the values
 
     Parameters
     ----------

@@ -42,15 +42,15 @@ def mrope(
 ) -> Waves:
     """Rotation by several positions of a token, such as time, row and column.
 
-    Text has the same position in all streams and is rotated as by rope.
+    Text has the same position in all streams and is rotated as in rope.
     Every parameter of rope works here too.
 
     Formula
     -------
-    w_i as rope has them, for each of its scalings
+    w_i as in rope, with any of its scalings
     pair i rotates by p_s w_i, where s is the stream (t, h or w) that its section belongs to
-    text: all streams have the token's position; a grid after position q: t, h, w from q + 1 each
-    text goes on after the largest position of the grid
+    text: all streams have the token's position; a grid after position q: t, h and w start at q + 1
+    text continues after the largest position of the grid
 
     Parameters
     ----------
@@ -276,8 +276,8 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     grid = SmallTable(["token", *names], [[token, *row] for token, row in enumerate(places.tolist())], None)
     phrase = str(values["sequence"] or EXAMPLE)
     why = (
-        f"sequence {phrase}: text has one position in all streams; in an image t stays, h and w count its rows and "
-        "columns from there; the text after it goes on after the largest position"
+        f"sequence {phrase}: text has one position in all streams; in an image t is constant, h and w count its rows "
+        "and columns from there; later text continues after the largest position"
     )
     items: list[Item] = [grid] if values["streams"] else [why, grid]
     return [Step("the positions of each token", items), _stream_step(plan, names, places.tolist()), *found]
@@ -291,5 +291,5 @@ def _stream_step(plan: Waves, names: tuple[str, ...], places: list[list[float]])
         position = places[token][pair.axis]
         product = f"{short(position)} x {short(pair.frequency)} = {short(position * pair.frequency)}"
         lines.append(f"pair {pair.cos} follows {names[pair.axis]}, angle of token {token}: {product}")
-    lines.append("the streams of text agree, so it is rotated as by rope: see positions 1 and 3 in the next steps")
+    lines.append("for text all streams agree, so it is rotated as in rope: see positions 1 and 3 in the next steps")
     return Step(f"the stream of each pair, and the angles of token {token}", lines)

@@ -61,7 +61,7 @@ def retnet(
     w_i = base^(-i / (dim/2 - 1)), i = 0 .. dim/2 - 1; cos(p w_i), sin(p w_i)
     gamma_h = 1 - 2^(-5 - h), h = 0 .. heads - 1
     decay(h, i, j) = gamma_h^(i - j) for a key j up to the query i, 0 after it; apply log: (i - j) ln gamma_h
-    normalize: a query's row over the square root of its sum
+    normalize: each query's row is divided by the square root of its sum
 
     Parameters
     ----------

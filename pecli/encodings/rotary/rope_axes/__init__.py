@@ -39,7 +39,7 @@ def rope_axes(
     suffix: Suffix = 0,
     halves: Halves = "whole",
 ) -> Waves:
-    """Rotation of each axis' own pairs by its coordinate: frame, row, column.
+    """Rotation by frame, row and column, each with pairs of its own.
 
     Formula
     -------

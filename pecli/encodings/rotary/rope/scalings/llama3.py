@@ -49,7 +49,7 @@ def _frequencies(
     low_freq_factor
         Wavelengths above original-max / this are multiplied by the factor.
     high_freq_factor
-        Wavelengths below original-max / this stay as they are.
+        Wavelengths below original-max / this are unchanged.
     """
 
     def scaled(w: Decimal) -> Decimal:
