@@ -170,9 +170,9 @@ def _created(table: Numbered, places: Places, array: Array, path: str, compress:
 
 
 def _write_shards(table: Numbered, places: Places, path: str, options: WriteOptions) -> None:
-    made = {array.name: _created(table, places, array, path, options.compress) for array in table.arrays}
-    shards = (Task((array,), *span) for array in table.arrays for span in shard_rows(array))
     tried = _retried(path)
+    made = {a.name: tried(partial(_created, table, places, a, path, options.compress)) for a in table.arrays}
+    shards = (Task((array,), *span) for array in table.arrays for span in shard_rows(array))
     stopped: list[bool] = []
 
     def write(shard: Task, buffer: Buffer) -> None:
