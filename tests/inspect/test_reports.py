@@ -103,7 +103,7 @@ INSPECT = (  # a case, another case, and words that are printed for the first an
     ("alibi", "rope", "distances up to", "bias: 4"),
     ("far", "alibi", "10, 5 in larger"),
     ("fast", "rope", "1 exceeds"),
-    ("few", "noise", "20 rows"),
+    ("few", "noise", "all 12 rows"),
     ("identify good.npz", "identify noise.npy", "sure: all values equal"),
     ("identify spoiled.npz", "identify good.npz", "likely"),
     ("listed", "plain good.npz", "first 0"),
