@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +50,6 @@ class Statistics:
     mean: float | None = None
     norm_min: float | None = None
     norm_max: float | None = None
-    norm_mean: float | None = None
     nan: int = 0
     infinite: int = 0
     first_nan: int | None = None
@@ -116,76 +116,70 @@ def inspect_table(
     )
 
 
-class _Running:
-    """Sums over blocks."""
+class _Sums(NamedTuple):
+    """Figures of some rows; infinite ends where nothing was counted."""
 
-    def __init__(self, name: str) -> None:
-        self.found = Statistics(name)
-        self.total, self.count = Fraction(0), 0  # of finite values the sum may be none
-        self.norms, self.rows = 0.0, 0
+    minimum: float = math.inf
+    maximum: float = -math.inf
+    norm_min: float = math.inf
+    norm_max: float = -math.inf
+    first_nan: float = math.inf
+    nan: int = 0
+    infinite: int = 0
+    counted: int = 0
+    total: Fraction = Fraction(0)  # of finite values the sum may be no float64
 
-    def add(self, start: int, raw: NDArray[Any], dtype: str) -> None:
-        """Count one block."""
-        values = floats(raw, dtype).reshape(max(1, len(raw)), -1)
-        found, wide, finite = self.found, values.astype(np.float64), values
-        if not np.isfinite(wide.sum()):
-            known, nan = np.isfinite(wide), np.isnan(wide)
-            found.nan, found.infinite = int(nan.sum()), int(np.isinf(wide).sum())
-            found.first_nan = start + int(nan.any(axis=1).argmax()) if found.nan else None
-            finite, wide = wide[known], np.where(known, wide, 0.0)
-        self.count = finite.size
-        if not self.count:
-            return
-        found.minimum, found.maximum = float(finite.min()), float(finite.max())
-        power = int(np.frexp(max(-found.minimum, found.maximum))[1])  # squares beyond 1e154 are no float64
-        power = power if abs(power) > MAX_POWER else 0
-        scaled = np.ldexp(wide, -power) if power else wide
-        self.total = Fraction(float(scaled.sum())) * Fraction(2) ** power
-        if wide.shape[1] > 1:
-            norms = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)
-            found.norm_min, found.norm_max = float(norms.min()), float(norms.max())
-            self.norms, self.rows = float(norms.sum()), len(norms)
+    def merged(self, more: _Sums) -> _Sums:
+        """Return the figures of both."""
+        joins: tuple[Any, ...] = (min, max, min, max, min, add, add, add, add)
+        return _Sums(*(join(a, b) for join, a, b in zip(joins, self, more, strict=True)))
 
-    def merge(self, later: _Running) -> None:
-        """Add the sums of the rows that follow."""
-        found, more = self.found, later.found
-        found.nan, found.infinite = found.nan + more.nan, found.infinite + more.infinite
-        found.first_nan = more.first_nan if found.first_nan is None else found.first_nan
-        for name, better in (("minimum", min), ("norm_min", min), ("maximum", max), ("norm_max", max)):
-            ends = [end for end in (getattr(found, name), getattr(more, name)) if end is not None]
-            setattr(found, name, better(ends, default=None))
-        self.total, self.count = self.total + later.total, self.count + later.count
-        self.norms, self.rows = self.norms + later.norms, self.rows + later.rows
 
-    def finish(self) -> Statistics:
-        found = self.found
-        found.mean = float(self.total / self.count) if self.count else None
-        found.norm_mean = self.norms / self.rows if self.rows else None
+def _sums(start: int, raw: NDArray[Any], dtype: str) -> _Sums:
+    """Return the figures of one block."""
+    values = floats(raw, dtype).reshape(max(1, len(raw)), -1)
+    wide, finite, odd = values.astype(np.float64), values, _Sums()
+    if not np.isfinite(wide.sum()):
+        known, nan = np.isfinite(wide), np.isnan(wide)
+        first = start + int(nan.any(axis=1).argmax()) if nan.any() else math.inf
+        odd = _Sums(first_nan=first, nan=int(nan.sum()), infinite=int(np.isinf(wide).sum()))
+        finite, wide = wide[known], np.where(known, wide, 0.0)
+    if not finite.size:
+        return odd
+    low, high = float(finite.min()), float(finite.max())
+    power = int(np.frexp(max(-low, high))[1])  # squares beyond 1e154 are no float64
+    power = power if abs(power) > MAX_POWER else 0
+    scaled = np.ldexp(wide, -power) if power else wide
+    total = Fraction(float(scaled.sum())) * Fraction(2) ** power
+    found = odd._replace(minimum=low, maximum=high, counted=finite.size, total=total)
+    if wide.shape[1] < 2:
         return found
+    norms = np.ldexp(np.sqrt(np.einsum("ij,ij->i", scaled, scaled)), power)
+    return found._replace(norm_min=float(norms.min()), norm_max=float(norms.max()))
 
 
 def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
     """Read an array once, in order (compressed data allow nothing else), and count its blocks on all cores."""
-    import numpy as np
-
     hashed = hashlib.sha256() if sha256 else None
 
-    def count(block: Block) -> tuple[_Running, Block]:
-        part = _Running(array.name)
+    def count(block: Block) -> tuple[_Sums, Block]:
         with np.errstate(all="ignore"):  # any bits may stand in a file
-            part.add(block.start, block.values[array.name], array.dtype)
-        return part, block
+            return _sums(block.start, block.values[array.name], array.dtype), block
 
-    running = _Running(array.name)
+    found = _Sums()
     for part, block in ordered_map(count, table.blocks([array.name], BLOCK_BYTES)):
-        running.merge(part)
+        found = found.merged(part)
         if hashed is not None:
             hashed.update(np.ascontiguousarray(block.values[array.name]).reshape(-1).view(np.uint8).data)
         if progress is not None:
             progress((block.stop - block.start) * array.row_bytes)
-    found = running.finish()
-    found.sha256 = None if hashed is None else hashed.hexdigest()
-    return found
+    ends = (None if end == none else end for end, none in zip(found[:5], _Sums(), strict=False))
+    low, high, norm_min, norm_max, first_nan = ends
+    return Statistics(
+        array.name, low, high, float(found.total / found.counted) if found.counted else None, norm_min, norm_max,
+        found.nan, found.infinite, None if first_nan is None else int(first_nan),
+        None if hashed is None else hashed.hexdigest(),
+    )  # fmt: skip
 
 
 def _slopes(table: Tabular) -> list[float] | None:
@@ -235,8 +229,8 @@ class Excerpt:
     column_axis: str
     row_labels: list[str | None]
     column_labels: list[str | None]
-    cells: list[list[Any]]
-    exact: list[list[Any]]
+    cells: list[list[Any]] = field(default_factory=list)
+    exact: list[list[Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON object of the excerpt."""
@@ -320,50 +314,36 @@ def _pick(count: int, limit: int) -> list[int | None]:
 
 
 def _part(view: _View, array: Array, title: str, first: int, count: int, rows: int, columns: int) -> Excerpt:
-    picked = _pick(count, rows)
-    width = 1
-    for side in array.row_shape:
-        width *= side
-    shown = _pick(width, columns)
-    labels: list[str | None] = []
-    cells: list[list[Any]] = []
-    exact: list[list[Any]] = []
-    for row in picked:
-        values, doubles = ([None] * width,) * 2 if row is None else view.read(array, first + row, first + row + 1)
-        labels.append(None if row is None else _label(view.table, array, row))
-        cells.append([None if c is None else values[c] for c in shown])
-        exact.append([None if c is None else doubles[c] for c in shown])
-    column_axis = array.axes[array.lead] if len(array.axes) > array.lead else ""
-    column_labels: list[str | None] = (
-        [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
-    )
+    """Return some rows of an array, or of the head that begins with row `first`."""
+    picked, shown = _pick(count, rows), _pick(math.prod(array.row_shape), columns)
     row_axis = array.axes[array.lead - 1] if array.axes else ""
-    return Excerpt(array, title, row_axis, column_axis, labels, column_labels, cells, exact)
+    column_axis = array.axes[array.lead] if len(array.axes) > array.lead else ""
+    heads: list[str | None] = [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
+    spans = [None if row is None else range(first + row, first + row + 1) for row in picked]
+    labels = [None if row is None else _label(view.table, array, row) for row in picked]
+    return _excerpt(view, Excerpt(array, title, row_axis, column_axis, labels, heads), spans, shown)
 
 
 def _by_head(view: _View, array: Array, rows: int, columns: int) -> Excerpt:
     """Return an array (heads, m) of single values with a row per head, columns around the middle."""
     heads, m = array.shape
-    picked = _pick(heads, rows)
     half = max(1, columns // 2)
     middle = max(half, m // 2) if array == view.table.arrays[0] else half
-    shown = [c for c in range(middle - half, middle + half + 1) if 0 <= c < m]
-    found = [
-        ([None] * len(shown),) * 2 if h is None else view.read(array, h * m + shown[0], h * m + shown[-1] + 1)
-        for h in picked
-    ]
-    cells, exact = ([pair[which] for pair in found] for which in (0, 1))
-    labels = [None if h is None else str(h) for h in picked]
-    return Excerpt(
-        array,
-        array.name,
-        "head",
-        "distance",
-        labels,
-        [str(_distance(view.table, array, c)) for c in shown],
-        cells,
-        exact,
-    )
+    shown = range(max(0, middle - half), min(m, middle + half + 1))
+    spans = [None if h is None else range(h * m + shown.start, h * m + shown.stop) for h in _pick(heads, rows)]
+    labels = [None if h is None else str(h) for h in _pick(heads, rows)]
+    distances: list[str | None] = [str(_distance(view.table, array, c)) for c in shown]
+    made = Excerpt(array, array.name, "head", "distance", labels, distances)
+    return _excerpt(view, made, spans, range(len(shown)))
+
+
+def _excerpt(view: _View, made: Excerpt, spans: Sequence[range | None], shown: Sequence[int | None]) -> Excerpt:
+    """Return an excerpt with some of the values of each span of the array's rows."""
+    for span in spans:
+        read = (None, None) if span is None else view.read(made.array, span.start, span.stop)
+        for cells, values in zip((made.cells, made.exact), read, strict=True):
+            cells.append([None if values is None or c is None else values[c] for c in shown])
+    return made
 
 
 def _distance(table: Tabular, array: Array, place: int) -> Any:
