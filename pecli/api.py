@@ -161,14 +161,12 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
 
 
 @with_known_options
-def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
+def inspect(subject: Any) -> Inspection:
     """Return the contents of a subject: arrays, recipe, statistics of every value.
 
     Parameters
     ----------
     subject : recipe, path, table, config or values
-    sha256 : bool
-        Whether to hash the little-endian values.
 
     Returns
     -------
@@ -188,7 +186,7 @@ def inspect(subject: Any, *, sha256: bool = False) -> Inspection:
     from pecli.inspect.statistics import inspect_table
 
     source = source_of(subject)
-    return inspect_table(shown(source.text), _open(source), sha256=sha256)
+    return inspect_table(shown(source.text), _open(source))
 
 
 @with_known_options

@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_content
-from pecli.apply.cosines import HeadPairs, rotations_of
 from pecli.apply.exact import rows_of
-from pecli.apply.rotation import RotatedTensors, RotationTask, rotate
+from pecli.apply.rotation import rotate
 from pecli.apply.scores import VALUES, Move, add_bias, scores_of
 from pecli.apply.tensors import (
     HEADS_SIDE_BY_SIDE,
@@ -214,7 +212,8 @@ def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
     tensor = only_tensor(tensors, "its rows are added to")
     table, rows = open_rows(source, [tensor], options)
     if table.arrays[0].dtype in COMPLEX.values():
-        return _multiply_rows(table, tensor, options, rows)
+        rule = "holds complex numbers, which multiply complex embeddings: multiply them by its array"
+        raise BadRecipe(f"{shorten(source.text)} {rule}")
     exact_rows = rows_of(table)
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
     if options.arithmetic == "exact":
@@ -223,19 +222,6 @@ def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
     steps = adding_steps(tensor, table, float(exact.factor.hi), rows, options.arithmetic)
     made = FrameworkRows(exact, {tensor.name: steps}, options.arithmetic, dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst)
-
-
-def _multiply_rows(table: Tabular, tensor: Tensor, options: ApplyOptions, rows: Any) -> ApplyResult:
-    """Return complex numbers, real and imaginary parts in turn, times complex rows: their phases are added."""
-    if options.scale is not None or options.arithmetic != "exact":
-        word = "scale" if options.scale is not None else "arithmetic"
-        raise BadParameter(
-            word, options.scale or options.arithmetic, "is for rows that are added, and complex ones multiply"
-        )
-    tasks = [RotationTask(tensor, options.dtype or tensor.dtype)]
-    made = RotatedTensors(rotations_of(table), tasks, HeadPairs("interleaved", "interleaved"), rows=rows)
-    note = "complex rows multiply: the input's columns are real and imaginary parts in turn"
-    return ApplyResult(made, (note, *axes_notes([tensor])))
 
 
 def random_inputs(sides: str, kv_heads: int | None, dtype: str, seed: int) -> list[Tensor]:

@@ -161,7 +161,7 @@ class ExactRotations(Rotations):
     Parameters
     ----------
     table : Table
-        Float64: of a rotary encoding in the layout split, or of complex numbers.
+        Float64, of a rotary encoding in the layout split.
     """
 
     def __init__(self, table: Table) -> None:
@@ -175,8 +175,7 @@ class ExactRotations(Rotations):
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Rotations`."""
         found = np.empty((stop - start, self.pairs), np.complex128)
-        parts = {"cos": found.real, "sin": found.imag} if "cos" in self.table else {"pe": found}
-        self.table.fill(start, stop, parts)
+        self.table.fill(start, stop, {"cos": found.real, "sin": found.imag})
         return found
 
     def approximate(self, start: int, stop: int) -> Points:
@@ -199,11 +198,11 @@ class StoredRotations(Rotations):
     Parameters
     ----------
     table : Tabular
-        With arrays cos and sin (n, pairs), or one of complex numbers.
+        With arrays cos and sin (n, pairs).
     """
 
     def __init__(self, table: Tabular) -> None:
-        self.table, array = table, table.array("cos") if "cos" in table else table.arrays[0]
+        self.table, array = table, table.array("cos")
         self.count, self.pairs = array.shape
         self.dtype = array.dtype
 
@@ -212,9 +211,6 @@ class StoredRotations(Rotations):
         if stop > self.count:
             rule = f"lies past the table, which has rows 0 to {self.count - 1}: give a longer one, or other positions"
             raise BadRecipe(f"position {stop - 1} {rule}")
-        if "cos" not in self.table:
-            (points,) = self.table.read_rows(self.table.keys(), start, stop).values()
-            return points.astype(np.complex128)
         found = self.table.read_rows(["cos", "sin"], start, stop)
         return complex_points(widen(found["cos"], self.dtype), widen(found["sin"], self.dtype))
 

@@ -146,8 +146,6 @@ OLDER = (
     ("inspect", "--verify", ("verify",)),
     ("inspect", "--steps", ("explain",)),
     ("inspect", "--plot", ("plot", "--output")),
-    ("apply", "--inverse", ("apply", "--way=inverse")),
-    ("apply", "--gradient", ("apply", "--way=gradient")),
     ("list", "--why", ("explain", "--why")),
     ("list", "--code", ("explain", "--code")),
 )

@@ -36,7 +36,7 @@ MAX_COMPUTED = 16 << 30  # bytes of a recipe's values, computed in some ten seco
 BRIEF_ROWS = 2  # of the values, where nothing more was asked for
 MEASURE = "Measure"
 ANSWERS = ("expect", "frequencies")  # each an answer of its own
-MEASURED = (*ANSWERS, "properties", "sha256")
+MEASURED = (*ANSWERS, "properties")
 VIEW = ("rows", "columns", "precision")  # how the first values are printed
 
 
@@ -49,7 +49,6 @@ class InspectOptions(TableChoice):
     properties: bool = flag("What the values show: bounds, distances, shifts.", panel=MEASURE)
     expect: str | None = option("Check each row: {}.", "WORD,..", MEASURE, EXPECTATIONS)
     frequencies: bool = flag("Frequencies of a recipe or a config, with wavelengths.", panel=MEASURE)
-    sha256: bool = flag("Hash of the values, little-endian.", panel=MEASURE)
     rows: int | None = option("Rows to print (default 2; 8 with --all).", "N", SCREEN, check=whole(1, 100_000))
     columns: int | None = option("Columns to print (default 8).", "N", SCREEN, check=whole(1, 10_000))
     precision: int | None = option(shared.PRECISION)
@@ -116,13 +115,13 @@ def _look(source: NamedSource, table: Tabular, options: InspectOptions) -> int:
     check_computed(source, table)
     properties = measure_properties(table) if options.properties else None
     with progress_for("reading", options, table) as advance:
-        found = inspect_table(source.text, table, sha256=options.sha256, progress=advance)
+        found = inspect_table(source.text, table, progress=advance)
 
     def result() -> dict[str, Any]:
         return found.as_dict() | ({} if properties is None else {"properties": as_dicts(properties)})
 
     def view() -> list[Item]:
-        long = bool(properties) or options.sha256 or options.all or options.rows is not None
+        long = bool(properties) or options.all or options.rows is not None
         parts = preview(table, rows=options.rows or (8 if long else BRIEF_ROWS), columns=options.columns or 8)
         return inspection_view(found, parts, properties, brief=not long)
 
@@ -162,7 +161,6 @@ def inspection_view(
         items.append(_statistics(found.statistics[: len(arrays)]))
     if found.slopes is not None:
         items.append(_slopes(list(map(exact_text, found.slopes)), brief=brief))
-    items += [Fact("sha256", f"{s.sha256}  {s.name}") for s in found.statistics if s.sha256 is not None]
     items += [] if properties is None else [properties_view(properties)]
     if not brief:
         return [*items, *map(preview_grid, parts)]

@@ -39,7 +39,6 @@ SAME = {  # these are taken, by the first option that the command has
     "quiet": ("silent", "no-progress"),
     "no-clobber": ("no-overwrite",),
     "dry-run": ("simulate", "estimate"),
-    "sha256": ("hash", "checksum", "digest", "sha"),
     "atol": ("tol", "tolerance"),
     "train-len": ("train", "trained", "train-length", "original-len"),
     "test-len": ("test", "test-length", "target-len", "len", "length", "seq-len", "max-len", "context"),
@@ -67,13 +66,7 @@ CONFIG = ("--config", "--model", "--config-file", "--model-config")
 OTHER_SOURCE = ("--to", "--with", "--against", "--reference", "--ref", "--expected", "--recipe", "--source")
 MAX_CHOICES = 24  # that a message lists
 
-# Options that a command had, and what does their work now.
-REPLACED = {
-    ("extrapolate", "probe"): "run examples/extrapolation_trial.py, which trains small models with PyTorch",
-    ("compare", "for"): "pecli list --choose TASK has recommendations",
-    ("apply", "gradient"): "write --way gradient",
-    ("generate", "no-header"): "--format csv | tail -n +2 leaves the line of names out",
-}
+NO_HEADER = "--format csv | tail -n +2 leaves the line of names out"
 
 
 def explain(error: TyperException, words: Sequence[str]) -> str:
@@ -166,8 +159,8 @@ def _remedy(option: str, context: Any, words: Sequence[str]) -> str:
     verb = next((verb for _, older, (verb, *_) in OLDER if older == f"--{word}"), word)
     if verb in COMMANDS and verb != context.info_name:
         return f"pecli {verb} does that"
-    if (words[0], word) in REPLACED:
-        return REPLACED[words[0], word]
+    if word == "no-header" and _generates(context):
+        return NO_HEADER
     named = {w: name for table in (LIKE, SAME) for name, meant in table.items() for w in meant if name in names}
     for parameter in encoding.options if encoding is not None and _generates(context) else ():
         named |= dict.fromkeys((*parameter.param.names, *(word for word, _ in parameter.param.wrong)), parameter.option)
@@ -259,7 +252,7 @@ def folded(error: TyperException, words: Sequence[str]) -> list[str] | None:
         return _named_first(words)
     source = CONFIG if words[0] != "generate" else ()  # elsewhere a config is a source like any other
     if option in (*source, *(OTHER_SOURCE if words[0] in ("compare", "verify") else ())):
-        return [p for word in words for p in word.split("=", 1)[word.startswith(f"{option}=") :] if p != option]
+        return [word.removeprefix(f"{option}=") for word in words if word != option]
     names = _visible(context) if context is not None else []
     for name, meant in SAME.items():
         meant = (*meant, *SIDES.get(name, ())) if any(map(SIDE.fullmatch, words)) else meant

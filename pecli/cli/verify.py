@@ -30,7 +30,6 @@ class VerifyOptions(SourceOptions):
     sources: tuple[str, ...] = argument(
         "Files or folders of parts; a recipe after them replaces the one that they hold.", "FILE... [RECIPE]"
     )
-    recipe: str | None = option("The recipe, as an option.", "RECIPE", hidden=True)
     atol: Decimal | None = option(ATOL)
     rtol: Decimal | None = option(RTOL)
     ulp: int | None = option(ULP)
@@ -67,15 +66,13 @@ def command(options: VerifyOptions) -> int:
 def _files(options: VerifyOptions) -> tuple[Sequence[str], str | None]:
     """Return the files and the recipe that was given for them."""
     *files, last = options.sources
-    if files and kind_of(last) in (Kind.RECIPE, Kind.CONFIG):
-        if options.recipe is not None:
-            raise BadParameter("recipe", options.recipe, f"is given twice: {last} is one too")
-        return files, last
-    for text in options.sources:
+    recipe = last if files and kind_of(last) in (Kind.RECIPE, Kind.CONFIG) else None
+    files = files if recipe else [*options.sources]
+    for text in files:
         if kind_of(text) in (Kind.RECIPE, Kind.CONFIG):
             rule = "is a recipe: verify is for files, against the recipe that they hold or that follows them"
             raise BadParameter("SOURCE", text, rule)
-    return options.sources, options.recipe
+    return files, recipe
 
 
 def _file(text: str, recipe: str | None, choice: dict[str, str], options: VerifyOptions) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -40,8 +39,6 @@ class Statistics:
         How many values are not a number, or infinite.
     first_nan : int or None
         Row of the first value that is not a number.
-    sha256 : str or None
-        Of the little-endian values in C order, where it was asked for.
     """
 
     name: str
@@ -53,7 +50,6 @@ class Statistics:
     nan: int = 0
     infinite: int = 0
     first_nan: int | None = None
-    sha256: str | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,8 +68,6 @@ class Inspection:
     def as_dict(self) -> dict[str, Any]:
         """Return the inspection as data, for JSON; what was not measured is left out."""
         optional: dict[str, Any] = {"positions": self.positions, "slopes": self.slopes}
-        if self.statistics and self.statistics[0].sha256 is not None:
-            optional["sha256"] = {s.name: s.sha256 for s in self.statistics}
         return {
             "source": self.source,
             "format": self.format,
@@ -99,11 +93,9 @@ class Inspection:
         return found
 
 
-def inspect_table(
-    source: str, table: Tabular, *, sha256: bool = False, progress: Callable[[int], None] | None = None
-) -> Inspection:
+def inspect_table(source: str, table: Tabular, *, progress: Callable[[int], None] | None = None) -> Inspection:
     """Return the arrays, the recipe and the statistics of a table; every value is read once."""
-    statistics = [_statistics(table, array, sha256, progress) for array in table.arrays]
+    statistics = [_statistics(table, array, progress) for array in table.arrays]
     return Inspection(
         source=source,
         format=getattr(table, "format", None),
@@ -158,9 +150,8 @@ def _sums(start: int, raw: NDArray[Any], dtype: str) -> _Sums:
     return found._replace(norm_min=float(norms.min()), norm_max=float(norms.max()))
 
 
-def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[int], None] | None) -> Statistics:
+def _statistics(table: Tabular, array: Array, progress: Callable[[int], None] | None) -> Statistics:
     """Read an array once, in order (compressed data allow nothing else), and count its blocks on all cores."""
-    hashed = hashlib.sha256() if sha256 else None
 
     def count(block: Block) -> tuple[_Sums, Block]:
         with np.errstate(all="ignore"):  # any bits may stand in a file
@@ -169,8 +160,6 @@ def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[
     found = _Sums()
     for part, block in ordered_map(count, table.blocks([array.name], BLOCK_BYTES)):
         found = found.merged(part)
-        if hashed is not None:
-            hashed.update(np.ascontiguousarray(block.values[array.name]).reshape(-1).view(np.uint8).data)
         if progress is not None:
             progress((block.stop - block.start) * array.row_bytes)
     ends = (None if end == none else end for end, none in zip(found[:5], _Sums(), strict=False))
@@ -178,7 +167,6 @@ def _statistics(table: Tabular, array: Array, sha256: bool, progress: Callable[[
     return Statistics(
         array.name, low, high, float(found.total / found.counted) if found.counted else None, norm_min, norm_max,
         found.nan, found.infinite, None if first_nan is None else int(first_nan),
-        None if hashed is None else hashed.hexdigest(),
     )  # fmt: skip
 
 

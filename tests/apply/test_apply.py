@@ -452,10 +452,19 @@ def test_units_of_turned_values_are_those_of_their_pairs(tmp_path, pecli):
 
 
 @pytest.mark.parametrize("pairs", [None, "half", "interleaved:half"])
-@pytest.mark.parametrize("way", ["--inverse", "--gradient"])
+@pytest.mark.parametrize("way", ["inverse", "gradient"])
 @pytest.mark.parametrize("recipe", ["rope:dim=4", "rope:dim=4,scaling=yarn,factor=8,original-max=32"])
 def test_the_way_back_is_worked_through_with_its_own_numbers(recipe, way, pairs, pecli):
-    options = ("--vector", "1,2,-1,1", "--positions", "3", way, "--steps", *(("--pairs", pairs) if pairs else ()))
+    options = (
+        "--vector",
+        "1,2,-1,1",
+        "--positions",
+        "3",
+        "--way",
+        way,
+        "--steps",
+        *(("--pairs", pairs) if pairs else ()),
+    )
     said = pecli("apply", recipe, *options).stdout
     products = [float(line.rpartition("= ")[2]) for line in said.partition("Step 3")[2].splitlines() if "= " in line]
     (together,) = (line for line in said.splitlines() if "together [" in line)

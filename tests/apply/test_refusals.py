@@ -41,7 +41,6 @@ def files(tmp_path):
             "v has the shape (1, 4, 2, 8), and",
         ),
         ("rope:dim=8 q.npy k.npy --scores --pairs half --mask full", "--mask full must be causal"),
-        ("rope:dim=8 q.npy --pairs half --inverse --gradient", "write --way gradient"),
         ("rope:dim=8 q.npy q.npy --pairs half", "two inputs are named q"),
         ("rope:dim=8 q.npy --pairs half --vector 1,2", "--vector 1,2 replaces the inputs"),
         ("alibi:heads=4 --vector 1,2", "--vector is rotated or added to, and alibi does neither"),
@@ -100,7 +99,7 @@ def test_a_stored_table_with_a_factor_is_undone_by_its_inverse(pecli, tmp_path):
     np.save(tmp_path / "q.npy", x)
     angle = np.arange(6)[:, None] * 10000.0 ** (-np.arange(4) / 4)
     np.savez(tmp_path / "t.npz", cos_sin=1.25 * np.hstack([np.cos(angle), np.sin(angle)]))  # as vLLM keeps them
-    for given, way, made in (("q.npy", (), "y.npy"), ("y.npy", ("--inverse",), "z.npy")):
+    for given, way, made in (("q.npy", (), "y.npy"), ("y.npy", ("--way", "inverse"), "z.npy")):
         done = pecli("apply", "t.npz", given, "--pairs", "half", *way, "--dtype", "float64", "-o", made)
         assert done.returncode == 0, done.stderr
     a, b = x[..., :4], x[..., 4:]

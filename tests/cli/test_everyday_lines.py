@@ -81,7 +81,7 @@ LINES = [
     ("apply retnet:dim=16,heads=3 q.npy k.npy --pairs half --scores", 2, "do not fit queries of 2 heads"),
     ("apply xpos:dim=16 q.npy k.npy --pairs half --scores", 0, "queries are multiplied by the scale"),
     ("convert two.npz -o x.csv", 2, "holds arrays of equal length only"),
-    ("verify pe.npy sinusoidal:dim=16 --recipe sinusoidal:dim=16", 2, "is given twice"),
+    ("verify pe.npy sinusoidal:dim=16 --recipe sinusoidal:dim=16", 2, "verify is for files"),
     ("explain rope:dim=4 --code torch", 0, "Rotary: rope:dim=4"),
     ("identify q.npy", 0, "unknown: "),
     ("inspect r.npz --get arrays", 0, '"name": "cos"'),

@@ -123,8 +123,6 @@ def test_arrays_of_two_shapes_have_a_line_each_and_unknown_values_are_refused(fi
         ("generate sinusoidal --dim 4 --seq-len 3", "generate sinusoidal --dim 4 --len 3"),
         ("generate sinusoidal --dim 4 -n 3 -f csv", "generate sinusoidal --dim 4 --len 3 --format csv"),
         ("inspect rope:dim=4 --length 1k", "inspect rope:dim=4 --len 1024"),
-        ("apply rope:dim=4 --vector 1,2,3,4 --inverse", "apply rope:dim=4 --vector 1,2,3,4 --way inverse"),
-        ("apply rope:dim=4 --gradient --vector 1,2,3,4", "apply rope:dim=4 --way gradient --vector 1,2,3,4"),
     ],
 )
 def test_older_spellings_are_the_new_commands(files, pecli, older, today):

@@ -26,7 +26,7 @@ OTHERS = (
     "--help", "generate --help", "inspect --help", "compare --help", "apply --help", "extrapolate --help",
     "convert --help", "list --help", "list", "list --choose", "list rope --why", "inspect config.json",
     "inspect config.json --all", "inspect pe.h5", "inspect pe.h5 --all", "inspect pe.h5 --verify",
-    "inspect pe.h5 --identify", "inspect pe.h5 --properties", "inspect pe.h5 --sha256", "inspect wrong.npy --identify",
+    "inspect pe.h5 --identify", "inspect pe.h5 --properties", "inspect wrong.npy --identify",
     "inspect alibi:heads=12,len=9 --all --precision 12",
     "compare sinusoidal rope", "compare sinusoidal rope alibi", "compare --all",
     "compare rope:dim=8 alibi:heads=2 t5:heads=2", "compare pe.h5 wrong.npy", "compare pe.h5 sinusoidal:dim=8",

@@ -260,7 +260,6 @@ REFUSED = [
     (("none:dim=8", "--train-len", 10, "--test-len", 20, "--plot", "x.svg"), "has nothing to draw"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--format", "npy"), "--format npy has no effect without -o"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--threshold", 2), "--threshold 2 must be above 0 and"),
-    (("--probe",), "extrapolate has no option --probe: run examples/extrapolation_trial.py"),
 ]  # fmt: skip
 
 
