@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, permutations
 from math import prod
 from typing import Annotated, Any, Literal, get_args
 
@@ -20,7 +20,7 @@ from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Change, Item, SmallTable, Step, short
+from pecli.spec.hooks import Change, Item, SmallTable, Step, other_values, short
 from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
@@ -240,15 +240,18 @@ PUBLISHED_SECTIONS = ("16+24+24", "24+20+20", "8+12+12", "11+11+10")
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield other orders of the sections and the sections of other models, then the mistakes of rope."""
+    """Yield other orders and sizes of the sections and other steps of time, then rope's mistakes."""
     sections, own = keys["sections"], keys["section-order"]
     for order in get_args(Order):
         if order != own:
             text = f"sections {sections} in the order {order} where {own} was expected"
             yield Change("section-order", text, {"section-order": order})
-    for other in PUBLISHED_SECTIONS:
+    others = ["+".join(sizes) for sizes in permutations(sections.split("+"))]
+    for other in dict.fromkeys([*others, *PUBLISHED_SECTIONS]):
         if other != sections:
             yield Change("sections", f"sections {other} where {sections} were expected", {"sections": other})
+    if keys.get("sequence"):
+        yield from other_values(keys, "time-step", "1", "2", "0")
     yield from rope_mistakes(keys)
 
 
