@@ -163,7 +163,7 @@ class Table(Tabular):
         return Table.of_keys(Recipe.bind(name, **keys), own, **options)
 
     @staticmethod
-    def of_keys(recipe: Recipe, keys: Mapping[str, str], **options: Any) -> Table:
+    def of_keys(recipe: Recipe, keys: Mapping[str, str], /, **options: Any) -> Table:
         """Return the table of a recipe and of the keys that its text gives the table; `options` of :meth:`make` win."""
         merged: dict[str, Any] = {("length" if k == "len" else k): v for k, v in keys.items()}
         given = {k: v for k, v in options.items() if v is not None}
