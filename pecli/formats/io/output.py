@@ -15,7 +15,23 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 
-class Output(io.RawIOBase):
+class Placed(io.RawIOBase):
+    """A stream with a place, where it is read or written, and a size."""
+
+    def __init__(self, size: int = 0) -> None:
+        self._at, self.size = 0, size
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
+        return self._at
+
+
+class Output(Placed):
     """The open end that a format writes to, in order by `write` or anywhere by `put`.
 
     Attributes
@@ -37,10 +53,10 @@ class Output(io.RawIOBase):
         send: Callable[[memoryview], int] | None = None,
         kept: bool | None = None,
     ) -> None:
+        super().__init__()
         self.target, self.regular, self.kept = target, regular, regular if kept is None else kept
         self._descriptor = descriptor
         self._send = send or (lambda view: os.write(descriptor, view))
-        self._at = self._end = 0
         self._abandoned = False
 
     def writable(self) -> bool:
@@ -51,16 +67,11 @@ class Output(io.RawIOBase):
         """Return whether the output is a regular file, which can be written at any offset."""
         return self.regular
 
-    def tell(self) -> int:
-        """Return the offset of the next `write`."""
-        return self._at
-
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move that place."""
+        """Move the place of the next `write`."""
         if not self.regular:
             raise io.UnsupportedOperation("a stream cannot seek")
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._end}[whence]
-        return self._at
+        return super().seek(offset, whence)
 
     def write(self, data: ReadableBuffer) -> int:
         """Write all of `data` at the present place; a short write of a pipe is continued."""
@@ -72,7 +83,7 @@ class Output(io.RawIOBase):
             while view:
                 view = view[self._send_some(view) :]
         self._at += count
-        self._end = max(self._end, self._at)
+        self.size = max(self.size, self._at)
         return count
 
     def readinto(self, buffer: WriteableBuffer) -> int:
@@ -85,15 +96,15 @@ class Output(io.RawIOBase):
 
     def truncate(self, size: int | None = None) -> int:
         """Cut or lengthen a regular file."""
-        self._end = self._at if size is None else size
+        self.size = self._at if size is None else size
         if not self._abandoned:
-            os.ftruncate(self._descriptor, self._end)
-        return self._end
+            os.ftruncate(self._descriptor, self.size)
+        return self.size
 
     def put(self, data: ReadableBuffer, offset: int) -> None:
         """Write all of `data` at `offset` of a regular file; one thread at a time."""
         view = memoryview(data).cast("B")
-        self._end = max(self._end, offset + len(view))
+        self.size = max(self.size, offset + len(view))
         while view and not self._abandoned:
             count = self._pwrite(view, offset)
             view, offset = view[count:], offset + count
@@ -109,7 +120,7 @@ class Output(io.RawIOBase):
     @property
     def bytes(self) -> int:
         """Bytes written so far, counted to the furthest."""
-        return self._end
+        return self.size
 
     def _send_some(self, view: memoryview) -> int:
         try:
@@ -162,22 +173,12 @@ class HeldOutput(io.RawIOBase):
         self._waiting.clear()
 
 
-class Image(io.RawIOBase):
+class Image(Placed):
     """A sparse file in memory: the written pieces with their offsets."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.writes: list[tuple[int, bytes]] = []
-        self.size = 0
-        self._at = 0
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place."""
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        """Return the place."""
-        return self._at
 
     def truncate(self, size: int | None = None) -> int:
         """Set the size."""

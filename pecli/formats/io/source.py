@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, PecliError
+from pecli.formats.io.output import Placed
 from pecli.numbers.bounds import limit, size_text
 from pecli.numbers.dtypes import raw_bytes
 
@@ -85,11 +86,12 @@ class InputFile:
         return self.handle()
 
 
-class _Ranges(io.RawIOBase):
+class _Ranges(Placed):
     """A remote file as a binary stream for libraries."""
 
     def __init__(self, file: Any) -> None:
-        self._remote, self._at, self._size = file, 0, int(file.size)
+        super().__init__(int(file.size))
+        self._remote = file
 
     def readable(self) -> bool:
         """Return true."""
@@ -99,19 +101,10 @@ class _Ranges(io.RawIOBase):
         """Return true."""
         return True
 
-    def tell(self) -> int:
-        """Return the place."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a place."""
-        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
-        return self._at
-
     def readinto(self, buffer: WriteableBuffer) -> int:
         """Read on from the place."""
         view = memoryview(buffer).cast("B")
-        count = max(0, min(len(view), self._size - self._at))
+        count = max(0, min(len(view), self.size - self._at))
         view[:count] = self._remote.read(self._at, count)
         self._at += count
         return count
