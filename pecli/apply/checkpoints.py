@@ -531,7 +531,7 @@ def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Findin
         if compare_tables(tested, moved).equal:
             return [
                 Finding(
-                    "pairs", f"rows permuted: {to_pairs} against {from_pairs}, every value equal once they are moved"
+                    "pairs", f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
                 )
             ]
     return []

@@ -132,7 +132,7 @@ def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended
         done.facts = {"replaced": {name: array.shape}}
         done.text = f"{name} extended by {options.extend} to {array.shape[-2]} rows, every other tensor as it was"
     if (Path(path) / "config.json").is_file() and not (options.json or options.quiet):
-        tell("pecli: config.json is as it was: its number of positions is yours to change")
+        tell("pecli: config.json is unchanged: change its number of positions yourself")
     return 0
 
 

@@ -113,7 +113,9 @@ def verified_view(found: Verified, given: str | None = None, *, every: bool = Fa
 def folder_view(found: Folder, *, every: bool = False) -> list[Item]:
     """Return whether the parts in a folder make up one table."""
     total = f"{len(found.parts)} of {found.count} parts" if found.count else f"{len(found.parts)} files"
-    verdict = f"verified: {found.path} is whole and right" if found.good else f"different: {found.path} is not whole"
+    verdict = (
+        f"verified: {found.path} is complete and correct" if found.good else f"different: {found.path} is not complete"
+    )
     if not found.good and not found.findings:
         verdict = f"different: {found.path} is whole and not right"
     items: list[Item] = [Verdict(f"{verdict}, {total}", found.good)]

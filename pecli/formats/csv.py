@@ -211,7 +211,7 @@ class CsvTable(BatchTable):
         try:
             return [read_name(name.strip()) for name in next(csv.reader([line.rstrip("\r")], delimiter=separator))]
         except csv.Error:  # a name of more than 128 KiB
-            raise self.source.bad("has a first line that names no columns: it is no table, or damaged") from None
+            raise self.source.bad("has a first line without column names: it is damaged or not a table") from None
 
     def _parsed(self, names: Sequence[str], texts: Sequence[str] = ()) -> pa.Table:
         """Return the named columns, with the columns in `texts` as text; numbers are int64 or float64."""

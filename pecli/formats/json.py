@@ -128,7 +128,7 @@ class JsonTable(StoredTable):
         shape, dtype = values.shape, stated or ("int64" if values.dtype == np.int64 else "float64")
         if dtype in REAL:
             if shape[-1:] != (2,):
-                raise self.source.bad(f"holds complex values in '{name}' that are no pairs: it is damaged")
+                raise self.source.bad(f"holds complex values in '{name}' that are not pairs: it is damaged")
             shape = shape[:-1]
         if about.get("shape", list(shape)) != list(shape):
             raise self.source.bad(f"says another shape for '{name}' than its lists have: it is damaged")
@@ -147,7 +147,7 @@ class JsonTable(StoredTable):
         except ValueError:
             raise self.source.bad(f"has lists of unequal length in '{name}': make them equal") from None
         if values.ndim > MAX_LEVELS:
-            rule = f"has {values.ndim} levels of lists in '{name}', and {MAX_LEVELS} are the most: it is no table"
+            rule = f"has {values.ndim} levels of lists in '{name}', at most {MAX_LEVELS} are allowed: it is not a table"
             raise self.source.bad(rule)
         if values.dtype.kind in "iuf":
             return values
@@ -156,7 +156,7 @@ class JsonTable(StoredTable):
         except OverflowError:
             raise self.source.bad(f"holds an integer in '{name}' that is beyond the largest float64") from None
         except (ValueError, TypeError):
-            raise self.source.bad(f"holds something that is no number in '{name}'") from None
+            raise self.source.bad(f"holds something that is not a number in '{name}'") from None
 
     def _typed(self, name: str, values: NDArray[Any], dtype: str) -> NDArray[Any]:
         """Return values in the dtype that the file declares."""
@@ -168,7 +168,7 @@ class JsonTable(StoredTable):
         else:
             low, high = (0, 1) if kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
             if values.dtype.kind not in "iu" and values.size:
-                raise self.source.bad(f"holds something that is no number of type {dtype} in '{name}'")
+                raise self.source.bad(f"holds something that is not a number of type {dtype} in '{name}'")
             wide = values.reshape(-1)
             beyond = (wide < low) | (wide > high)
             narrow = wide.astype(dtype)

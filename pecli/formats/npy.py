@@ -72,7 +72,7 @@ def parse_header(head: bytes) -> tuple[np.dtype[Any], bool, tuple[int, ...], int
         raise ValueError("holds Python objects or records, which are never unpickled: save plain numbers")
     if dtype_name(dtype) is None:
         hint = "; NumPy saves bfloat16 so: use safetensors or hdf5" if dtype.str[1:] == "V2" else ""
-        raise ValueError(f"holds values of type {dtype.str!r}, which are no numbers of a known type{hint}")
+        raise ValueError(f"holds values of type {dtype.str!r}, which is not a known number type{hint}")
     return dtype, fortran, shape, file.tell()
 
 

@@ -83,13 +83,13 @@ class SafetensorsTable(StoredTable):
             )
         header = parse_object(self._file.read(LENGTH_BYTES, length))
         if not header:
-            raise source.bad("has a header that is no JSON object: it is damaged; make it again")
+            raise source.bad("has a header that is not a JSON object: it is damaged; write it again")
         return header, LENGTH_BYTES + length
 
     def _described(self, source: InputFile, name: str, entry: object, held: int, axes: list[str]) -> Array | None:
         """Check one entry of the header against the file."""
         if not isinstance(entry, dict):
-            raise source.bad(f"describes '{name}' by something that is no object: it is damaged")
+            raise source.bad(f"describes '{name}' by something that is not an object: it is damaged")
         shape, offsets = safe_shape(entry.get("shape")), safe_shape(entry.get("data_offsets"))
         if shape is None or offsets is None or len(offsets) != 2:
             raise source.bad(f"gives '{name}' a shape or a place that cannot be: it is damaged")

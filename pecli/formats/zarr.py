@@ -224,7 +224,7 @@ class ZarrTable(StoredTable):
             from pecli.formats.io.remote import RemoteFile
 
             RemoteFile(f"{source.path.rstrip('/')}/zarr.json")  # says what hinders
-        with reading(source, "has no root that zarr reads, so it is no store, or its writing did not end"):
+        with reading(source, "has no readable zarr root: it is not a store, or was not written completely"):
             root = zarr.open_group(_store(source.path, read_only=True), mode="r")
             facts = dict(root.attrs)
         self._held: dict[str, zarr.Array[Any]] = {}

@@ -566,7 +566,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
         yield QUARTER_WORDS[exchanged, name.quarter] + holds
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
-        yield "cosines and sines stand in one array, each twice"
+        yield "cosines and sines are in one array, each twice"
     ratio = name.magnitude / name.named.magnitude
     if ratio != 1:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"

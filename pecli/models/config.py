@@ -48,7 +48,7 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
     except OSError as error:
         raise BadFile(path, f"cannot be read: {error.strerror}") from error
     if len(data) > LARGEST_CONFIG:
-        raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is no config.json")
+        raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is not a config.json")
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -63,7 +63,9 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
         raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadFile(path, f"is no JSON{where}, so it is no model's config.json" if data else "is empty") from error
+        raise BadFile(
+            path, f"is not JSON{where}, so it is not a model's config.json" if data else "is empty"
+        ) from error
     if not isinstance(loaded, dict):
         raise BadFile(path, "is JSON but no object: a config.json has keys and values")
     return loaded

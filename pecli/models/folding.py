@@ -88,9 +88,9 @@ def top_level_share(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, k
 
 def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
     """Report that a key outside the dictionary has no effect, since the dictionary has its own."""
-    notes.ignore(name, f"{key} has a {what} of its own, which wins", explained=True)
+    notes.ignore(name, f"{key} has its own {what}, which takes precedence", explained=True)
     if keys.get(name) != inner:
-        notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has a {what} of its own, {shown(inner)}")
+        notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has its own {what}, {shown(inner)}")
 
 
 def set_type(keys: Keys, family: ModelFamily, params: Parameters) -> None:

@@ -124,7 +124,7 @@ def _composite(
             text = f"{where}{near} is not read; did you mean {main}? the defaults of {word} are used"
             reading = replace(reading, warnings=(text, *reading.warnings), misspelled=(text, *reading.misspelled))
         elif not flat:
-            text = f"{model_type} has no {main}: the defaults of {word} stand in for it"
+            text = f"{model_type} has no {main}: the defaults of {word} are used"
             reading = replace(reading, warnings=(text, *reading.warnings))
     others = _further(data, path, where, {name: parts[name] for name in further}, model_type, main)
     return replace(reading, part=f"{main}.{reading.part}".rstrip("."), parts={**reading.parts, **others})
@@ -262,7 +262,7 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
         notes.ignore(name, reason, explained=explained)
     kinds = keys.data.get("layer_types")
     if kinds is not None and not isinstance(kinds, list):
-        notes.ignore("layer_types", f"{shown(kinds)} is no list of kinds of layers")
+        notes.ignore("layer_types", f"{shown(kinds)} is not a list of layer types")
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,7 @@ def split_recipe(text: str) -> tuple[str, dict[str, str]]:
     keys: dict[str, str] = {}
     made = UntrustedText if isinstance(text, UntrustedText) else str
     if not name or (colon and not rest):
-        raise BadRecipe(f"'{shorten(text)}' is no recipe: write NAME or NAME:key=value,key=value")
+        raise BadRecipe(f"'{shorten(text)}' is not a recipe: write NAME or NAME:key=value,key=value")
     for item in _items(rest, text):
         key, equals, value = item.partition("=")
         key = key.strip()

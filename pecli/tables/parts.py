@@ -244,7 +244,7 @@ def _part(path: str, file: str) -> StoredTable:
     try:
         return open_table(file)
     except PecliError as error:
-        raise BadFile(path, f"holds {file}, which is no part of a table: {error}") from error
+        raise BadFile(path, f"holds {file}, which is not part of a table: {error}") from error
 
 
 def _refuse_strangers(path: str, tables: Sequence[StoredTable]) -> None:

@@ -29,7 +29,7 @@ def test_a_whole_file_with_a_name_that_is_no_utf8_is_not_called_damaged(write, t
     path = tmp_path / "x"
     write(path, pa.table({"peZb": pa.array(np.zeros(4, np.float32))}))
     path.write_bytes(path.read_bytes().replace(b"peZb", b"pe\xffb"))
-    with pytest.raises(BadFile, match="a name in it is no text in UTF-8; rename it") as error:
+    with pytest.raises(BadFile, match="a name in it is not UTF-8 text; rename it") as error:
         open_table(path)
     assert "damaged" not in str(error.value)
 

@@ -107,7 +107,7 @@ def test_a_stray_file_is_named(stray, words, tmp_path):
 def test_a_damaged_part_and_a_missing_one_are_named(tmp_path):
     folder = parts(tmp_path / "p", "sinusoidal:dim=4,len=10", ".npz")
     (folder / "1.npz").write_bytes(b"PK")
-    with pytest.raises(BadFile, match=r"1\.npz, which is no part of a table"):
+    with pytest.raises(BadFile, match=r"1\.npz, which is not part of a table"):
         open_path(str(folder))
     (folder / "1.npz").unlink()
     with pytest.raises(BadFile, match="lacks part 1 of 3: make it with --shard 1/3"):

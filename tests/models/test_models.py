@@ -436,7 +436,7 @@ def test_reading_a_config_loads_no_numpy(tmp_path):
             "original_max_position_embeddings has no effect: llama does not read it with this rope type",
         ),
         ({"rope_type": "yarn"}, "rope_type has no effect: llama does not read it"),
-        ({"layer_types": "x"}, 'layer_types has no effect: "x" is no list of kinds of layers'),
+        ({"layer_types": "x"}, 'layer_types has no effect: "x" is not a list of layer types'),
         (
             {"rope_scaling": {**YARN, "attention_factor": 2, "mscale": 1}},
             "rope_scaling.mscale has no effect: attention_factor is given, which wins",

@@ -233,7 +233,7 @@ def system_of(url: str) -> tuple[Any, str]:
     if protocol == "memory":
         raise BadFile(name, "is the memory of this process and is lost when it ends: name a file")
     if protocol in STORES and re.search("[:@]", remaining.partition("/")[0]):
-        rule = "holds a key before the bucket's name, where nobody reads it: give credentials in the protocol's own"
+        rule = "has a key before the bucket's name, where it has no effect: give credentials in the protocol's own"
         raise BadFile(name, f"{rule} configuration (AWS_PROFILE, say), and name the bucket alone")
     for package in ("fsspec", PACKAGES.get(protocol, "fsspec")):
         if importlib.util.find_spec(package) is None:
@@ -302,7 +302,7 @@ def _client() -> dict[str, Any]:
         other = to.host != about.url.host or to.scheme not in ("http", "https")
         if other or (about.url.scheme, to.scheme) == ("https", "http"):
             host = f"//{to.host}" if to.host else ""
-            rule = f"sends on to {to.scheme}:{host}, and no other host is asked than the one that is named"
+            rule = f"redirects to {to.scheme}:{host}, and pecli follows no redirect to another host"
             raise BadFile(url_name(str(about.url)), f"{rule}: name the file there, or download it first")
 
     watch = TraceConfig()

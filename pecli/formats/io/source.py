@@ -118,7 +118,7 @@ def reading(source: InputFile, what: str) -> Iterator[None]:
     except PecliError:
         raise
     except UnicodeDecodeError as error:
-        raise source.bad(f"{what}: a name in it is no text in UTF-8; rename it where the file was made") from error
+        raise source.bad(f"{what}: a name in it is not UTF-8 text; rename it where the file was made") from error
     except Exception as error:
         if not isinstance(error, LIBRARY_ERRORS) and type(error).__name__ != "BadZipFile":
             raise
