@@ -332,7 +332,7 @@ def read_config(config: Any, *, layer_type: str | None = None, stack: str = "tra
     Raises
     ------
     PecliError
-        If the config is no JSON object, or lacks a key that its encoding needs.
+        If the config is not JSON object, or lacks a key that its encoding needs.
 
     Examples
     --------

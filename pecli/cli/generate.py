@@ -357,7 +357,7 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     if os.path.exists(word):
         rule = "is a table already: pecli convert or pecli inspect reads it"
         if word.endswith(".json"):
-            load_config(word)  # which says what is no JSON
+            load_config(word)  # which says what is not JSON
             rule = "has no model_type, so it is not a model's config.json; pecli inspect reads tables"
         raise BadFile(clean(word), rule)
     raise shared.absent(word)

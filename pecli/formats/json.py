@@ -96,7 +96,7 @@ class JsonTable(StoredTable):
             content = json.loads(data)
         except (RecursionError, ValueError) as error:
             raise source.bad(
-                "is no JSON: it is truncated, damaged or a printed array; make it again, or save it as npy"
+                "is not JSON: it is truncated, damaged or a printed array; make it again, or save it as npy"
             ) from error
         self._values: dict[str, NDArray[Any]] = {}
         self._untyped: set[str] = set()

@@ -50,7 +50,7 @@ def bomb(tmp_path_factory):
         ("rows.h5", "rows of no values"),
         ("rows.safetensors", "rows of no values"),
         ("fields.csv", "1,000,001 columns"),  # each column was looked at by itself
-        ("deep.json", "is no JSON"),
+        ("deep.json", "is not JSON"),
         ("huge.npy", "truncated"),
     ],
 )

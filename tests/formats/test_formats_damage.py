@@ -142,15 +142,15 @@ def test_tensors_that_overlap_or_leave_gaps_are_refused_as_by_the_package(places
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[" * 50_000 + "]" * 50_000, "is no JSON"),
-        ('{"a":' * 50_000 + "1" + "}" * 50_000, "is no JSON"),
+        ("[" * 50_000 + "]" * 50_000, "is not JSON"),
+        ('{"a":' * 50_000 + "1" + "}" * 50_000, "is not JSON"),
         ("[" * 40 + "1" + "]" * 40, "has 40 levels of lists"),
         ('{"arrays":{"a":{"values":[1e39],"dtype":"float32"}}}', "holds '1e.39' in 'a', .* the largest float32"),
         ('{"arrays":{"a":{"values":[1, 300],"dtype":"uint8"}}}', "holds '300' in 'a', .* the largest uint8"),
         ('{"arrays":{"a":{"values":[1],"dtype":"S5"}}}', "says 'a' to be of type 'S5'"),
         ('{"arrays":{"a":{"values":[1],"dtype":[1]}}}', "says 'a' to be of type"),
         ('{"arrays":{"a":{"values":[1],"shape":5}}}', "says another shape"),
-        ('{"arrays":{"a":{"values":[[1,2,3,4]],"dtype":"complex64"}}}', "that are no pairs"),
+        ('{"arrays":{"a":{"values":[[1,2,3,4]],"dtype":"complex64"}}}', "that are not pairs"),
     ],
 )
 def test_json_that_cannot_be_is_refused(text, words, tmp_path):

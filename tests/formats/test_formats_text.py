@@ -429,5 +429,5 @@ def test_decimal_commas_are_read(tmp_path):
 )
 def test_what_is_no_json_is_no_table(text, tmp_path):
     (tmp_path / "t.json").write_text(text)
-    with pytest.raises(BadFile, match="is no JSON"):
+    with pytest.raises(BadFile, match="is not JSON"):
         open_table(tmp_path / "t.json")

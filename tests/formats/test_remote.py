@@ -337,7 +337,7 @@ def test_a_folder_of_parts_behind_a_url_is_a_source(s3, pecli, tmp_path):
     s3.put_object(Bucket="tables", Key="parts/notes.txt", Body=b"nothing")
     found = pecli("inspect", "s3://tables/parts/", "--verify")
     assert found.returncode == 0, found.stderr
-    assert "is whole and right, 3 of 3 parts" in found.stdout
+    assert "is complete and correct, 3 of 3 parts" in found.stdout
     assert pecli("convert", "s3://tables/parts/", "-q", "-o", "whole.h5").returncode == 0
     assert pecli("compare", "whole.h5", ROPE).returncode == 0
     for parts in ("s3://tables/parts/", "s3://tables/parts/*.npz"):

@@ -160,7 +160,7 @@ def parts(tmp_path):
 def test_a_folder_of_parts_is_verified_as_a_whole(pecli, parts):
     result = pecli("inspect", "--verify", parts)
     assert result.returncode == 0
-    assert "is whole and right, 4 of 4 parts" in result.stdout
+    assert "is complete and correct, 4 of 4 parts" in result.stdout
 
 
 def test_gaps_overlaps_and_strangers_are_named(pecli, parts):

@@ -306,11 +306,11 @@ def test_a_config_of_which_no_table_can_be_right_is_refused_in_one_sentence(conf
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[1, 2]", "is JSON but no object"),
         ('{"model_type": "llama", "rope_theta": NaN}', "has rope_theta NaN: it must be a number"),
         ('{"model_type": "llama", "head_dim": Infinity}', "has head_dim Infinity: it must be a whole number"),
-        ("\x00\xff", "is no JSON"),
+        ("\x00\xff", "is not JSON"),
     ],
 )
 def test_a_file_that_is_no_config_is_refused(tmp_path, content, says):
