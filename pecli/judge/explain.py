@@ -22,7 +22,7 @@ from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, CopyView, copies_of, pair_views, same_layout
+from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout
 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -70,52 +70,37 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     return [harmless(how, most, found.total.max_ulp)]
 
 
-# Different tables in a batch; of more, none is taken for a copy of another.
-MAX_GROUPS = 8
-
-
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
-    """Return why copies of one table, as in a batch, differ from the expected one; [] where most are no copies."""
-    groups, copies, others = list[list[CopyView]](), copies_of(actual), copies_of(expected)
-    alike = len(actual.arrays) > 1 or all(compare_tables(others[0], other).equal for other in others)  # no heads
-    if len(others) == len(copies) and alike:  # two batches
-        both = [
-            (copy, other, compare_tables(copy, other, tolerance)) for copy, other in zip(copies, others, strict=True)
-        ]
-        off = [one for one in both if not one[2].equal]
-        if 0 < len(off) < len(both):
-            named = f"of {len(both)} differs"
-            causes = ((copy.number, explain(copy, other, one)) for copy, other, one in off)
-            return [Finding("copies", f"copy {k} {named}: {found[0].text}") for k, found in causes if found]
+    """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
+    copies, others = copies_of(actual), copies_of(expected)
     pairs = pair_views(copies[0], expected)[0] if copies else []
-    other = not pairs or any(left.plain_shape != right.plain_shape for left, right in pairs)
-    if other and others:
+    same = bool(pairs) and all(left.plain_shape == right.plain_shape for left, right in pairs)
+    alike = len(actual.arrays) > 1 or all(compare_tables(others[0], other).equal for other in others)  # no heads
+    batches = len(others) == len(copies) and alike
+    if not copies or (others and not (batches or same)):
         return []
-    for copy in copies:
-        own = next((group for group in groups if compare_tables(copy, group[0], tolerance).equal), None)
-        groups.append([copy]) if own is None else own.append(copy)
-        if len(groups) > MAX_GROUPS:
-            return []
-    if other and len(groups) != 1:
+    targets = list[Tabular](others) if batches else [expected] * len(copies)
+    compared = [compare_tables(copy, target, tolerance) for copy, target in zip(copies, targets, strict=True)]
+    alike_by = {k: [compare_tables(copy, copies[k], tolerance).equal for copy in copies] for k in (0, 1)}
+    common = max(alike_by, key=lambda k: sum(alike_by[k]))
+    right = [one.equal for one in compared] if any(one.equal for one in compared) else alike_by[common]
+    if 2 * sum(right) <= len(copies):
         return []
-    compared = [compare_tables(group[0], expected, tolerance) for group in groups]
-    common = max(range(len(groups)), key=lambda k: (compared[k].equal, len(groups[k])))
-    if not compared[common].equal and 2 * len(groups[common]) <= len(copies):
-        return []
-    found = explain(groups[common][0], expected, compared[common])
-    if len(groups) == 1:
+    common = right.index(True)
+    found = explain(copies[common], targets[common], compared[common])
+    if all(right):
         where = 0 if all(one.kind == "rounding" for one in found) else len(found)
-        return [
-            *found[:where],
-            Finding("copies", f"{len(copies)} equal copies of one table, as of a batch"),
-            *found[where:],
-        ]
-    for k, group in enumerate(groups):
-        for one in explain(group[0], expected, compared[k])[:1] if k != common else ():
-            which = numbered("copy", np.array([copy.number for copy in group]))
-            text = f"{which} of {len(copies)} {'differs' if len(group) == 1 else 'differ'}: {one.text}"
-            found.insert(0, Finding("copies", text))
-    return found
+        repeated = Finding("copies", f"{len(copies)} equal copies of one table, as of a batch")
+        return [*found[:where], repeated, *found[where:]]
+    causes = dict[str, list[int]]()
+    for k in np.flatnonzero(~np.array(right)).tolist():
+        for one in explain(copies[k], targets[k], compared[k])[:1]:
+            causes.setdefault(one.text, []).append(copies[k].number)
+    differ = [
+        Finding("copies", f"{numbered('copy', np.array(at))} of {len(copies)} differ{'s' * (len(at) == 1)}: {text}")
+        for text, at in causes.items()
+    ]
+    return [*differ, *found]
 
 
 def _extent(table: Table) -> tuple[object, ...]:
