@@ -120,13 +120,13 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     narrower = sum(a.shape[-1] for a in actual.arrays if a.shape) < sum(a.shape[-1] for a in table.arrays if a.shape)
     kinds = [one.kind for one in findings]
     several = len(kinds) - kinds.count("rounding") > 1
+    lost = ""
     if narrower and (several or (kinds == ["rounding"] and found.total.max_abs > MAX_HARMLESS)):
-        part = _located(actual, table)  # columns that are missing explain several parameters
-        return part if {one.kind for one in part} <= {"columns", "rounding"} else findings
-    if kinds[:1] == ["rows"] and {"place"} <= {*kinds} <= {"rows", "rounding", "place"}:  # others may be missing
-        part = _located(actual, table)
-        return part if {one.kind for one in part} <= {"rows", "rounding"} else findings
-    return findings or None
+        lost = "columns"  # which explain several parameters
+    elif kinds[:1] == ["rows"] and {"place"} <= {*kinds} <= {"rows", "rounding", "place"}:
+        lost = "rows"  # other ones
+    part = _located(actual, table) if lost else []
+    return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
 # Largest error, in units of the last place, of frequencies that were computed in their own type.

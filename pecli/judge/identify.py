@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -137,7 +137,7 @@ MAX_VALUES = 1 << 20
 WITHIN = re.compile("every value within|[0-9,]+ (of [0-9,]+ )?values (within|do not fit)")
 
 
-def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification]) -> Identification | None:
+def identify_digits(table: Tabular) -> Identification | None:
     """Return the recipe whose values were printed with few digits; None where values have more, or none fits.
 
     The values are identified in a type that hides the rounding of the digits; then all of them are compared with
@@ -155,7 +155,7 @@ def identify_digits(table: Tabular, identify: Callable[[Tabular], Identification
     words = digits_text(digits, significant)
     found = None
     if digits in HIDING:
-        seen = identify(InMemory({name: values.astype(HIDING[digits]) for name, values in arrays.items()}))
+        seen = _identified(InMemory({name: values.astype(HIDING[digits]) for name, values in arrays.items()}))
         if seen.recipe or seen.nearest:
             name, keys = split_recipe(seen.recipe or seen.nearest or "")
             keys.pop("dtype", None)
@@ -303,7 +303,7 @@ def identify(table: Tabular, positions: Floats | None = None) -> Identification:
     with np.errstate(all="ignore"):  # a file may hold any number
         found = _identified(table, positions)
         if found.recipe is None and positions is None:
-            found = identify_digits(table, _identified) or found
+            found = identify_digits(table) or found
         return _wider(found)
 
 
@@ -314,13 +314,10 @@ def _identified(table: Tabular, positions: Floats | None = None) -> Identificati
         if not is_ascending or any(a.rows != len(positions) for a in table.arrays):
             raise BadParameter("positions", None, "must be rising whole numbers, one for each row")
         return identify_waves(table, positions.astype(np.int64)) or replace(NONE, measured=statistics_of(table))
-    if few_values(table):
+    few = few_values(table)
+    if few or is_cube(table):
         found = identify_bias(table)
-        if found is not None:
-            return found
-    if is_cube(table):
-        found = identify_bias(table)
-        if found is not None and (found.recipe is not None or is_masked(table)):
+        if found is not None and (few or found.recipe is not None or is_masked(table)):
             return found
     rules = [identify_vector] if _holds_vectors_only(table) else []
     waves_first = is_wide(table) or is_large(table)  # to look for a grid takes seconds

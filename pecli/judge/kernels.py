@@ -22,7 +22,7 @@ from pecli.errors import PecliError
 from pecli.judge.compare import compare
 from pecli.judge.identify import identify
 from pecli.judge.located import ComputedRows, factor_text, indices, located
-from pecli.judge.planes import effective_dtype, rounded, unit
+from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
@@ -35,8 +35,6 @@ from pecli.tables.comparison import Finding
 from pecli.tables.request import take_table_keys
 from pecli.tables.table import Table
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 # cos + i sin of vectors or positions, (n, pairs).
 Rotations = NDArray[np.complex128]
 # Pairing taken from the input and given to the output: "half" or "interleaved".

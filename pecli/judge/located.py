@@ -30,7 +30,7 @@ from pecli.judge.orders import (
     repeated,
     units_from,
 )
-from pecli.judge.planes import EPSILON, effective_dtype, numbers, rounded, sample_rows, unit
+from pecli.judge.planes import EPSILON, Floats, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
@@ -38,7 +38,6 @@ from pecli.tables.comparison import Finding
 from pecli.tables.foreign import table_of
 from pecli.tables.views import ArrayView, view_of
 
-Floats = NDArray[np.float64]
 Values = Callable[[Floats], Floats]
 
 BLOCK_VALUES = 1 << 17  # values compared at once: 1 MiB in float64

@@ -121,12 +121,10 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
     return None
 
 
-def _part_words(values: str, heads: tuple[str, str] | None) -> str:
+def _heads_of(values: str) -> str:
     """Return of which heads slopes are, as text; "" if they are no part of any number of heads."""
-    slopes = np.array([float(slope) for slope in values.split("+")])
-    part = part_of(slopes, "bfloat16")
-    many = heads[1] if heads else str(len(slopes))
-    return f"{part[0]} where those of {many} heads were expected" if part else ""
+    part = part_of(np.array([float(slope) for slope in values.split("+")]), "bfloat16")
+    return part[0] if part else ""
 
 
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
@@ -142,9 +140,8 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         if key in ("bias-max", "slopes") and "slope-values" in other:
             texts[key] = ""
         elif key == "slope-values" and not have:
-            found = part_of(np.array([float(slope) for slope in wanted.split("+")]), "bfloat16")
-            many, expected = wanted.count("+") + 1, found[0] if found else "others"
-            texts[key] = f"the slopes of {many} heads where {expected} were expected"
+            expected = _heads_of(wanted) or "others"
+            texts[key] = f"the slopes of {wanted.count('+') + 1} heads where {expected} were expected"
         elif key == "bias":
             texts[key] = f"{forms[have]} where {forms[wanted]} was expected: equal after a causal softmax"
         elif key == "slopes":
@@ -154,9 +151,10 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         elif key == "bias-max" and have == "8" and (times := 8 / float(wanted)).is_integer() and times > 1:
             more = f"as the slopes of all heads where those of the first of {times:g} times as many were expected"
             texts[key] = f"bias-max {have} where {wanted} was expected, {more}"
-        elif key == "slope-values" and have and (part := _part_words(have, other.get("heads"))):
-            texts[key] = part
-        elif key == "slope-values" and have:
+        elif key == "slope-values" and (part := _heads_of(have)):
+            many = other["heads"][1] if "heads" in other else have.count("+") + 1
+            texts[key] = f"{part} where those of {many} heads were expected"
+        elif key == "slope-values":
             shown = ", ".join(f"{float(slope):.4g}" for slope in have.split("+")[:3])
             texts[key] = f"the slopes follow no rule: {shown}{' ..' if have.count('+') > 2 else ''}"
         elif key in ("slope-dtype", "arithmetic") and have != "exact":
