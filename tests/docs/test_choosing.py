@@ -186,7 +186,6 @@ def test_the_command_line_says_it(pecli, arguments, holds):
     [
         (["explain", "--why"], "explain needs SOURCE"),
         (["list", "rope", "--choose"], "unknown task"),
-        (["compare", "rope", "alibi", "--for", "vision"], "pecli list --choose"),
     ],
 )
 def test_what_goes_together_is_said(refuses, arguments, says):
