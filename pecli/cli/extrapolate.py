@@ -215,12 +215,9 @@ def _extended(subject: Subject, options: ExtrapolateOptions, way: str) -> Tabula
 
 
 def _show_extensions(subjects: list[Subject], options: ExtrapolateOptions, way: str) -> int:
-    """Say what the longer tables would be like."""
-    from pecli.cli.extrapolate_report import extensions_view
-    from pecli.extrapolate.longer import trained_table
-    from pecli.extrapolate.resize import extension_reach
-
-    tables = [(shown(s.text), trained_table(s, options.train_len, way), _extended(s, options, way)) for s in subjects]
-    found = [extension_reach(*three, way) for three in tables]
-    answer(options, lambda: {"extensions": [asdict(f) for f in found]}, lambda: extensions_view(found))
+    """Say which longer tables would be made."""
+    made = [(shown(subject.text), _extended(subject, options, way).arrays[0]) for subject in subjects]
+    lines = [f"{text}   {a.name} {' x '.join(map(str, a.shape))} {a.dtype} by {way}" for text, a in made]
+    found = [{"source": text, "way": way, "name": a.name, "shape": a.shape, "dtype": a.dtype} for text, a in made]
+    answer(options, lambda: {"extensions": found}, lambda: [*lines, "-o FILE writes the table"])
     return 0

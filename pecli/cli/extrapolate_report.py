@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, Verdict, grid
 from pecli.extrapolate.reach import spans
 from pecli.extrapolate.report import Extrapolation, rules_of
-from pecli.numbers.printing import at_least, figure, padded, percent
+from pecli.numbers.printing import figure, padded, percent
 
 if TYPE_CHECKING:
     from pecli.extrapolate.coverage import Coverage, WaveReach
     from pecli.extrapolate.reach import BiasReach, IndexReach
-    from pecli.extrapolate.resize import ExtensionReach
 
 
 def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> list[Item]:
@@ -119,43 +118,23 @@ def _scalings(report: Extrapolation) -> list[Item]:
     """Return a table of the scalings, what is missing for some, and a table of what they do to pairs."""
     if not report.scalings:
         return []
-    figures = [("scaling", LEFT), ("factor", 4), ("angles seen", RIGHT), ("step kept", RIGHT), ("magnitude", 4),
-               ("factor ≥", RIGHT), ("base ≥", RIGHT)]  # fmt: skip
+    figures = [("scaling", LEFT), ("factor", 4), ("angles seen", RIGHT), ("step kept", RIGHT), ("magnitude", 4)]
     rows: list[list[object]] = []
     pairs = []
     for s in report.scalings:
         if s.reach is None:
-            rows.append([s.scaling, *["-"] * 6])
+            rows.append([s.scaling, *["-"] * 4])
             continue
         rows.append([
             s.scaling, "-" if s.factor is None else float(s.factor), percent(s.reach.inside, 2),
-            f"{100 * s.reach.resolution_kept:.1f} %", s.reach.magnitude, _least(s.smallest_factor),
-            _least(s.smallest_base),
+            f"{100 * s.reach.resolution_kept:.1f} %", s.reach.magnitude,
         ])  # fmt: skip
         pairs.append([s.scaling, *(spans(part) or "-" for part in (s.kept, s.blended, s.interpolated))])
     title = f"A model trained unscaled on {report.train} positions, scaled for {report.test}"
     meaning = (
         "  angles seen: share of the new angles that training saw; step kept: of the distance between neighbouring "
-        "positions in training; factor ≥, base ≥: the least that keeps every angle inside"
+        "positions in training"
     )
     missing = [f"  {s.scaling}: {s.missing}" for s in report.scalings if s.missing]
     treatments = [(name, LEFT) for name in ("scaling", "kept", "blended", "interpolated")]
     return [grid(figures, rows, title=title), meaning, *missing, grid(treatments, pairs, title="What it does to pairs")]
-
-
-def _least(value: float | None) -> str:
-    return "-" if value is None else at_least(value)
-
-
-def extensions_view(found: Sequence[ExtensionReach]) -> list[Item]:
-    """Return what longer tables are like."""
-    names = [("", LEFT), ("rows", RIGHT), ("mean length of a row", 4), ("mean step to the next", 4)]
-    items: list[Item] = []
-    for e in found:
-        rows = [["trained", e.rows, e.norm, e.step], ["extended", e.new_rows, e.new_norm, e.new_step]]
-        items += [
-            f"{e.source}   {e.name} {' x '.join(map(str, e.shape))} {e.dtype} by {e.way}",
-            grid(names, rows),
-            f"  {e.repeated} of {e.looked_at} rows repeat an earlier one; -o FILE writes the table",
-        ]
-    return items

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +24,7 @@ MAX_DISTANCES = 1 << 16
 
 MAX_INDEXED = 1 << 20
 SAMPLES = 4096
-# Number of positions up to which the values of all are evaluated.
-MAX_POSITIONS = 1 << 20
 
-BLOCK_POSITIONS = 1 << 14
 MAX_HEADS = 1024
 SAMPLED_QUERIES = 24
 # Margin for sampled distances or queries: share of the range in training by which a bias must exceed it to count as
@@ -237,41 +234,27 @@ def index_reach(plan: Bias | Relative, train: int, test: int) -> IndexReach | No
 
 def value_reach(plan: Values, train: int, test: int) -> ValueReach:
     """Return how columns leave the range that they had in training."""
-    sampled = test > MAX_POSITIONS
-    if sampled:  # where bits turn over
-        powers = {p for k in range(test.bit_length()) for p in ((1 << k) - 1, 1 << k) if p < test}
-        positions = np.array(sorted({*sample(test, SAMPLES), *powers, train - 1, train}), np.int64)
-    else:
-        positions = np.arange(test)
-
-    def blocks(where: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        parts = (where[first : first + BLOCK_POSITIONS] for first in range(0, len(where), BLOCK_POSITIONS))
-        return ((part, _plain(plan.at(Points(part)))) for part in parts)
-
-    def ends(where: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        found = [(values.min(0), values.max(0)) for _, values in blocks(where)]
-        return np.min([low for low, _ in found], 0), np.max([high for _, high in found], 0)
-
-    seen, new = positions[positions < train], positions[positions >= train]
-    (low, high), (least, most) = ends(seen), ends(new)
-    off = (least < low) | (most > high)
+    # where bits turn over, and a sample
+    powers = {p for k in range(test.bit_length()) for p in ((1 << k) - 1, 1 << k) if p < test}
+    positions = np.array(sorted({*sample(test, SAMPLES), *powers, train - 1, train}), np.int64)
+    values = _plain(plan.at(Points(positions)))
+    new, seen, found = positions[positions >= train], values[positions < train], values[positions >= train]
+    low, high = seen.min(0), seen.max(0)
+    off = (found < low) | (found > high)
     first, column = None, None
-    for part, values in blocks(new) if off.any() else ():
-        here = (values < low) | (values > high)
-        if here.any():
-            row = int(here.any(1).argmax())
-            first, column = int(part[row]), int(here[row].argmax())
-            break
+    if off.any():
+        row = int(off.any(1).argmax())
+        first, column = int(new[row]), int(off[row].argmax())
     of = slice(None) if column is None else column
     return ValueReach(
-        sampled=sampled,
+        sampled=len(positions) < test,
         looked_at=len(positions),
         columns=len(low),
-        outside=int(off.sum()),
+        outside=int(off.any(0).sum()),
         first=first,
         column=column,
         trained=(float(low[of].min()), float(high[of].max())),
-        test=(float(least[of].min()), float(most[of].max())),
+        test=(float(found[:, of].min()), float(found[:, of].max())),
     )
 
 

@@ -11,7 +11,7 @@ from pecli.errors import BadParameter, PecliError, UnknownName
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.printing import percent
-from pecli.spec.hooks import Rescaling, Slowed
+from pecli.spec.hooks import Rescaling
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
@@ -38,10 +38,6 @@ class Scaled:
         Its phases against those of the unscaled training; None where it cannot be made.
     kept, blended, interpolated : tuple of int
         Indices of pairs, by `RULES`.
-    smallest_factor : float or None
-        Least factor of this scaling that keeps every frequency inside; None where none does.
-    smallest_base : float or None
-        The base that this factor stands for (ntk, dynamic).
     missing : str
         Why it cannot be made, and the remedy.
     """
@@ -53,8 +49,6 @@ class Scaled:
     kept: tuple[int, ...] = ()
     blended: tuple[int, ...] = ()
     interpolated: tuple[int, ...] = ()
-    smallest_factor: float | None = None
-    smallest_base: float | None = None
     missing: str = ""
 
     @property
@@ -88,7 +82,7 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
     own = scalings_of(recipe)
     name = recipe.encoding.name
     if not own:
-        rule = f"is not for {name}: it has no frequencies to scale; use it with rope or sinusoidal, or leave it out"
+        rule = f"is not for {name}: it has no frequencies to scale; use it with rope, or leave it out"
         raise BadParameter("scaling", text, rule)
     if text == "all":
         return own
@@ -133,7 +127,7 @@ def scaled_tables(table: Table, factor: int) -> Iterator[tuple[str, Table]]:
 
 
 def _made(recipe: Recipe, scaling: str, train: int, test: int, factor: Decimal | None) -> tuple[Recipe, Decimal | None]:
-    keys, times = _rescalings(recipe)[scaling].made(train, test, factor)
+    keys, times = _rescalings(recipe)[scaling](train, test, factor)
     return Recipe.bind(recipe.encoding.name, **keys), times
 
 
@@ -173,30 +167,12 @@ def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | Non
     ratios = [float(CONTEXT.divide(new, old)) if old else 1.0 for old, new in pairs]
     times = float(own) if own is not None else float(factor) if factor is not None else test / train
     kinds = [_kind(ratio, times) for ratio in ratios]
-    binding = [p.index for p in reach.pairs if p.seen < 1 and p.trained]
-    slowed = Slowed(before.frequencies, ratios, binding, times, test / train)
-    need, base = _needed(reach, _rescalings(recipe)[name], slowed)
     kept, interpolated, blended = (tuple(i for i, k in enumerate(kinds) if k == kind) for kind in RULES)
     given = None if own is None else times
-    return Scaled(name, made.short, given, reach, kept, blended, interpolated, need, base)
+    return Scaled(name, made.short, given, reach, kept, blended, interpolated)
 
 
 def _kind(ratio: float, factor: float) -> str:
     if abs(ratio - 1) <= MAX_RELATIVE_GAP:
         return "kept"
     return "interpolated" if ratio <= (1 + MAX_RELATIVE_GAP) / factor else "blended"
-
-
-def _needed(reach: WaveReach, scaling: Rescaling, slowed: Slowed) -> tuple[float | None, float | None]:
-    """Return the least factor, and base, with which this scaling keeps every frequency inside.
-
-    A pair without a whole turn in training must slow down by the growth of the length.
-    """
-    if scaling.min_factor is None or (scaling.by_base and slowed.binding and reach.smallest_base is None):
-        return None, None
-    if reach.smallest_factor is None:
-        return None, None
-    if not slowed.binding:
-        return 1.0, None
-    need = scaling.min_factor(slowed)
-    return need, reach.smallest_base if scaling.by_base and need is not None else None

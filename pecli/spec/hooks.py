@@ -1,7 +1,7 @@
 """Types of the hooks' results: effects on tensors, reach past the training length, rescalings, mistakes, lesson steps.
 
 A rotary table rotates queries and keys, an absolute one is added to embeddings, a bias to logits.  The hook `apply`, of
-a recipe, gives an `Effect` with everything beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling` by name.
+a recipe, gives an `Effect` with everything beyond that; `extend` gives a `Reach`, `scale` gives `Rescaling`s by name.
 A `Change` is a common mistake, in a form that can be applied to the expected table.  A lesson is
 made of `Step`: lines of text, small tables and matrices, whose numbers are written as this module says.
 """
@@ -162,53 +162,7 @@ LONGER: Mapping[New, str] = {
 
 # Function from the training length, the length to reach and a factor (default: their ratio) to the recipe's parameters
 # and the resulting factor, None for no scaling.  It raises BadParameter where these make no scaling.
-Made = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
-
-
-@dataclass(frozen=True)
-class Slowed:
-    """Frequencies of a model before and after a scaling.
-
-    Attributes
-    ----------
-    frequencies : sequence of Decimal
-        Unscaled, radians per position.
-    ratios : sequence of float
-        Scaled over unscaled.
-    binding : sequence of int
-        Indices of pairs that made no whole turn in training: they must slow down by `growth`.
-    factor, growth : float
-        The scaling's, and the length to reach over the trained one.
-    """
-
-    frequencies: Sequence[Decimal]
-    ratios: Sequence[float]
-    binding: Sequence[int]
-    factor: float
-    growth: float
-
-
-# The least factor with which a scaling leaves no pair a phase that training did not show; None where none does.
-MinFactor = Callable[[Slowed], float | None]
-
-
-@dataclass(frozen=True)
-class Rescaling:
-    """Scaling of an encoding, with its parameters.
-
-    Attributes
-    ----------
-    made : callable
-        Gives the parameters, from lengths.
-    min_factor : callable, optional
-        Gives the least factor that suffices; None where it is not known.
-    by_base : bool
-        Whether it is equivalent to a larger base.
-    """
-
-    made: Made
-    min_factor: MinFactor | None = None
-    by_base: bool = False
+Rescaling = Callable[[int, int, Decimal | None], tuple[Mapping[str, object], Decimal | None]]
 
 
 # Function from an array's name, some rows (n, *row shape) float64 and the first row's number to the changed rows.

@@ -189,10 +189,10 @@ def test_a_grid_in_a_safetensors_file_is_resized_where_it_stands(pecli, tmp_path
 def test_an_extension_without_a_file_is_described(pecli, tmp_path):
     np.save(tmp_path / "pe.npy", np.eye(4, dtype=np.float32))
     found = report(pecli, "pe.npy", "--extend", "nearest", "--test-len", 8)["extensions"][0]
-    assert (found["rows"], found["new_rows"], found["repeated"]) == (4, 8, 4)
+    assert (found["name"], found["shape"], found["way"]) == ("array", [8, 4], "nearest")
     done = pecli("extrapolate", "pe.npy", "--extend", "nearest", "--test-len", 8)
     assert "pe.npy   array 8 x 4 float32 by nearest" in done.stdout
-    assert "4 of 8 rows repeat an earlier one" in done.stdout
+    assert "-o FILE writes the table" in done.stdout
 
 
 def test_a_learned_recipe_is_extended_from_its_own_rows(pecli, tmp_path):
@@ -234,7 +234,7 @@ REFUSED = [
     (("rope:dim=8", "--train-len", 100), "give --test-len 400"),
     ((), "extrapolate needs SOURCE, as in pecli extrapolate rope:dim=128"),
     (("rope:dim=8", "--train-len", "ten", "--test-len", 20), "--train-len ten must be a whole number"),
-    (("sinusoidal:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "yarn"), "none that sinusoidal has: use"),
+    (("sinusoidal:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "yarn"), "no frequencies to scale"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--scaling", "longrope"), "lists that were searched"),
     (("alibi:heads=8", "--train-len", 10, "--test-len", 20, "--scaling", "all"), "not for alibi"),
     (("rope:dim=8", "--train-len", 10, "--test-len", 20, "--factor", 2), "--factor 2 needs --scaling"),

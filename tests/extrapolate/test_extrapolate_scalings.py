@@ -1,6 +1,4 @@
-"""Scalings side by side: what they keep, and the least factor, proved by counting."""
-
-from decimal import Decimal
+"""Scalings side by side: what they keep, proved by counting."""
 
 import numpy as np
 import pytest
@@ -37,7 +35,6 @@ def test_the_share_inside_equals_a_count_over_the_angles_of_the_table():
 def test_linear_by_the_ratio_of_lengths_leaves_every_phase_inside_and_a_finer_step():
     found = by_name(LLAMA, 4096, 32768)["linear"]
     assert found.reach.inside == 1
-    assert found.smallest_factor == 8
     assert found.interpolated == tuple(range(64))
     assert found.reach.resolution_kept == pytest.approx(0.128, abs=5e-4)
 
@@ -56,44 +53,6 @@ def test_llama3_keeps_wavelengths_below_a_quarter_of_the_training_length():
     wavelengths = 2 * np.pi * 10000 ** (np.arange(64) / 64)
     assert found.kept == tuple(np.nonzero(wavelengths < 8192 / 4)[0])
     assert found.interpolated == tuple(np.nonzero(wavelengths > 8192)[0])
-
-
-@pytest.mark.parametrize("name", ["linear", "ntk", "dynamic", "ntk-by-parts", "yarn", "llama3"])
-@pytest.mark.parametrize("recipe", ["rope:dim=32", "rope:dim=24,base=500"])
-def test_the_least_factor_is_least(recipe, name):
-    train, test = 64, 400
-    recipe = Recipe.parse(recipe)
-    least = compare_scalings(recipe, [name], train, test)[0].smallest_factor
-    assert least is not None
-    for factor, inside in ((least * (1 + 1e-9), True), (least * 0.98, False)):
-        found = compare_scalings(recipe, [name], train, test, Decimal(repr(factor)))[0]
-        reach = max(test * p.frequency / (train * p.trained) for p in found.reach.pairs if p.seen < 1)
-        assert (reach <= 1 + 1e-12) == inside, (factor, reach)
-
-
-def test_the_least_base_keeps_every_phase_inside():
-    base = by_name(LLAMA, 4096, 32768)["ntk"].smallest_base
-    assert base == pytest.approx(10000 * 8 ** (64 / 46), rel=1e-12)  # pair 46 is the first without a whole turn
-    old, new = (10000.0 ** (-np.arange(64) / 64), base ** (-np.arange(64) / 64))
-    slow = 4096 * old < 2 * np.pi
-    assert (32768 * new <= 4096 * old * (1 + 1e-12))[slow].all()
-
-
-def test_a_scaled_sinusoid_is_the_sinusoid_of_slower_positions_or_a_larger_base():
-    assert str(scaled_recipe(Recipe.parse("sinusoidal:dim=8"), "linear", 100, 400)) == str(
-        Recipe.parse("sinusoidal:dim=8,scale=0.25")
-    )
-    ntk = scaled_recipe(Recipe.parse("sinusoidal:dim=8"), "ntk", 100, 400)
-    assert float(ntk.values["base"]) == pytest.approx(10000 * 4 ** (8 / 6), rel=1e-15)
-    assert ntk.plan.frequencies[0] == 1
-    assert float(ntk.plan.frequencies[-1] * 4) == pytest.approx(10000 ** (-6 / 8), rel=1e-15)
-
-
-def test_a_sinusoid_has_no_yarn():
-    recipe = Recipe.parse("sinusoidal:dim=8")
-    assert scalings_of(recipe) == ("none", "linear", "ntk", "dynamic")
-    with pytest.raises(PecliError, match=r"scaling=yarn is none that sinusoidal has: use none, linear"):
-        chosen("yarn", recipe)
 
 
 def test_an_encoding_without_frequencies_has_no_scalings():
@@ -131,13 +90,6 @@ def test_the_scaling_of_the_model_itself_was_there_in_training():
     assert unscaled(recipe) == Recipe.parse("rope:dim=64,scaling=proportional,partial=0.25")
     assert found["proportional"].interpolated == tuple(range(8))
     assert found["proportional"].kept == tuple(range(8, 32))  # they stand still
-
-
-@pytest.mark.parametrize("odd", ["truncate", "round-up"])
-def test_ntk_slows_the_last_pair_of_an_odd_sinusoid_by_the_whole_factor(odd):
-    plain = Recipe.parse(f"sinusoidal:dim=7,odd={odd}")
-    scaled = scaled_recipe(plain, "ntk", 100, 400)
-    assert float(plain.plan.frequencies[-1] / scaled.plan.frequencies[-1]) == pytest.approx(4, rel=1e-14)
 
 
 def test_mrope_is_scaled_as_rope_is():

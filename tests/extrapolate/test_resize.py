@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pecli import PecliError
-from pecli.extrapolate.resize import Extension, Resized, extension_reach, make_taps, trained_rows
+from pecli.extrapolate.resize import Extension, Resized, make_taps, trained_rows
 from pecli.spec.tabular import Array, Tabular
 from tests.conftest import DATA
 
@@ -151,11 +151,3 @@ def test_rows_must_be_one_array_of_two_axes():
         trained_rows(Rows(drawn(4, 4), shape=(2, 2, 4)))
     with pytest.raises(PecliError, match="must be rows of real numbers"):
         trained_rows(Rows(np.zeros((4, 4), np.int64), "int64"))
-
-
-def test_the_figures_of_an_extension_are_those_of_its_rows():
-    table = Rows(np.array([[3.0, 4.0], [3.0, 4.0], [0.0, 0.0]], np.float32))
-    found = extension_reach("x", table, Resized(*trained_rows(table), Extension("tile"), 6, "x"), "tile")
-    assert (found.norm, found.step, found.rows) == (pytest.approx(10 / 3), 2.5, 3)
-    assert (found.new_rows, found.repeated, found.looked_at) == (6, 4, 6)
-    assert found.new_step == pytest.approx((0 + 5 + 5 + 0 + 5) / 5)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from decimal import Context, Decimal
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import lessons, np
 from pecli.encodings.shared.parameters import SPACING, Base, Dim, below_half, conventions
@@ -15,11 +14,8 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, encoding
-from pecli.spec.hooks import Equation, Matrix, Rescaling, SmallTable, Step, joined, off_by, short
+from pecli.spec.hooks import Equation, Matrix, SmallTable, Step, joined, off_by, short
 from pecli.spec.plans import Band, Waves
-
-if TYPE_CHECKING:
-    from pecli.encodings.rotary.rope.scalings import Scaling
 
 Order = Literal["interleaved", "sin-cos", "cos-sin"]
 Odd = Literal["error", "truncate", "pad", "round-up"]
@@ -37,7 +33,6 @@ Odd = Literal["error", "truncate", "pad", "round-up"]
         "differences": ".identify:differences",
         "mistakes": ".identify:mistakes",
         "lesson": ":lesson",
-        "scale": ":scale",
     },
     presets=(conventions("absolute", "sinusoidal"), SPACING),
 )
@@ -148,40 +143,6 @@ def _columns(width: int, order: Order, odd: Odd) -> tuple[slice, slice]:
         return slice(0, more), slice(more, width)
     cosines = more if odd == "round-up" else fewer
     return slice(cosines, width), slice(0, cosines)
-
-
-_SHORT = Context(prec=17)
-
-
-def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
-    """Return the scalings of a sinusoid with these keys; time scales have none."""
-    from pecli.encodings.rotary.rope.scalings import SCALINGS
-
-    if "max-timescale" in keys:
-        return {}
-    return {
-        name: Rescaling(partial(_made, scaling, keys), scaling.min_factor, scaling.by_base)
-        for name, scaling in SCALINGS.items()
-        if scaling.series
-    }
-
-
-def _made(
-    scaling: Scaling, keys: Mapping[str, str], train: int, test: int, factor: Decimal | None
-) -> tuple[Mapping[str, object], Decimal | None]:
-    assert scaling.series is not None
-    if not scaling.parameters:
-        return keys, None
-    times = CONTEXT.divide(Decimal(test), Decimal(train)) if factor is None else factor
-    count, half = exponents(int(keys["dim"]), cast(Odd, keys["odd"]))
-    if scaling.by_base and count < 2:
-        rule = f"has one frequency, and {scaling.name} keeps the first: use a wider dim or linear"
-        raise BadParameter("dim", keys["dim"], rule)
-    last = (count - 1) / (half - Fraction(keys["shift"]))
-    slower, base = scaling.series(Decimal(keys["base"]), last, times, Fraction(test, train))
-    if scaling.by_base:
-        return {**keys, "base": _SHORT.plus(base)}, times
-    return {**keys, "scale": CONTEXT.multiply(Decimal(keys["scale"]), slower)}, times
 
 
 CHECKED_POSITIONS = 64  # positions at which a property is checked

@@ -166,10 +166,9 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
     else:  # which pairs turn is the model's, and was so in training: only the factor is added after it
         plain = {key: text for key, text in keys.items() if key != "factor"}
         others = [own]
-    found = {"none": Rescaling(lambda _train, _test, _factor: (plain, None))}
+    found: dict[str, Rescaling] = {"none": lambda _train, _test, _factor: (plain, None)}
     for scaling in others:
-        made = partial(_rescaled, scaling, keys if scaling is own and own.extends else None, plain)
-        found[scaling.name] = Rescaling(made, scaling.min_factor, scaling.by_base)
+        found[scaling.name] = partial(_rescaled, scaling, keys if scaling is own and own.extends else None, plain)
     return found
 
 

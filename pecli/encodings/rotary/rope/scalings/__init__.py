@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, get_args
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import MissingParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
-from pecli.spec.hooks import MinFactor, Mistakes
+from pecli.spec.hooks import Mistakes
 from pecli.spec.parameter import Param, declared, param_of, sections
 
 # Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`.
@@ -146,13 +146,6 @@ class Scaling:
         The rope types of a config that it is read from.
     mistakes : callable
         Of a recipe's keys, mistakes particular to this scaling, in addition to those of any scaling.
-    min_factor : callable, optional
-        The least factor that suffices; where there is none it is not known.
-    series : callable, optional
-        Of a base, the last exponent of base^(-e), a factor and the growth of the length, where a geometric series
-        stays one: what multiplies its frequencies, and its base.
-    by_base : bool
-        Whether it is equivalent to a larger base.
     extends : bool
         Whether it takes a trained model to longer contexts; what does not is the model's own, in training too.
     odd_heads : bool
@@ -168,9 +161,6 @@ class Scaling:
     magnitude: Callable[..., Decimal] | None = None
     types: tuple[RopeType, ...] = ()
     mistakes: Mistakes = lambda keys: ()
-    min_factor: MinFactor | None = None
-    series: Callable[[Decimal, Fraction, Decimal, Fraction], tuple[Decimal, Decimal]] | None = None
-    by_base: bool = False
     extends: bool = True
     odd_heads: bool = False
     unrecognised: str = ""

@@ -20,7 +20,6 @@ from pecli.encodings.rotary.rope.scalings import (
     Scaling,
     inverse_powers,
 )
-from pecli.encodings.rotary.rope.scalings.yarn import min_factor_of_blend
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
@@ -123,5 +122,5 @@ def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 SCALING = Scaling(
     "llama3", 8, _frequencies, _float32, types=(RopeType("llama3", _read, original_outside=True),),
-    mistakes=_mistakes, min_factor=min_factor_of_blend,
+    mistakes=_mistakes,
 )  # fmt: skip

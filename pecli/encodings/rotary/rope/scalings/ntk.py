@@ -5,7 +5,6 @@ Dynamic NTK and Qwen's doublings follow the length; of Gemma 4's series a share 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -26,11 +25,11 @@ from pecli.encodings.rotary.rope.scalings import (
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
-from pecli.spec.hooks import Change, Slowed, other_values
+from pecli.spec.hooks import Change, other_values
 
 NONE = Scaling(
     "none", 1, lambda series: series.frequencies, lambda series: inverse_powers(series.base, series.width),
-    types=(RopeType("default", lambda reader, width: {}),), series=lambda base, last, factor, growth: (ONE, base),
+    types=(RopeType("default", lambda reader, width: {}),),
 )  # fmt: skip
 
 
@@ -58,8 +57,6 @@ def _linear_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 LINEAR = Scaling(
     "linear", 2, _linear_frequencies, _linear_float32, mistakes=_linear_mistakes,
     types=(RopeType("linear", lambda reader, width: {"scaling": "linear", "factor": reader.text("factor")}),),
-    min_factor=lambda slowed: slowed.growth,
-    series=lambda base, last, factor, growth: (CONTEXT.divide(ONE, factor), base),
 )  # fmt: skip
 
 
@@ -115,24 +112,8 @@ def grown(series: PlainSeries, factor: Decimal) -> Frequencies:
     d = series.width
     if d <= 2:
         raise BadParameter("dim", d, "must be above 2 for scaling=ntk and scaling=dynamic: they divide by dim - 2")
-    return PlainSeries(series.dim, d, larger_base(series.base, Fraction(d - 2, d), factor)).frequencies
-
-
-def larger_base(base: Decimal, last: Fraction, factor: Decimal) -> Decimal:
-    """Return the base whose power of the last exponent is `factor` times as large."""
-    return CONTEXT.multiply(base, power(factor, 1 / last))
-
-
-def min_factor(slowed: Slowed) -> float | None:
-    """Return the factor with which the first binding pair slows down enough, and every slower one by more.
-
-    A pair at share e of the way to the slowest is slowed by factor^e.
-    """
-    w, first = slowed.frequencies, slowed.binding[0]
-    if first == 0:
-        return None
-    share = math.log(float(w[0] / w[first])) / math.log(float(w[0] / w[-1]))
-    return float(slowed.growth ** (1 / share))
+    base = CONTEXT.multiply(series.base, power(factor, Fraction(d, d - 2)))
+    return PlainSeries(series.dim, d, base).frequencies
 
 
 def _ntk_frequencies(series: PlainSeries, *, factor: Factor) -> Frequencies:
@@ -152,8 +133,6 @@ def _grown_float32(series: PlainSeries, times: float) -> Float32:
 
 NTK = Scaling(
     "ntk", 3, _ntk_frequencies, lambda series, factor: _grown_float32(series, float(factor)),
-    min_factor=min_factor, by_base=True,
-    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, factor)),
 )  # fmt: skip
 
 
@@ -167,19 +146,9 @@ def _dynamic_frequencies(
     f' = factor seq-len / max-position - (factor - 1), 1 for a seq-len up to max-position
     base' = base f'^(d/(d-2)), w'_i = base'^(-2i/d)
     """
-    return grown(series, _of_length(factor, Fraction(max(seq_len, max_position), max_position)))
-
-
-def _of_length(factor: Decimal, growth: Fraction) -> Decimal:
-    """Return the factor of NTK for a length that is `growth` times the model's own."""
+    growth = Fraction(max(seq_len, max_position), max_position)
     with localcontext(CONTEXT):
-        return factor * growth.numerator / growth.denominator - (factor - 1)
-
-
-def _dynamic_min_factor(slowed: Slowed) -> float | None:
-    """Return the factor whose growth is the least factor of NTK."""
-    factor = min_factor(slowed)
-    return None if factor is None else (factor - 1) / (slowed.growth - 1)
+        return grown(series, factor * growth.numerator / growth.denominator - (factor - 1))
 
 
 def _dynamic_float32(series: PlainSeries, *, factor: Decimal, max_position: int, seq_len: int) -> Float32:
@@ -208,10 +177,9 @@ def _dynamic_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 
 
 DYNAMIC = Scaling(
-    "dynamic", 4, _dynamic_frequencies, _dynamic_float32, min_factor=_dynamic_min_factor,
+    "dynamic", 4, _dynamic_frequencies, _dynamic_float32,
     types=(RopeType("dynamic", _dynamic_read, needs_head_dim=True),),
-    series=lambda base, last, factor, growth: (ONE, larger_base(base, last, _of_length(factor, growth))),
-    by_base=True, mistakes=_dynamic_mistakes,
+    mistakes=_dynamic_mistakes,
 )  # fmt: skip
 
 
@@ -234,5 +202,5 @@ def _doubling_frequencies(series: PlainSeries, *, max_position: MaxPosition, seq
 
 DOUBLING = Scaling(
     "ntk-doubling", 10, _doubling_frequencies, lambda series, **of: _grown_float32(series, float(alpha(**of))),
-    extends=False, by_base=True,
+    extends=False,
 )  # fmt: skip

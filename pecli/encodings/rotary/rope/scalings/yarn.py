@@ -33,7 +33,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
-from pecli.spec.hooks import Change, Slowed, other_values
+from pecli.spec.hooks import Change, other_values
 from pecli.spec.plans import Waves
 
 Ramp = Literal["index", "rotations"]
@@ -136,19 +136,6 @@ def _parts_float32(series: PlainSeries, **given: Any) -> Float32:
     return np.asarray(one / (f32(given["factor"]) * power) * (one - kept) + one / power * kept)
 
 
-def min_factor_of_blend(slowed: Slowed) -> float | None:
-    """Return the least factor of w' = w ((1 - r) + r / factor): r does not depend on it, and follows at any factor."""
-    if slowed.factor == 1:
-        return None
-    wanted = []
-    for i in slowed.binding:
-        r = (1 - slowed.ratios[i]) / (1 - 1 / slowed.factor)
-        rest = 1 / slowed.growth - (1 - r)
-        wanted.append(r / rest if rest > 0 else math.inf)
-    smallest = max(wanted)
-    return smallest if smallest < math.inf else None
-
-
 def _parts_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield mistaken ramps (ends exchanged, reversed, applied twice, inverted) and other betas."""
     fast, slow = "beta-fast", "beta-slow"
@@ -207,7 +194,6 @@ NTK_BY_PARTS = Scaling(
     _parts_frequencies,
     _parts_float32,
     mistakes=_parts_mistakes,
-    min_factor=min_factor_of_blend,
 )
 
 
@@ -311,5 +297,5 @@ def _yarn_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
 YARN = Scaling(
     "yarn", 6, NTK_BY_PARTS.frequencies, NTK_BY_PARTS.float32, _yarn_magnitude,
     types=(RopeType("yarn", _yarn_read, needs_head_dim=True, original_outside=True),),
-    mistakes=_yarn_mistakes, min_factor=NTK_BY_PARTS.min_factor,
+    mistakes=_yarn_mistakes,
 )  # fmt: skip
