@@ -25,6 +25,8 @@ MAX_ULP_NAMED = 64
 
 def harmless(how: str, most: float, ulp: int) -> Finding:
     """Return the finding on a rounding, with the tolerance that accepts it."""
+    if not 0 < most < np.inf:  # other arrays or columns were compared
+        return Finding("rounding", f"{how}: harmless")
     few = 0 < ulp <= MAX_ULP_NAMED
     size, option = (f"{ulp} ulp ({most:.2g})", f"--ulp {ulp} or ") if few else (f"{most:.2g}", "")
     accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
