@@ -22,7 +22,7 @@ from pecli.plots.charts import Chart
 from pecli.plots.figures import picture_bytes
 from pecli.plots.page import page_of
 from pecli.plots.tables import charts_of_table
-from pecli.spec.catalogue import Question, questions
+from pecli.spec.catalogue import Question, general_questions, questions
 from pecli.spec.declaration import PICTURES, Encoding, Family
 from pecli.teach.examples import work_through
 
@@ -152,6 +152,7 @@ def all_questions() -> str:
         asked.setdefault(tuple(names), []).append(one)
     lines = ["# Questions", "", "What is asked about each encoding. `pecli explain NAME --why` prints the same, and"]
     lines += ['`pecli explain "your question"` searches all of it.', "", "```{raw} html", FILTER, "```", ""]
+    lines += ["## Work with tables", "", *_answers(general_questions())]
     for names, found in asked.items():
         links = ", ".join(f"[{CATALOGUE[name].title}]({name}.md)" for name in names)
         lines += [f"## {', '.join(names)}", "", links, "", *_answers(found)]

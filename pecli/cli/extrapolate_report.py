@@ -23,7 +23,7 @@ def reports_view(reports: Sequence[Extrapolation], *, every: bool = False) -> li
         items += [Verdict(f"{one.verdict}: {one.finding}"), *([f"remedy: {one.remedy}"] if one.remedy else [])]
         items += [f"trained on {one.train} positions: {one.basis}"] if one.basis else []
         items += _figures(one) if every else _scalings(one)[:1]
-        items += [f"in config.json, {one.config}"] if one.config else []
+        items += [f"in config.json, {text}" for text in one.config]
     if every:
         return [*items, "\nrules", *(f"  {name}: {rule}" for name, rule in rules_of(reports).items())]
     return [

@@ -11,14 +11,16 @@ import os.path
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.help import OPTIONS, PlainCommand, PlainGroup, examples_text
 from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
-from pecli.cli.terminal.items import Section
+from pecli.cli.terminal.items import Section, preview_grid
+from pecli.cli.terminal.layout import exported
 from pecli.cli.terminal.output import clean, tell, wrapped
-from pecli.cli.terminal.writing import SHOWN_FORMATS, Writing, deliver, describe, show
+from pecli.cli.terminal.writing import SHOWN_FORMATS, Writing, deliver, describe, show, write_whole
 from pecli.errors import BadFile, BadParameter, BadRecipe, MissingParameter, PecliError
 from pecli.formats import WRITTEN
 from pecli.formats.paths import Kind, kind_of
@@ -112,6 +114,20 @@ def own_parameter(parameter: Parameter, panel: str) -> inspect.Parameter:
 LONGEST_LABEL = 240  # characters; a list of points may stand in a recipe
 
 
+TEXTS = {".tex": "latex", ".md": "markdown"}
+
+
+def _write_text(table: Tabular, label: str, options: TableOptions, form: str) -> int:
+    """Write the visible parts of a table as text for a paper."""
+    from pecli.inspect.statistics import preview
+
+    parts = preview(table, rows=options.rows or 12, columns=options.columns or 8)
+    write_whole(options.output or "", exported(map(preview_grid, parts), form) + "\n", clobber=not options.no_clobber)
+    if not options.quiet:
+        tell(f"wrote {options.output}: {label}")
+    return 0
+
+
 def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> int:
     """Make the table of an encoding, then write it, describe it, or print it; return the exit status."""
     try:
@@ -127,9 +143,9 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
         from pecli.inspect.statistics import preview
 
         return show(table, label, options, preview(table, rows=options.rows or 12, columns=options.columns or 8))
-    for suffix, word in ((".tex", "latex"), (".md", "markdown")):
-        if options.format is None and (options.output or "").endswith(suffix):
-            raise BadParameter("output", options.output, f"is text: write --format {word} > {options.output}")
+    form = options.format or TEXTS.get(Path(options.output or "").suffix, "")
+    if options.output not in (None, "-") and form in TEXTS.values():
+        return _write_text(table, label, options, form)
     refuse("is for the screen: leave it out with -o or --format", options, "rows", "columns", "precision")
     if options.shard and options.output and (options.output.endswith("/") or os.path.isdir(options.output)):
         part, count = (parse_integer("shard", number) for number in options.shard.split("/"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli import options as shared
 from pecli.cli.options import OUTPUT, TableChoice, argument, flag, option, refuse, refuse_table
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
+from pecli.cli.terminal.writing import write_whole
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.reader import shown
@@ -86,16 +87,12 @@ def show_charts(charts: Sequence[Chart] | str, path: str, *, clobber: bool = Tru
     UnknownName, MissingPackage, WriteFailed, WouldOverwrite
         If the picture cannot be made or written.
     """
-    from pecli.formats.io.atomic import open_output
     from pecli.plots.figures import picture_bytes
     from pecli.plots.terminal import draw
-    from pecli.process import unwinding
 
     if path == "-" and not isinstance(charts, str):
         say(draw(charts, min(screen_width() or 80, 120), colour=wants_colour()))
         return
-    data = charts.encode(errors="backslashreplace") if isinstance(charts, str) else picture_bytes(charts, path)
-    with unwinding(), open_output(path, clobber=clobber) as output:
-        output.write(data)
+    write_whole(path, charts if isinstance(charts, str) else picture_bytes(charts, path), clobber=clobber)
     if not quiet:
         tell(clean(f"drew {path}"))

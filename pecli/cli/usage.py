@@ -291,11 +291,12 @@ def _with_output(error: TyperException, words: Sequence[str]) -> list[str] | Non
     other commands would not be asked to in these words.
     """
     extra = error.format_message().partition("(s) (")[2].removesuffix(")")
-    if words[0] == "list" and extra and words[1][:1] != "-":  # the words of a task
+    rest = [word for word in words[1:] if word != "--choose"]
+    if words[0] == "list" and extra and rest[0][:1] != "-":  # the words of a task
         more = extra.split()
-        left = [w for w in words[2:] if not {*w.split()} <= {*more}]
+        left = [w for w in rest[1:] if not {*w.split()} <= {*more}]
         # control characters are escaped in the message, so that a word with some is not found
-        return [words[0], " ".join([words[1], *more]), *left] if len(left) < len(words) - 2 else None
+        return [words[0], " ".join([rest[0], *more]), *left] if len(left) < len(rest) - 1 else None
     takes = words[0] in ("convert", "generate", "plot") and not (_given("-o", words) or _given("--output", words))
     if not takes or extra not in words or not Path(extra).suffix[1:2].isalpha():
         return None

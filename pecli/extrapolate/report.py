@@ -67,8 +67,8 @@ class Extrapolation:
         The context extensions asked for.
     basis : str
         Where the training length comes from; empty if it was given.
-    config : str
-        Of a model's config and one scaling, the key that makes it this scaling, as JSON; empty where there is none.
+    config : tuple of str
+        Of a model's config, what its rope parameters need for each scaling that transformers has, as JSON.
     """
 
     source: str
@@ -87,7 +87,7 @@ class Extrapolation:
     values: ValueReach | None = None
     scalings: tuple[Scaled, ...] = ()
     basis: str = ""
-    config: str = ""
+    config: tuple[str, ...] = ()
 
     @property
     def _said(self) -> str:
@@ -372,8 +372,10 @@ def subject_of(source: NamedSource) -> Subject:
     return Subject(source, table, Recipe.bind(name, **keys), own)
 
 
-def lengths_of(subject: Subject, train: int | None, test: int | None, tuned: bool = False) -> tuple[int, int]:
-    """Return the training length, given or stated by the source, and the test length."""
+def lengths_of(
+    subject: Subject, train: int | None, test: int | None, tuned: bool = False, factor: Decimal | None = None
+) -> tuple[int, int]:
+    """Return the training length, given or stated by the source, and the test length, given or by the factor."""
     if subject.recipe is None:
         assert subject.table is not None
         rows = len(trained_rows(subject.table)[0])
@@ -384,6 +386,8 @@ def lengths_of(subject: Subject, train: int | None, test: int | None, tuned: boo
     if train is None:
         both = "" if test is not None else " and test-len=32768"
         raise MissingParameter(f"{subject.text} does not say how long it was trained: give train-len=4096{both}")
+    if test is None and factor is not None:
+        test = int(train * factor)
     if test is None:
         raise MissingParameter(f"the length to test is missing: give test-len={4 * train}")
     check_lengths(train, test)
@@ -441,7 +445,7 @@ def report(
         For a length that nothing states, and for a scaling of trained rows.
     """
     basis = "" if train or subject.recipe is None else _trained_length(subject, subject.recipe, tuned)[1]
-    train, test = lengths_of(subject, train, test, tuned)
+    train, test = lengths_of(subject, train, test, tuned, factor)
     if threshold is not None and not 0 < threshold < 1:
         raise BadParameter("threshold", threshold, "must be above 0 and below 1")
     if factor is not None and scaling is None:
@@ -455,17 +459,18 @@ def report(
         subject.text, subject.recipe, train, test, scalings=names, factor=factor,
         strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
     )  # fmt: skip
-    return replace(found, basis=basis, config=_config_key(subject.text, found.scalings))
+    keys = (_config_key(subject.text, scaled) for scaled in found.scalings if scaled.reach is not None)
+    return replace(found, basis=basis, config=tuple(filter(None, keys)))
 
 
-def _config_key(path: str, scalings: Sequence[Scaled]) -> str:
-    """Return what a config's rope parameters need for its only scaling; empty where transformers reads it otherwise."""
-    if kind_of(path) is not Kind.CONFIG or len(scalings) != 1 or scalings[0].reach is None:
+def _config_key(path: str, scaled: Scaled) -> str:
+    """Return what a config's rope parameters need for a scaling; empty where transformers reads it otherwise."""
+    if kind_of(path) is not Kind.CONFIG or scaled.scaling == "none":
         return ""
     from pecli.models.config import as_stored, load_config
     from pecli.models.reader import of_layer, read_data
 
-    wanted, data = Recipe.parse(scalings[0].recipe), load_config(path)
+    wanted, data = Recipe.parse(scaled.recipe), load_config(path)
     given = wanted.keys()
     numbers = {name.replace("-", "_"): float(given[name]) for name in ROPE_NUMBERS if given.get(name)}
     if "original_max" in numbers:

@@ -255,9 +255,16 @@ def questions(encoding: Encoding) -> list[Question]:
     return found
 
 
+def general_questions() -> list[Question]:
+    """Return the questions about work with tables of any encoding."""
+    text = (pkgutil.get_data("pecli.encodings", "questions.md") or b"").decode()
+    return [_parsed(part) for part in text.split("\n### ")[1:]]
+
+
 def every_question() -> list[Question]:
-    """Return the questions about all encodings, each once."""
-    return list(dict.fromkeys(one for encoding in CATALOGUE.values() for one in questions(encoding)))
+    """Return the questions about all encodings, each once, then the general ones."""
+    of_encodings = (one for encoding in CATALOGUE.values() for one in questions(encoding))
+    return list(dict.fromkeys([*of_encodings, *general_questions()]))
 
 
 # Words that a search leaves out: nearly every question has them.
@@ -268,7 +275,7 @@ MAX_ANSWERS = 4  # where no answer has every word of the question
 
 
 def ranked(found: Sequence[Question], words: Sequence[str]) -> list[Question]:
-    """Return the questions whose text has all of some words; where none has, those that have most of the rarest.
+    """Return the questions whose text has all of some words; where none has, those that have more than half of them.
 
     Examples
     --------
@@ -282,7 +289,8 @@ def ranked(found: Sequence[Question], words: Sequence[str]) -> list[Question]:
     points = [sum(rarity[word] * (2 * (word in q) + (word in a)) for word in asked) for q, a in texts]
     order = sorted((k for k, point in enumerate(points) if point), key=lambda k: -points[k])
     whole = [k for k in order if asked <= texts[k][0] | texts[k][1]]
-    return [found[k] for k in whole or order[:MAX_ANSWERS]]
+    some = [k for k in order if 2 * len(asked & (texts[k][0] | texts[k][1])) > len(asked)]
+    return [found[k] for k in whole or some[:MAX_ANSWERS]]
 
 
 def _stems(text: str) -> set[str]:

@@ -130,3 +130,35 @@ def test_first_and_last_head_are_drawn_below_each_other(pecli):
     """Side by side their letters would be too small on a telephone."""
     one, four = (pecli_plot(f"alibi:heads={heads},len=8", kind="bias").get_size_inches() for heads in (1, 4))
     assert tuple(four) == (one[0], 2 * one[1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("read h5 in python", "How do I read a table in Python?"),
+        ("test my kernel in pytest", "How do I test a kernel in pytest?"),
+        ("what rope_scaling for 4x context", "Which rope_scaling does my config need for a longer context?"),
+    ],
+)
+def test_questions_about_work_are_answered(pecli, asked, answered):
+    assert answered in pecli("explain", *asked.split()).stdout
+
+
+def test_a_question_that_no_answer_fits_gets_none(pecli, refuses):
+    refuses("explain", "zebra", "stripes", "rope", says="no answer has most of these words")
+
+
+def test_tables_for_a_paper_are_written_to_files(pecli, tmp_path, refuses):
+    pecli("generate", "sinusoidal:dim=4,len=3", "-o", "pe.tex")
+    printed = pecli("generate", "sinusoidal:dim=4,len=3", "--format", "latex").stdout
+    assert (tmp_path / "pe.tex").read_text() == printed
+    refuses("generate", "sinusoidal:dim=4,len=3", "-o", "pe.tex", "--no-clobber", says="pe.tex exists")
+    pecli("generate", "sinusoidal:dim=4,len=3", "--format", "markdown", "-o", "table")
+    assert (tmp_path / "table").read_text().startswith("pe (position by channel)")
+
+
+def test_a_factor_gives_the_length_and_what_the_config_gets(pecli, tmp_path):
+    config = {"model_type": "llama", "head_dim": 64, "max_position_embeddings": 4096, "rope_theta": 1e4}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    said = pecli("extrapolate", "config.json", "--factor", "4", "--scaling", "all").stdout
+    assert [text in said for text in ("scaled for 16384", '"linear", "factor": 4.0}', '"rope_type": "yarn"')] == [True] * 3

@@ -13,12 +13,12 @@ import pecli
 from pecli import CATALOGUE, Recipe
 from pecli.cli.run import run
 from pecli.errors import BadParameter, UnknownName
-from pecli.spec.catalogue import questions
+from pecli.spec.catalogue import every_question, questions
 from pecli.teach.choosing import named_tasks, tasks, where
 
 ENCODINGS = list(CATALOGUE.values())
 ANSWERS = [pytest.param(r, id=f"{e.name}-{n}") for e in ENCODINGS for n, r in enumerate(questions(e))]
-DISTINCT = list({r.values[0].see: r for r in ANSWERS if r.values[0].see}.values())
+DISTINCT = list({one.see: one for one in every_question() if one.see}.values())
 
 
 @pytest.mark.parametrize("name", tasks())
@@ -82,7 +82,7 @@ def test_headings_of_questions_name_encodings_or_a_family():
     assert sum(text.count("$ pecli") for text in texts) >= len(DISTINCT)
 
 
-@pytest.mark.parametrize("answer", DISTINCT)
+@pytest.mark.parametrize("answer", DISTINCT, ids=lambda one: one.question)
 def test_what_an_answer_says_to_run_runs(answer, monkeypatch, capfd, tmp_path):
     monkeypatch.chdir(tmp_path)
     status = run(shlex.split(answer.see))

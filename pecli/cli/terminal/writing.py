@@ -167,6 +167,20 @@ def describe(
     return 0
 
 
+def write_whole(path: str, data: str | bytes, *, clobber: bool) -> None:
+    """Write a text or a picture to a file, whole or not at all.
+
+    Raises
+    ------
+    WriteFailed, WouldOverwrite
+        If it cannot be written.
+    """
+    from pecli.formats.io.atomic import open_output
+
+    with unwinding(), open_output(path, clobber=clobber) as output:
+        output.write(data.encode(errors="backslashreplace") if isinstance(data, str) else data)
+
+
 def show(
     table: Tabular, label: str, options: Any, parts: Sequence[Excerpt], more: Mapping[str, Any] | None = None
 ) -> int:
