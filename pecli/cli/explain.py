@@ -190,7 +190,7 @@ def _why(options: ExplainOptions) -> int:
         found, title = every_question(), f"Questions and answers for: {clean(' '.join(words))}"
         advice = _asks_for_a_choice(asked := " ".join(words))
         name, rule = asked, "is no encoding, and no answer has most of these words: pecli list names the encodings"
-    if words and not (found := ranked(found, words)):
+    if words and not (found := ranked(found, words)) and not advice:
         raise BadRecipe(f"{clean(' '.join(words))} {rule}")
 
     def view() -> Iterator[str]:

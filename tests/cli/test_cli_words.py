@@ -86,7 +86,6 @@ def test_options_of_an_encoding_are_put_into_its_recipe(pecli):
 
 def test_a_config_is_a_source_whatever_it_is_called(pecli, saved):
     assert pecli("compare", "a.npy", "--config", "b.npy").stderr == pecli("compare", "a.npy", "b.npy").stderr
-    assert "--format latex > t.tex" in pecli("generate", "sinusoidal:dim=4,len=2", "-o", "t.tex").stderr
 
 
 def test_a_bias_without_a_length_prints_its_slopes(pecli):
