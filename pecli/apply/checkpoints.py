@@ -466,6 +466,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
+    from pecli.judge.compare import explained
     from pecli.judge.kernels import AppliedRotation, RotationSource, as_vectors, faults
 
     facts = golden.metadata
@@ -502,7 +503,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
             heads=max(heads, default=1),
             axes=axes,
         )
-        findings += faults(applied, name)
+        findings += faults(applied, name, explained)
     return findings
 
 

@@ -134,9 +134,12 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
         table, label = _tables(encoding, own, options)
     except MissingParameter as error:
         slopes = _slopes(encoding, own, options)
-        if slopes is not None:
+        if slopes is not None and options.output is None:
+            if not options.silent:
+                tell("pecli: without a length, these are the slopes; --len N prints the biases")
             return produce(encoding, own, slopes)
-        raise MissingParameter(_all_missing(encoding, own, options, error)) from None
+        hint = "" if slopes is None else "; the slopes alone need none: --form slopes"
+        raise MissingParameter(_all_missing(encoding, own, options, error) + hint) from None
     if options.on_screen and options.dry_run:
         return describe(table, label, options)
     if options.on_screen:
@@ -155,16 +158,14 @@ def produce(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> i
 
 
 def _slopes(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> TableOptions | None:
-    """Return the options that print the slopes of a bias, which need no length; None if something else is missing."""
-    if encoding.family is not Family.BIAS or options.output or options.form or options.len or options.config:
+    """Return the options that make the slopes of a bias, which need no length; None if something else is missing."""
+    if encoding.family is not Family.BIAS or options.form or options.len or options.config:
         return None
     slopes = replace(options, form="slopes")
     try:
         _tables(encoding, own, slopes)
     except PecliError:
         return None
-    if not options.silent:
-        tell("pecli: without a length, these are the slopes; --len N prints the biases")
     return slopes
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from typing import Any
 
 from pecli.errors import BadFile, BadParameter, MissingParameter, PecliError
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
@@ -459,13 +460,13 @@ def report(
         subject.text, subject.recipe, train, test, scalings=names, factor=factor,
         strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
     )  # fmt: skip
-    keys = (_config_key(subject.text, scaled) for scaled in found.scalings if scaled.reach is not None)
+    keys = (_config_key(subject.text, scaled, test) for scaled in found.scalings if scaled.reach is not None)
     return replace(found, basis=basis, config=tuple(filter(None, keys)))
 
 
-def _config_key(path: str, scaled: Scaled) -> str:
-    """Return what a config's rope parameters need for a scaling; empty where transformers reads it otherwise."""
-    if kind_of(path) is not Kind.CONFIG or scaled.scaling == "none":
+def _config_key(path: str, scaled: Scaled, test: int) -> str:
+    """Return what a config needs for a scaling at the test length; empty where transformers reads it otherwise."""
+    if kind_of(path) is not Kind.CONFIG:
         return ""
     from pecli.models.config import as_stored, load_config
     from pecli.models.reader import of_layer, read_data
@@ -477,10 +478,14 @@ def _config_key(path: str, scaled: Scaled) -> str:
         numbers["original_max_position_embeddings"] = int(numbers.pop("original_max"))
     key = "rope_parameters" if "rope_parameters" in data else "rope_scaling"
     value = {"rope_type": given["scaling"], **numbers}
-    try:
-        reading = read_data({**data, key: {**(data.get(key) or {}), **as_stored(value)}}, path)
-        read = of_layer(reading, reading.select(None), {}).recipe.keys()
-    except PecliError:  # a scaling that no rope type means, or layers with rope parameters of their own
-        return ""
-    same = all(read.get(name) == text for name, text in given.items() if name != "seq-len")  # which is its len
-    return f"{key} gets {json.dumps(value)}" if same else ""
+    own: dict[str, Any] = data[key] if isinstance(data.get(key), dict) else {}
+    for longer in ({"max_position_embeddings": test}, {}):  # dynamic takes the old length from there
+        try:
+            reading = read_data({**data, **as_stored(longer), key: {**own, **as_stored(value)}}, path)
+            read = of_layer(reading, reading.select(None), {}).recipe.keys()
+        except PecliError:  # a scaling that no rope type means, or layers with rope parameters of their own
+            return ""
+        if all(read.get(name) == text for name, text in given.items() if name != "seq-len"):  # which is its len
+            length = "".join(f", {name} {number}" for name, number in longer.items())
+            return f"{key} gets {json.dumps(value)}{length}"
+    return ""

@@ -309,6 +309,11 @@ def _part(view: _View, array: Array, title: str, first: int, count: int, rows: i
     heads: list[str | None] = [None if c is None else str(c) for c in shown] if array.row_shape else [array.name]
     spans = [None if row is None else range(first + row, first + row + 1) for row in picked]
     labels = [None if row is None else _label(view.table, array, row) for row in picked]
+    stacked = [axis for axis, size in enumerate(array.shape[: array.lead]) if size > 1]
+    if len(stacked) > 1 and count == array.rows:  # a row is named by all its indices
+        row_axis = ",".join(array.axes[axis] for axis in stacked) if array.axes else ""
+        places = [None if row is None else np.unravel_index(row, array.shape[: array.lead]) for row in picked]
+        labels = [None if place is None else ",".join(str(place[axis]) for axis in stacked) for place in places]
     return _excerpt(view, Excerpt(array, title, row_axis, column_axis, labels, heads), spans, shown)
 
 

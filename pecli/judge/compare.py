@@ -35,3 +35,8 @@ def compare(a: Tabular, b: Tabular, tolerance: Tolerance | None = None, progress
 
     found.explain = findings
     return found
+
+
+def explained(a: Tabular, b: Tabular) -> list[Finding]:
+    """Return why two tables differ."""
+    return compare(a, b).findings

@@ -15,6 +15,7 @@ from pecli.judge.identify import identify, is_large
 from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
+from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Renamed, Tabular
@@ -66,8 +67,16 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     most = found.total.max_abs
     if _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
         return []
-    how = f"{own.arithmetic} values where those of {named.arithmetic} phases were expected"
-    return [harmless(how, most, found.total.max_ulp)]
+    kind, wanted = have.request.dtype, table.request.dtype
+    if wanted in LOW_TYPES and kind != wanted:
+        return [Finding("type", f"the expected values were rounded to {wanted}, these were not: up to {most:.2g} off")]
+    if kind in LOW_TYPES and kind != wanted:
+        return [Finding("type", f"values were rounded to {kind} where {wanted} was expected: at most {most:.2g} off")]
+    made, meant = (
+        "correctly rounded values" if name == "exact" else f"values of {name} phases"
+        for name in (own.arithmetic, named.arithmetic)
+    )
+    return [harmless(f"{made} where {meant} were expected", most, found.total.max_ulp)]
 
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:

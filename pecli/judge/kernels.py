@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.compare import compare
 from pecli.judge.identify import identify
 from pecli.judge.located import ComputedRows, factor_text, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
@@ -513,7 +512,7 @@ def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSour
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 
 
-def faults(applied: AppliedRotation, name: str) -> list[Finding]:
+def faults(applied: AppliedRotation, name: str, explained: Explained) -> list[Finding]:
     """Return the fault of the kernel and its place, or the finding that only rounding differs."""
     with np.errstate(all="ignore"):
         held = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
@@ -522,16 +521,16 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
         if not applied.wrong.any():
             return [_rounding(applied, name, rough)]
         for part, where in ((applied, ""), _part(applied)):
-            fault = next(_faults_of_all(part), None) if part is not None else None
+            fault = next(_faults_of_all(part, explained), None) if part is not None else None
             if fault is not None:
                 return [Finding("rotation", f"{name}: {where}{fault}{rough}")]
         return _elsewhere(applied, name)
 
 
-def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
+def _faults_of_all(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
     """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
-    measured = list(measured_faults(applied, lambda a, b: compare(a, b).findings))
+    measured = list(measured_faults(applied, explained))
     yield from (text for text in measured if UNNAMED not in text)
     yield from (text for text, kernel in _bases(applied) if applied.gives(kernel))
     yield from measured

@@ -15,7 +15,7 @@ from pecli.apply.cosines import HeadPairs
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge import kernels as judge
-from pecli.judge.compare import compare
+from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, AppliedRotation, RotationSource
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
@@ -128,7 +128,7 @@ class Applied:
                 axes=axes,
             )
             if applied.wrong.any() or len(self.after.arrays) == 1:
-                found += [finding.text for finding in judge.faults(applied, array.name)]
+                found += [finding.text for finding in judge.faults(applied, array.name, explained)]
         return found
 
     def _positions(self, rows: int) -> Any:

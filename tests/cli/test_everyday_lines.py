@@ -161,4 +161,5 @@ def test_a_factor_gives_the_length_and_what_the_config_gets(pecli, tmp_path):
     config = {"model_type": "llama", "head_dim": 64, "max_position_embeddings": 4096, "rope_theta": 1e4}
     (tmp_path / "config.json").write_text(json.dumps(config))
     said = pecli("extrapolate", "config.json", "--factor", "4", "--scaling", "all").stdout
-    assert [text in said for text in ("scaled for 16384", '"linear", "factor": 4.0}', '"rope_type": "yarn"')] == [True] * 3
+    for text in ("scaled for 16384", '"linear", "factor": 4.0}, max_position_embeddings 16384'):
+        assert text in " ".join(said.split())
