@@ -375,7 +375,8 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
         if pattern.match(head):
             raise source.bad(f"is {what}")
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    return "json" if text[:1] in (b"{", b"[") else None
+    is_json = text.startswith((b"{", b"[", b"tensor([", b"array([", b"Array(["))  # or what NumPy, PyTorch or JAX prints
+    return "json" if is_json else None
 
 
 def is_text(head: bytes) -> bool:

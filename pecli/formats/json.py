@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,25 @@ LONG_TEXT = re.compile(rb'"[^"]{%d}' % MAX_NUMBER)
 NAMES = {b"inf": b"Infinity", b"nan": b"NaN"}  # what Python's reader calls them
 
 
+DAMAGED = "is not JSON: it is truncated or damaged; make it again"
+# What NumPy, PyTorch and JAX print otherwise than JSON has it; rows of JSON on a line each want commas too.
+PRINTED = (
+    (re.compile(rb"^[\w.]+\("), b""),  # tensor(, array(
+    (re.compile(rb"\](?:,[^\[\]]*)?\)\Z"), b"]"),  # , dtype=float32)
+    (re.compile(rb"\binf\b"), b"Infinity"),
+    (re.compile(rb"\bnan\b"), b"NaN"),
+    (re.compile(rb"(?<=\d)\.(?!\d)"), b".0"),
+    (re.compile(rb"(?<=[\w.])\s+(?=[-+\w.])"), b","),
+    (re.compile(rb"\]\s*\["), b"],["),
+    (re.compile(rb"(?<=[\[,\s])\+"), b""),
+)
+
+
 class JsonTable(StoredTable):
-    """An open JSON file, read as a whole by the standard library: pecli's own, nested lists, or an object of lists."""
+    """An open JSON file, read as a whole by the standard library: pecli's own, nested lists, or an object of lists.
+
+    Arrays as NumPy and PyTorch print them, and a list on each line, are read as well.
+    """
 
     def __init__(self, source: InputFile) -> None:
         self.source = source
@@ -94,10 +112,10 @@ class JsonTable(StoredTable):
         )
         try:
             content = json.loads(data)
-        except (RecursionError, ValueError) as error:
-            raise source.bad(
-                "is not JSON: it is truncated, damaged or a printed array; make it again, or save it as npy"
-            ) from error
+        except RecursionError as error:
+            raise source.bad(DAMAGED) from error
+        except ValueError:
+            content = self._printed(data)
         self._values: dict[str, NDArray[Any]] = {}
         self._untyped: set[str] = set()
         facts = content if isinstance(content, dict) else {}
@@ -116,6 +134,18 @@ class JsonTable(StoredTable):
             texts(metadata) if isinstance(metadata, dict) else {},
         )
         self.take_scales()
+
+    def _printed(self, data: bytes) -> Any:
+        """Return the nested lists of an array that a program printed."""
+        if b"..." in data:
+            remedy = "print it whole, as after np.set_printoptions(threshold=10**9)"
+            raise self.source.bad(f"is shortened with '...': {remedy}, or save it as npy")
+        for pattern, other in PRINTED:
+            data = pattern.sub(other, data.strip())
+        for text in (data, b"[" + data + b"]"):
+            with suppress(ValueError, RecursionError):
+                return json.loads(text)
+        raise self.source.bad(DAMAGED)
 
     def _array(self, name: str, value: Any) -> Iterator[Array]:
         about = value if isinstance(value, dict) else {"values": value}

@@ -167,7 +167,7 @@ def test_debertas_opposite_row_is_the_papers():
     expected = (Q @ K.swapaxes(-1, -2) + c2p + p2c) / np.sqrt(3 * 8)
     made = pecli.apply(text, {"q": Q, "k": K}, scores=True)
     np.testing.assert_allclose(made["scores"], expected, rtol=0, atol=1e-13)
-    assert any("as the paper has it" in note for note in made.notes)
+    assert any("as in the paper" in note for note in made.notes)
 
 
 def test_opts_padding_has_position_minus_1():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pecli import plot as pecli_plot
+from pecli import table
 
 ANGLES = np.arange(32)[:, None] * 1e4 ** (-np.arange(0, 16, 2) / 16)
 LLAMA = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "max_position_embeddings": 128}
@@ -163,3 +164,27 @@ def test_a_factor_gives_the_length_and_what_the_config_gets(pecli, tmp_path):
     said = pecli("extrapolate", "config.json", "--factor", "4", "--scaling", "all").stdout
     for text in ("scaled for 16384", '"linear", "factor": 4.0}, max_position_embeddings 16384'):
         assert text in " ".join(said.split())
+
+
+def test_rows_of_stacked_axes_are_named_by_all_their_indices(pecli, tmp_path):
+    np.save(tmp_path / "scores.npy", np.zeros((1, 2, 3, 4)))
+    printed = pecli("inspect", "scores.npy").stdout
+    assert "array (axis1,axis2 by axis3)" in printed
+    assert [line.split()[0] for line in printed.splitlines()[-4:] if line.split()[0] != "…"][-1] == "1,2"
+
+
+def test_slopes_alone_are_named_where_biases_lack_a_length(pecli, refuses):
+    refuses("generate", "alibi:heads=8", "-o", "slopes.npy", says="the slopes alone need none: --form slopes")
+    assert pecli("generate", "alibi:heads=8", "--form", "slopes", "-o", "slopes.npy").returncode == 0
+
+
+def test_expected_values_that_were_rounded_are_said_to_be(pecli, tmp_path):
+    """Whichever of two files stands first, the narrow one is the one that was rounded."""
+    cosines = table("rope:dim=64", len=64)["cos"]
+    np.save(tmp_path / "a.npy", cosines)
+    np.save(tmp_path / "b.npy", cosines.astype(np.float16).astype(np.float32))
+    first, second = (
+        " ".join(pecli("compare", *names).stdout.split()) for names in (("a.npy", "b.npy"), ("b.npy", "a.npy"))
+    )
+    assert first.startswith("different: the expected values were rounded to float16, these were not")
+    assert second.startswith("different: values were rounded to float16 where float32 was expected")

@@ -115,7 +115,7 @@ def test_content_of_another_length_or_shape_is_refused(content, tmp_path):
     with pytest.raises(BadParameter, match="holds 7 values: it must have a row for each position"):
         Table.make(Recipe.bind("cpe", content=str(tmp_path / "flat.npy")))
     np.save(tmp_path / "words.npy", np.array([["a"]]))
-    with pytest.raises(BadFile, match="no numbers of a known type"):
+    with pytest.raises(BadFile, match="not a known number type"):
         Table.make(Recipe.bind("cpe", content=str(tmp_path / "words.npy")))
 
 

@@ -402,8 +402,8 @@ def npy(header, data=b""):
         ("{'descr': '<f4', 'fortran_order': False, 'shape': 7}", "not NumPy's"),
         ("{'descr': '<f4', 'fortran_order': 'no', 'shape': (1,)}", "not NumPy's"),
         ("{'descr': '|V2', 'fortran_order': False, 'shape': (1,)}", "NumPy saves bfloat16 so"),
-        ("{'descr': '|S4', 'fortran_order': False, 'shape': (1,)}", "no numbers of a known type"),
-        ("{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "no numbers of a known type"),
+        ("{'descr': '|S4', 'fortran_order': False, 'shape': (1,)}", "not a known number type"),
+        ("{'descr': '<f16', 'fortran_order': False, 'shape': (1,)}", "not a known number type"),
         ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "objects or records"),
         ("{'descr': 'O', 'fortran_order': False, 'shape': (1,)}", "Python objects"),
         ("{'descr': 'nonsense', 'fortran_order': False, 'shape': (1,)}", "not NumPy's"),
@@ -556,7 +556,7 @@ def test_damaged_parquet_pages_are_refused(tmp_path):
         ({"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}, "cannot be"),
         ({"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}, "-8 bytes"),
         ({"dtype": "F32", "shape": [2]}, "cannot be"),
-        ([], "no object"),
+        ([], "not an object"),
     ],
 )
 def test_an_absurd_safetensors_header_is_refused(entry, word, tmp_path):

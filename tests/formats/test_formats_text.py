@@ -287,7 +287,7 @@ def read(path, text):
         ("position,pe0\n0,1\nx,2\n", "holds 'x' in line 3, column 'position'"),
         ("a\r1\r2\r3", "carriage returns alone"),
         ("a,b\r1,2\r3,4\n", "carriage returns alone"),
-        ("a," + "b" * 200_000 + "\n1,2\n", "names no columns"),
+        ("a," + "b" * 200_000 + "\n1,2\n", "without column names"),
     ],
 )
 def test_a_cell_or_a_line_that_is_wrong_is_refused_by_its_place(text, words, tmp_path):
@@ -417,17 +417,31 @@ def test_whole_numbers_from_0_are_a_row_of_whole_numbers(tmp_path):
         assert table.read("array").tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
 
 
-def test_decimal_commas_are_read(tmp_path):
-    (tmp_path / "t.txt").write_text("0,0;1,5\n-2,0;1,5\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[ 0.   1.5]\n [-2.   nan]]\n",
+        "array([[0., 1.5],\n       [-2., nan]], dtype=float32)",
+        "tensor([[ 0.0000e+00,  1.5000e+00],\n        [-2.0000e+00,         nan]])",
+        "[0.0, 1.5]\n[-2, NaN]\n",
+        "0,0;1,5\n-2,0;1,5\n",
+    ],
+)
+def test_what_programs_print_is_read(text, tmp_path):
+    (tmp_path / "t.txt").write_text(text)
     with open_table(tmp_path / "t.txt") as table:
         values = table.read(table.arrays[0].name)
     assert [*values[:2, 0], values[0, 1]] == [0.0, -2.0, 1.5]
 
 
-@pytest.mark.parametrize(
-    "text", ["[[1, 2], [3, 4]] more", "[[0. 1.5]\n [2. 3.]]", "[[1+2, 3], [4, 5]]", "[[1, 2], [3, 4]", "[[1, 2], [3, 4"]
-)
-def test_what_is_no_json_is_no_table(text, tmp_path):
+def test_a_shortened_print_is_refused(tmp_path):
+    (tmp_path / "t.txt").write_text(str(np.zeros((2000, 3))))
+    with pytest.raises(BadFile, match=r"is shortened with '\.\.\.': print it whole"):
+        open_table(tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize("text", ["[[1, 2], [3, 4]] more", "[[1+2, 3], [4, 5]]", "[[1, 2], [3, 4]", "[[1, 2], [3, 4"])
+def test_what_no_program_prints_is_no_table(text, tmp_path):
     (tmp_path / "t.json").write_text(text)
     with pytest.raises(BadFile, match="is not JSON"):
         open_table(tmp_path / "t.json")

@@ -187,7 +187,7 @@ def test_a_protocol_that_cannot_write_at_once_is_refused(shelf, refuses, monkeyp
     ("url", "said"),
     [
         ("memory://a/pe.npy", "is the memory of this process"),
-        ("s3://key:word@bucket/pe.npy", "holds a key before the bucket's name"),
+        ("s3://key:word@bucket/pe.npy", "has a key before the bucket's name"),
         ("shelve://a/pe.npy", "cannot be opened"),
     ],
 )

@@ -109,7 +109,7 @@ def test_a_run_that_fails_leaves_nothing_and_what_is_there_stays(tmp_path):
     os.unlink(path / "zarr.json")
     with pytest.raises(WriteFailed, match="without the root"):
         write_table(table("rope:dim=4,len=3"), path)
-    with pytest.raises(BadFile, match="its writing did not end"):
+    with pytest.raises(BadFile, match="was not written completely"):
         open_table(path)
 
 

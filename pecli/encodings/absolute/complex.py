@@ -25,7 +25,7 @@ def complex_numbers(
     dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     base: Base = Decimal(10000),
 ) -> Waves:
-    """Complex numbers of modulus 1 that rotate at geometrically spaced frequencies.
+    """Complex numbers of modulus 1 that turn at geometrically spaced frequencies.
 
     Formula
     -------

@@ -61,7 +61,7 @@ def decomposed(
     seed: DrawnSeed = 0,
     generator: Generator = GENERATOR,
 ) -> Relative:
-    """Trained vectors for the vertical and the horizontal distance between patches.
+    """Trained vectors for the vertical and horizontal distance between patches.
 
     The table covers the whole grid.
 

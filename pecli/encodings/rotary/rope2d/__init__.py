@@ -19,7 +19,7 @@ Coordinates = Literal["index", "separate", "max", "min", "corners"]
 @encoding(
     family=Family.ROTARY,
     title="2-D rotary",
-    facts=Facts(relative="rotation", beyond="ends", longest="prod(grid) + prefix + suffix"),
+    facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix"),
     example="rope2d:dim=8,grid=6x8",
     place=2,
     hooks={"identify_axes": ".identify:identify"},

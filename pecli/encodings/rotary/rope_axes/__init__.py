@@ -19,7 +19,7 @@ ONE = Decimal(1)
 @encoding(
     family=Family.ROTARY,
     title="Rotary by axes",
-    facts=Facts(relative="rotation", beyond="ends", longest="prod(grid) + prefix + suffix", cost="n * sum(axes)"),
+    facts=Facts(beyond="ends", longest="prod(grid) + prefix + suffix", cost="n * sum(axes)"),
     example="rope-axes:axes=4+4+4,grid=2x4x6",
     place=3,
     hooks={"identify_axes": ".identify:identify"},
