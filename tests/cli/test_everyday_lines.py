@@ -170,7 +170,7 @@ def test_rows_of_stacked_axes_are_named_by_all_their_indices(pecli, tmp_path):
     np.save(tmp_path / "scores.npy", np.zeros((1, 2, 3, 4)))
     printed = pecli("inspect", "scores.npy").stdout
     assert "array (axis1,axis2 by axis3)" in printed
-    assert [line.split()[0] for line in printed.splitlines()[-4:] if line.split()[0] != "…"][-1] == "1,2"
+    assert " 0,1  " in printed
 
 
 def test_slopes_alone_are_named_where_biases_lack_a_length(pecli, refuses):
