@@ -30,8 +30,7 @@ from pecli.judge.grids import (
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.waves import bound
-from pecli.spec.hooks import other_bases
-from pecli.spec.measured import PUBLISHED_BASES, Floats, Named
+from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
@@ -81,7 +80,7 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
             if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
             for grid in planned:
-                own = _by_mistake(grid, expected) or _by_coordinates(grid, pairs, expected)
+                own = _by_coordinates(grid, pairs, expected)
                 if own == []:  # a few values alone differ: their place is the answer
                     return None
                 found += [own] if own else []
@@ -139,21 +138,6 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     return _parameters(have, want)
 
 
-def _by_mistake(grid: Grid, expected: Table) -> list[Finding] | None:
-    """Return the declared mistake that gives all values but a few, where no rule reads parameters off the axes."""
-    encoding, keys = expected.source.encoding, expected.source.keys()
-    if encoding.declares("identify_axes") or not encoding.declares("mistakes"):
-        return None
-    for change in (*encoding.hook("mistakes")(keys), *other_bases(keys, *PUBLISHED_BASES)):
-        given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
-        name = (
-            fitted(grid, encoding.name, Named(given, np.empty(0))) if change.waves is None and given != keys else None
-        )
-        if name is not None and compare_all(name).explained >= MIN_SHARE_EXPLAINED:
-            return [Finding(change.kind, change.text)]
-    return None
-
-
 # Order in which differing parameters are reported: the parameters that change most rows or columns first.
 RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 3, "section-order": 3, "axis-order": 4}
 
@@ -168,7 +152,7 @@ def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[
         found.append(Finding("order", "rows are in column-major order where row-major order was expected"))
     for key, (have, want) in differ.items():
         outer = key in ("prefix", "suffix")
-        found.append(_outer(key, int(have), int(want)) if outer else Finding(key, _words(key, have, want)))
+        found.append(_outer(key, int(have), int(want)) if outer else Finding(key, _words(key, have, want, actual)))
     return sorted(found, key=lambda finding: RANK.get(finding.kind, 5))
 
 
@@ -184,15 +168,19 @@ def _outer(key: str, have: int, want: int) -> Finding:
 SENTENCES = {
     "axes": "axis widths {have} where {want} were expected",
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
+    "sections": "sections {have} where {want} were expected",
+    "section-order": "sections {sections} in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
-    "merge": "rows are in blocks of {have} x {have} patches where {want} x {want} were expected (merge)",
+    "merge": "rows are {have} where they were expected {want} (merge)",
 }
 
 
-def _words(key: str, have: str, want: str) -> str:
+def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
+    if key == "merge":
+        have, want = ("in row-major order" if n in ("", "1") else f"in blocks of {n} x {n}" for n in (have, want))
     sentence = SENTENCES.get(key, f"{key} {{have}} where {{want}} was expected")
-    return sentence.format(have=have or "none", want=want or "none")
+    return sentence.format(have=have or "none", want=want or "none", sections=actual.get("sections"))
 
 
 # by coordinates -----------------------------------------------------------------------------------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import accumulate, permutations
+from itertools import accumulate
 from math import prod
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pecli.encodings.rotary.rope import mistakes as rope_mistakes
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.rotary.rope.scalings import UNRECOGNISED
 from pecli.encodings.shared.deferred import Integers, lessons, np
@@ -20,7 +19,7 @@ from pecli.encodings.shared.grids import Coordinates, of_points
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import parse_integer
 from pecli.spec.declaration import Facts, Family, Param, encoding
-from pecli.spec.hooks import Change, Item, SmallTable, Step, other_values, short
+from pecli.spec.hooks import Item, SmallTable, Step, short
 from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
 
@@ -225,34 +224,14 @@ mrope = encoding(
     example="mrope:dim=8,sections=2+1+1",
     place=6,
     hooks={
-        "mistakes": ":mistakes",
+        "identify_axes": ".identify:identify",
+        "mistakes": "..rope:mistakes",
         "lesson": ":lesson",
         "emulate": "..rope:emulate",
         "scale": "..rope:scale",
     },
-    unrecognised="the positions of each picture and text are its own",
     unrecognised_with=UNRECOGNISED,
 )(mrope)
-
-
-# Of Qwen2-VL, Qwen3-VL, GLM-4V and Qwen3.5.
-PUBLISHED_SECTIONS = ("16+24+24", "24+20+20", "8+12+12", "11+11+10")
-
-
-def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield other orders and sizes of the sections and other steps of time, then rope's mistakes."""
-    sections, own = keys["sections"], keys["section-order"]
-    for order in get_args(Order):
-        if order != own:
-            text = f"sections {sections} in the order {order} where {own} was expected"
-            yield Change("section-order", text, {"section-order": order})
-    others = ["+".join(sizes) for sizes in permutations(sections.split("+"))]
-    for other in dict.fromkeys([*others, *PUBLISHED_SECTIONS]):
-        if other != sections:
-            yield Change("sections", f"sections {other} where {sections} were expected", {"sections": other})
-    if keys.get("sequence"):
-        yield from other_values(keys, "time-step", "1", "2", "0")
-    yield from rope_mistakes(keys)
 
 
 # A token of text, an image of two rows and three columns, a token of text.
