@@ -30,6 +30,7 @@ SAME = {  # these are taken, by the first option that the command has
     "kind": ("picture", "pictures", "type", "plot-type", "chart"),
     "len": ("length", "seq-len", "seq-length", "max-seq-len", "max-len", "max-length", "n", "num-positions", "context"),
     "dtype": ("type", "data-type", "torch-dtype"),
+    "layout": ("to-layout", "target-layout"),
     "output": ("out", "output-file", "out-file", "outfile", "save"),
     "format": ("f", "output-format"),
     "start": ("offset", "begin"),

@@ -82,7 +82,7 @@ def chosen(text: str, recipe: Recipe) -> tuple[str, ...]:
     own = scalings_of(recipe)
     name = recipe.encoding.name
     if not own:
-        rule = f"is not for {name}: it has no frequencies to scale; use it with rope, or leave it out"
+        rule = f"is not for {name}: scalings are for rope and mrope; use it with one of them, or leave it out"
         raise BadParameter("scaling", text, rule)
     if text == "all":
         return own

@@ -405,7 +405,7 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
         if expected is None:
             raise source.bad(f"is of no known format ({', '.join(formats)}): name it with --format")
         raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
-    if expected is not None and expected.name != shown:
-        remedy = f"name it {formats[shown].suffixes[0]}, or give --format {shown}"
-        raise source.bad(f"is a {formats[shown].title} file and not {expected.title}: {remedy}")
+    if expected is not None and expected.name != shown and b"/data.pkl" not in source.head:  # PyTorch's, refused there
+        remedy = f"name it {formats[shown].suffixes[0]}"
+        raise source.bad(f"holds {formats[shown].title}, and its name says {expected.title}: {remedy}")
     return formats[shown]

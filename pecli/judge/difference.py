@@ -594,7 +594,9 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         how = f"{name.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
-        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "float32 phases"}[name.way.name]
+        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}[
+            name.way.name
+        ]
         yield harmless(kind, largest, figures.max_ulp)
 
 

@@ -7,6 +7,7 @@ multiplies integers, so nothing is rounded before the phase is known.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -106,6 +107,8 @@ class Positions:
         """
         if text.startswith("@"):
             return cls.listed(read_positions(type(text)(text[1:])))  # which keeps that a file states it
+        if not text[:1].isdigit() and os.path.isfile(text):
+            raise BadParameter("positions", text, f"is a file: write @{text}")
         if other := re.fullmatch(r"(\d+)(?:-|\.\.+)(\d+)", text):
             rule = f"is no range: write {other[1]}:{int(other[2]) + 1}, which ends before its second number"
             raise BadParameter("positions", text, rule)

@@ -318,7 +318,7 @@ def test_a_file_that_is_not_what_its_suffix_says_is_refused(name, other, tmp_pat
 
 def test_the_refusal_says_what_the_file_is(tmp_path):
     write_table(absolute(), tmp_path / "pe.npy", format="hdf5", threads=1)
-    refused(tmp_path / "pe.npy", "is a HDF5 file and not NumPy array: name it .h5, or give --format hdf5")
+    refused(tmp_path / "pe.npy", "holds HDF5, and its name says NumPy array: name it .h5")
     (tmp_path / "x.npy").write_bytes(b"\x1f\x8b\x08" + bytes(50))
     refused(tmp_path / "x.npy", "is a gzip file: unpack it first")
     (tmp_path / "x.npy").write_bytes(b"no table at all\n")

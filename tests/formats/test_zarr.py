@@ -113,6 +113,19 @@ def test_a_run_that_fails_leaves_nothing_and_what_is_there_stays(tmp_path):
         open_table(path)
 
 
+def test_a_chunk_behind_a_link_is_read_as_a_chunk(tmp_path):
+    """docs/security.md says so; a file of another size is none."""
+    write_table(made := table("sinusoidal:dim=4,len=8"), tmp_path / "pe.zarr")
+    chunk, other = tmp_path / "pe.zarr" / "pe" / "c" / "0" / "0", tmp_path / "elsewhere"
+    chunk.rename(other)
+    chunk.symlink_to(other)
+    with open_table(tmp_path / "pe.zarr") as found:
+        np.testing.assert_array_equal(found.read("pe"), made.read("pe"))
+    other.write_bytes(b"root:x:0:0")
+    with pytest.raises(BadFile), open_table(tmp_path / "pe.zarr") as found:
+        found.read("pe")
+
+
 def test_stores_are_parts_like_files(tmp_path):
     need("zarr")
     whole = table("sinusoidal:dim=8,len=100")

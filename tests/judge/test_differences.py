@@ -95,5 +95,5 @@ def test_one_difference_is_said_first(actual, expected, said):
 def test_angles_that_were_rounded_are_harmless():
     rounded = f4(f4(POSITION) * f4(W) * np.float32(1.0000003))
     (found,) = pecli.compare(rounded, f"{ROPE},layout=angles").findings
-    assert found.text.startswith("float32 phases, at most 7 ulp")
+    assert found.text.startswith("rounding of float32 phases, at most 7 ulp")
     assert ": harmless; --ulp 7 or --atol 2e-05 accepts it" in found.text

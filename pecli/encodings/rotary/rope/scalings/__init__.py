@@ -93,7 +93,7 @@ OriginalMax = Annotated[
         "Context length of the original training.",
         ge=1,
         count=True,
-        names=("original-max-position-embeddings", "original-max-position"),
+        names=("original-max-position-embeddings", "original-max-position", "original-len"),
     ),
 ]
 AttentionFactor = Annotated[
