@@ -115,7 +115,7 @@ def _store(path: str, *, read_only: bool) -> Any:
 
 
 CHUNKS = 4  # of a shard
-WRITERS = 4  # threads at most: the library holds three copies of a shard that it writes
+WRITERS = 3  # threads at most: the library holds three copies of a shard, and four threads take 197 MB at the most
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:

@@ -56,7 +56,7 @@ def sending_on(to):
 
 def test_a_redirect_to_another_host_is_refused(files):
     """127.0.0.1 and localhost are two names, as a bucket's and an attacker's are."""
-    said = r"sends on to http://localhost, and no other host is asked"
+    said = r"redirects to http://localhost, and pecli follows no redirect to another host"
     handler = sending_on(files.url.replace("127.0.0.1", "localhost"))
     with served(handler) as url, pytest.raises(BadFile, match=said):
         open_table(f"{url}/pe.npy")
@@ -66,9 +66,9 @@ def test_a_redirect_to_another_host_is_refused(files):
 @pytest.mark.parametrize(
     ("to", "said"),
     [
-        ("file:///etc/hostname?", "sends on to file:, and"),
-        ("data:text/plain,", "sends on to data:, and"),
-        ("ftp://127.0.0.1", "sends on to ftp://127.0.0.1, and"),
+        ("file:///etc/hostname?", "redirects to file:, and"),
+        ("data:text/plain,", "redirects to data:, and"),
+        ("ftp://127.0.0.1", "redirects to ftp://127.0.0.1, and"),
         ("/again", "sends on without end"),
         ("http://[", "sends on without end, or to no address"),
     ],
