@@ -160,7 +160,7 @@ EXTRAPOLATE = (  # a case, another case, and words that are printed for the firs
     ("learned", "rope", "rows, resized"),
     ("logarithm", "covered", "measured"),
     ("logarithm", "rope", "products"),
-    ("longer", "file", "mean length", "mean step", "256 rows"),
+    ("longer", "file", "256 x 8", "by linear", "writes the table"),
     ("no head", "fire", "all heads"),
     ("none", "alibi", "causal mask"),
     ("report", "every scaling", "seen; rope"),

@@ -142,7 +142,7 @@ MISTAKES = {
     "over the length": (np.tile(np.arange(50.0)[:, None] / 50, (1, 4)), "integer:dim=4,len=50",
                         "the position is divided by the length, 50, where the last position, 49, was expected"),
     "positions from 1": (np.tile(np.arange(1, 51.0)[:, None] / 49, (1, 4)), "integer:dim=4,len=50",
-                         "positions start at 1 where 0 was expected"),
+                         "0.020408 is added to all values"),
     "a mask alone": (np.tril(np.ones((N, N))), A,
                      "not alibi: a mask of two values, 0 and 1: 1 where the key is not after the query (causal)"),
 }  # fmt: skip
