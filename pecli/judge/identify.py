@@ -391,7 +391,8 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
     arrays = [array for array in table.arrays if array.bytes and _numbers(array.dtype)]
     planes = [p for array in arrays for p in planes_of(table, array) if not (is_zero(p) or _is_long_row(p))]
     unknown: Identification | None = None
-    for transposed in (True, False) if is_wide(table) else (False, True):
+    both = (True, False) if is_wide(table) else (False, True)
+    for transposed in both if stated is None else (False,):  # stated positions are those of rows
         for group in wave_groups(planes):
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
             if transposed and (len(group) > 1 or not read or read[0].rows < 2):

@@ -132,7 +132,7 @@ EXTRAPOLATE = (  # a case, another case, and words that are printed for the firs
     ("alibi", "flat", "8 heads"),
     ("alibi", "rope", "least in training"),
     ("alibi", "shaw", "above 1"),
-    ("alibi scaled", "every scaling", "scale; use"),
+    ("alibi scaled", "every scaling", "with one of them"),
     ("bits", "bits seen", "12 columns"),
     ("bits seen", "bits", "column stays"),
     ("covered", "rope", "positions lie", "frequencies stay"),
