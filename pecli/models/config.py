@@ -137,12 +137,12 @@ class Keys:
         value = self.get(name, default)
         if value is None or name not in self:
             return default
-        if isinstance(value, Decimal) and value == value.to_integral_value():
+        if isinstance(value, Decimal) and value.copy_abs() < LARGEST and value == value.to_integral_value():
             value = int(value)
+        if isinstance(value, int | Decimal) and value >= LARGEST:
+            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be below 2^53")
         if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
             raise self.bad(f"has {self.named(name)} {shown(value)}: it must be a whole number of at least {minimum}")
-        if value >= LARGEST:
-            raise self.bad(f"has {self.named(name)} {shown(value)}: it must be below 2^53")
         return value
 
     def named(self, name: str) -> str:

@@ -99,7 +99,7 @@ class Rope:
     def original(self) -> int:
         """Positions that the model was first trained on."""
         value = self.number("original_max_position_embeddings")
-        if value is None or value != int(value):
+        if value is None or value >= LARGEST or value != int(value):
             raise self.keys.bad(f"has {self.named('original_max_position_embeddings')}={value}: it must be whole")
         return int(value)
 
