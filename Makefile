@@ -95,7 +95,7 @@ TORCH ?= torch==2.13.0
 frameworks: ## Run the tests of pecli.torch, .keras and .jax in an environment of their own, with what pip finds
 	@python=$$($(FIND_PYTHON)) && "$$python" -m venv build/frameworks
 	@build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@build/frameworks/bin/python -m pip install --quiet --editable '.[plot,dask]' pytest mpmath mypy
+	@build/frameworks/bin/python -m pip install --quiet --editable '.[plot,dask,zarr]' pytest mpmath mypy
 	@for names in '$(TORCH)' transformers diffusers 'onnx onnxscript onnxruntime' jax keras tensorflow rotary-embedding-torch timm; do \
 	build/frameworks/bin/python -m pip install --quiet $$names || echo "$$names: absent, and its tests are skipped"; done
 	build/frameworks/bin/python -m pytest -rs -W ignore \
