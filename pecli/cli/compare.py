@@ -325,7 +325,7 @@ def show_stacks(path: str, options: CompareOptions) -> int:
         return {"source": path, "verdict": verdict, "equal": agree, "layers": layers, "advice": advised}
 
     def view() -> list[Item]:
-        reports: dict[str, tuple[list[str], list[Item]]] = {}  # layers of which the same is said are one
+        reports: dict[str, tuple[list[str], list[Item]]] = {}  # layers with the same report are one
         for name, rows in found.items():
             known = [row for row in rows if row.known]
             count = sum(row.equal for row in known)

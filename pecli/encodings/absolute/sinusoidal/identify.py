@@ -126,7 +126,7 @@ def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
 
 
 def _all_alike(waves: Waves) -> Waves:
-    """Return waves of which every frequency is the first one's."""
+    """Return waves whose frequencies all equal the first."""
     bands = tuple(replace(band, frequencies=(band.frequencies[0],) * len(band.frequencies)) for band in waves.bands)
     return replace(waves, bands=bands)
 

@@ -24,7 +24,7 @@ MAX_DIGITS = 3
 ALL_DIGITS = 17
 # Units in the last place by which a product of a slope and a distance is off, both rounded.
 PRODUCT_ULP = 2.0
-# Numbers of heads that models have, of which a file may hold a part.
+# Numbers of heads that models have; a file may hold a part of them.
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
 KINDS: tuple[tuple[str, str], ...] = (
     ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "bfloat16"),
@@ -109,7 +109,7 @@ def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
 
 
 def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None:
-    """Return of which consecutive heads these are the slopes, the exact ones, and the number of all heads."""
+    """Return the consecutive heads that have these exact slopes, and the number of all heads."""
     count = len(slopes)
     for whole in WHOLE:
         made = [Decimal(float(slope)) for slope in made_slopes(whole, Decimal(8), "frameworks")]
@@ -122,7 +122,7 @@ def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None
 
 
 def _heads_of(values: str) -> str:
-    """Return of which heads slopes are, as text; "" if they are no part of any number of heads."""
+    """Return the heads that have these slopes, as text; "" if they are no part of any number of heads."""
     part = part_of(np.array([float(slope) for slope in values.split("+")]), "bfloat16")
     return part[0] if part else ""
 
