@@ -31,7 +31,7 @@ from pecli.judge.biases import (
 from pecli.judge.description import harmless
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
-from pecli.spec.hooks import Change
+from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate, units
 from pecli.spec.recipe import Recipe
@@ -44,8 +44,6 @@ from pecli.tables.views import pair_views, same_layout
 MAX_ULP = 4.0
 # Units in the last place up to which a difference is called harmless; slopes by powers in float32 are 35 off.
 HARMLESS_ULP = 64
-# The choice of a parameter, such as a mask, that leaves it out.
-ABSENT = "none"
 # Queries times keys of a mask that is described; the matrix takes 32 MB.
 MAX_MASK_VALUES = 1 << 22
 
@@ -201,26 +199,12 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
         if words.get(key) == "":  # another sentence says it
             continue
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
-        findings.append(Finding(key.replace("-", "_"), words.get(key) or _parameter_text(key, have, wanted, option)))
+        findings.append(Finding(key.replace("-", "_"), words.get(key) or parameter_text(key, have, wanted, option)))
     findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
     if found.max_ulp and not findings and not found.candidate.trained:
         findings.append(_rounded(f"{found.arithmetic} rounding", found, compared))
     return findings
-
-
-def _parameter_text(key: str, have: str, wanted: str, off: str | None) -> str:
-    """Return one parameter that differs, in words."""
-    if {have, wanted} <= {"true", "false", ""}:
-        if off:
-            return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
-        return f"{key} where it was not expected" if have == "true" else f"{key} is missing"
-    if ABSENT in (have, wanted):
-        return f"{wanted} {key} missing" if have == ABSENT else f"a {have} {key} where none was expected"
-    if not have or not wanted:
-        return f"{key} {wanted} missing" if wanted else f"{key} {have} where none was given"
-    were = "were" if key in ("heads", "buckets", "dim") else ""
-    return f"{have} {key} where {wanted} were expected" if were else f"{key} {have} where {wanted} was expected"
 
 
 def _extent(found: Fit, expected: Table) -> Iterator[Finding]:

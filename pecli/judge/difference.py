@@ -44,7 +44,7 @@ from pecli.judge.waves import (
 )
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
-from pecli.spec.hooks import Change, other_bases, other_exponent, other_units
+from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
@@ -533,7 +533,7 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
         return lines
     changed = [key for key in dict.fromkeys((*want.keys, *have)) if have.get(key) != want.keys.get(key)]
     return [
-        f"{key} {have.get(key, 'none')} where {want.keys.get(key, 'none')} was expected"
+        parameter_text(key, have.get(key, ""), want.keys.get(key, ""))
         for key in changed
         if key != "order"  # it is part of the layout
     ]

@@ -30,6 +30,7 @@ from pecli.judge.grids import (
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.waves import bound
+from pecli.spec.hooks import parameter_text
 from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
 from pecli.spec.tabular import Tabular
@@ -145,7 +146,7 @@ RANK = {"prefix": 0, "suffix": 0, "grid": 1, "order": 2, "axes": 3, "sections": 
 def _parameters(actual: Mapping[str, str], expected: Mapping[str, str]) -> list[Finding]:
     """Return one finding for each parameter that differs, or for several of one cause."""
     differ = {key: (actual[key], expected.get(key, "")) for key in actual if actual[key] != expected.get(key, "")}
-    found = [Finding(key, f"{key} {text} is missing") for key, text in expected.items() if key not in actual]
+    found = [Finding(key, parameter_text(key, "", text)) for key, text in expected.items() if key not in actual]
     other_order = "x".join(reversed(expected.get("grid", "").split("x")))
     if {"grid", "axis-order"} <= differ.keys() and actual["grid"] == other_order:
         del differ["grid"], differ["axis-order"]
@@ -179,8 +180,9 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
     if key == "merge":
         have, want = ("in row-major order" if n in ("", "1") else f"in blocks of {n} x {n}" for n in (have, want))
-    sentence = SENTENCES.get(key, f"{key} {{have}} where {{want}} was expected")
-    return sentence.format(have=have or "none", want=want or "none", sections=actual.get("sections"))
+    if key not in SENTENCES:
+        return parameter_text(key, have, want)
+    return SENTENCES[key].format(have=have or "none", want=want or "none", sections=actual.get("sections"))
 
 
 # by coordinates -----------------------------------------------------------------------------------

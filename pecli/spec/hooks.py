@@ -216,6 +216,23 @@ def instead(option: str, other: str, value: str, *, kind: str | None = None, phr
     return Change(kind or option, f"{phrase}: {text}" if phrase else text, {option: other})
 
 
+def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> str:
+    """Return a parameter that differs from the expected text in words; "" where there is none.
+
+    `off` is what a flag is called that is not set.
+    """
+    if {have, wanted} <= {"true", "false", ""}:
+        if off:
+            return f"{key} where {off} was expected" if have == "true" else f"{off} where {key} was expected"
+        return f"{key} where it was not expected" if have == "true" else f"{key} is missing"
+    if "none" in (have, wanted):
+        return f"{wanted} {key} missing" if have == "none" else f"a {have} {key} where none was expected"
+    if not have or not wanted:
+        return f"{key} {wanted} is missing" if wanted else f"{key} {have} where none was expected"
+    were = "were" if key in ("heads", "buckets", "dim") else ""
+    return f"{have} {key} where {wanted} were expected" if were else f"{key} {have} where {wanted} was expected"
+
+
 def other_values(keys: Mapping[str, str], option: str, *usual: str) -> Iterator[Change]:
     """Yield each of these values instead of a parameter's own."""
     return (instead(option, other, keys[option]) for other in usual if other != keys[option])

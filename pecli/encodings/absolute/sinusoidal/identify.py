@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from pecli.numbers.decimals import CONTEXT, digits, number_text, power, shortest
-from pecli.spec.hooks import Change
+from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
 
@@ -86,17 +86,29 @@ def layout(pairs: Pairs) -> tuple[dict[str, str], dict[str, str]] | None:
 
 def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     """Return the parameters that differ, as text; the order of columns is reported as a layout."""
+    if {"max-timescale"} & (have.keys() ^ want.keys()):
+        have, want = _as_series(have), _as_series(want)
     found = []
     for key in dict.fromkeys((*want, *have)):
-        one, other = have.get(key, "none"), want.get(key, "none")
+        one, other = have.get(key, ""), want.get(key, "")
         if one == other or key == "order":
             continue
-        text = f"{key} {one} where {other} was expected"
+        text = parameter_text(key, one, other)
         if key == "shift" and {one, other} == {"0", "1"}:
             words = {"0": "the paper's spacing (exponent over d/2)", "1": "endpoint spacing (exponent over d/2 - 1)"}
             text = f"{words[one]} where {words[other]} was expected"
         found.append(text)
     return found
+
+
+def _as_series(keys: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the parameters with time scales as the base, the shift and the scale that mean the same."""
+    if "max-timescale" not in keys:
+        return keys
+    low, scale = Decimal(keys["min-timescale"]), Decimal(keys.get("scale", "1"))
+    base = number_text(CONTEXT.divide(Decimal(keys["max-timescale"]), low))
+    return {**{key: value for key, value in keys.items() if not key.endswith("-timescale")},
+            "base": base, "shift": "1", "scale": number_text(low * scale)}  # fmt: skip
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
