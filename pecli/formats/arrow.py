@@ -40,10 +40,10 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None:
     import pyarrow as pa
 
-    plan, held = schema(columns), HeldOutput(output)
+    plan, held = schema(columns, wide=False), HeldOutput(output)
     how = pa.ipc.IpcWriteOptions(compression="zstd" if options.compress else None)
     new = pa.ipc.new_file if output.kept else pa.ipc.new_stream
-    with new(held, plan, options=how) as writer, batches(columns, False, options) as found:
+    with new(held, plan, options=how) as writer, batches(columns, options) as found:
         for batch in found:
             writer.write_batch(batch)
             held.release()

@@ -123,7 +123,7 @@ def row_axes(array: Array) -> tuple[int, ...]:
     return (*array.row_shape, 2) if array.dtype in REAL else array.row_shape
 
 
-def schema(columns: TableColumns, wide: bool = False) -> pa.Schema:
+def schema(columns: TableColumns, wide: bool) -> pa.Schema:
     """Return the Arrow schema, nothing nullable, with the recipe and the shapes under the key ``pecli``."""
     import pyarrow as pa
 
@@ -162,19 +162,17 @@ def arrow_array(values: NDArray[Any], kind: pa.DataType) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
-def batches(
-    columns: TableColumns, wide: bool, options: WriteOptions
-) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
+def batches(columns: TableColumns, options: WriteOptions) -> AbstractContextManager[Iterator[pa.RecordBatch]]:
     """Give the table's rows in order, as record batches of one row group each, computed ahead by threads.
 
     A batch is good until the next is asked for.
     """
-    plan = schema(columns, wide)
+    plan = schema(columns, options.wide)
     rows = columns.group_rows()
 
     def make(task: Task, buffer: Buffer) -> tuple[pa.RecordBatch, int]:
         values = fill(columns.table, task, buffer)
-        return _batch(columns, plan, wide, task, values), sum(v.nbytes for v in values.values())
+        return _batch(columns, plan, options.wide, task, values), sum(v.nbytes for v in values.values())
 
     size = rows * sum(array.row_bytes for array in columns.arrays)
     return in_turn(groups(columns.arrays, rows), make, options, size)

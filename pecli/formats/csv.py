@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +95,6 @@ class CsvTable(BatchTable):
     """An open csv file, parsed as a whole by pyarrow: 43 MiB took 0.40 s, and 1.42 s line by line in Python."""
 
     sequential = False
-    fault = "cannot be read as csv"
 
     def __init__(self, source: InputFile) -> None:
         super().__init__(source)
@@ -124,48 +123,33 @@ class CsvTable(BatchTable):
             self._data = bytearray(b"\n".join(b" ".join(line.split()) for line in self._data[begin:].split(b"\n")))
             begin = 0
         self._begin, self._separator = begin, separator
-        self._table = self._parsed(names)
-        if not named and self._numbers_its_rows():
-            self._table = self._table.rename_columns([KEYS[0], *names[:-1]])
-        self._columns = {name: Column(name, dtype) for name, dtype in self._column_types().items()}
+        table = self._parsed(names)
+        if not named and self._numbers_its_rows(table):
+            table = table.rename_columns([KEYS[0], *names[:-1]])
+        types = self._column_types(table)
+        self._columns = {name: Column(name, dtype) for name, dtype in types.items()}
+        self._held = {n: table[n].to_numpy().astype(dtype, copy=False) for n, dtype in types.items()}
         self._data = bytearray()
-        self.gather("csv", self._table.num_rows, {})
-
-    def pieces(self, names: Sequence[str], start: int, stop: int) -> list[pa.RecordBatch]:
-        """Return rows `start` to `stop`."""
-        batches: list[pa.RecordBatch] = self._table.select(list(names)).slice(start, stop - start).to_batches()
-        return batches
+        self.gather("csv", table.num_rows, {})
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
-        """Return entries `start` to `stop` of the named columns, batch by batch."""
-        found = super().read_batches(names, start, stop)
-        return [self._narrowed(one) for one in found]
-
-    def _narrowed(self, found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return columns in their types, those of one type together: 20,000 of one row each took a second."""
-        kinds: dict[tuple[str, np.dtype[Any]], list[str]] = {}
-        for name, values in found.items():
-            kinds.setdefault((self._columns[name].dtype, values.dtype), []).append(name)
-        made: dict[str, NDArray[Any]] = {}
-        for (dtype, own), some in kinds.items():
-            if own == dtype:
-                made |= {name: found[name] for name in some}
-            else:
-                whole = np.stack([found[name] for name in some])
-                made |= zip(some, narrowed(whole.reshape(-1), dtype).reshape(whole.shape), strict=True)
-        return made
+        """Return entries `start` to `stop` of the named columns, in one batch."""
+        return [{name: self._held[name][start:stop] for name in names}]
 
     is_text = True
 
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
         names = [name for name, column in self._columns.items() if column.dtype == "float64" and name not in KEYS]
-        rows = self._table.num_rows
+        rows, made = len(next(iter(self._held.values()))), dict[str, NDArray[Any]]()
         step = max(1, TYPED_TOGETHER // rows)
         for some in (names[at : at + step] for at in range(0, len(names), step)):
-            if not all(spelled(np.concatenate([*one.values()]), dtype) for one in self.read_batches(some, 0, rows)):
+            whole = np.concatenate([self._held[name] for name in some])
+            if not spelled(whole, dtype):
                 return False
-        self._columns.update({name: Column(name, dtype) for name in names})
+            made |= zip(some, narrowed(whole, dtype).reshape(-1, rows), strict=True)
+        self._held |= made
+        self._columns |= {name: Column(name, dtype) for name in names}
         self._gather(rows)
         kept = {array.name for array in self.arrays}
         self.arrays = tuple(found.array for name, found in self._gathered.items() if name in kept)
@@ -192,12 +176,13 @@ class CsvTable(BatchTable):
         counted = len(names) > 2 and list(names) == list(map(str, range(len(names))))
         return counted and any(mark in self._data[begin : begin + BLOCK] for mark in (b".", b"e", b"E"))
 
-    def _numbers_its_rows(self) -> bool:
+    @staticmethod
+    def _numbers_its_rows(table: pa.Table) -> bool:
         """Whether the first column counts the rows and the others are decimals, as in a file without names.
 
         Angles of RoPE, which begin with the position times 1, are none: their second column rises evenly too.
         """
-        first, *others = self._table.columns
+        first, *others = table.columns
         if len(first) < MIN_COUNTED or str(first.type) != "int64" or {str(c.type) for c in others} != {"double"}:
             return False
         values, second = first.to_numpy(), others[0].to_numpy()
@@ -243,15 +228,15 @@ class CsvTable(BatchTable):
                 )
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
-    def _column_types(self) -> dict[str, str]:
+    def _column_types(self, table: pa.Table) -> dict[str, str]:
         """Return the type of each numeric column, equal for all columns of an array; columns of text are left out."""
-        names = self._table.column_names
+        names = table.column_names
         types = {}
-        for name, column in zip(names, self._table.columns, strict=True):
+        for name, column in zip(names, table.columns, strict=True):
             if str(column.type) in ("int64", "double"):
                 types[name] = "int64" if str(column.type) == "int64" else "float64"
             else:
-                self._refuse_mixed(name)
+                self._refuse_mixed(names, name)
         labels = labels_of(names)
         arrays: dict[tuple[str, bool], list[str]] = {}
         for name in types:
@@ -262,10 +247,9 @@ class CsvTable(BatchTable):
                 types.update(dict.fromkeys(members, "float64"))
         return types
 
-    def _refuse_mixed(self, name: str) -> None:
+    def _refuse_mixed(self, names: Sequence[str], name: str) -> None:
         """Raise if a text column also holds numbers; NaN may be a gap in text, as pandas writes it."""
-        (column,) = self._parsed(self._table.column_names, [name]).columns
-        texts = [text for chunk in column.chunks for text in chunk.to_pylist()]
+        texts = self._parsed(names, [name])[name].to_pylist()
         if not any(NUMBER.fullmatch(text) and not math.isnan(float(text)) for text in texts):
             return
         row = next(row for row, text in enumerate(texts) if not NUMBER.fullmatch(text))

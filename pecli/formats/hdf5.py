@@ -12,7 +12,7 @@ import io
 import itertools
 import math
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
 from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
-from pecli.formats.stored import StoredTable, boxes, plain
+from pecli.formats.stored import Box, StoredTable, boxes_of, plain
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
@@ -171,27 +171,14 @@ def _write_compressed(table: Numbered, places: Places, output: Output, options: 
             for array in table.arrays:
                 row = 0
                 for values in in_order(table, array, options):
-                    for box, part in _boxes(array, row, row + len(values), values):
-                        datasets[array.name].id.write(
-                            *_spaces(datasets[array.name].id, array, box), part, file_type(array.dtype)
-                        )
+                    dataset = datasets[array.name].id
+                    for box, part in boxes_of(array, row, row + len(values), values):
+                        dataset.write(*_spaces(dataset, array, box), part.reshape(-1), file_type(array.dtype))
                     row += len(values)
                     shielded.check()
 
     run_in_thread(write, shielded.stop)
     shielded.check()
-
-
-Box = tuple[slice, ...]
-
-
-def _boxes(array: Array, start: int, stop: int, values: NDArray[Any]) -> Iterator[tuple[Box, NDArray[Any]]]:
-    """Split rows into boxes of the leading axes, each with its values in one axis."""
-    at = 0
-    for box in boxes(array.shape[: array.lead], start, stop):
-        count = math.prod(part.stop - part.start for part in box)
-        yield box, values[at : at + count].reshape(-1)
-        at += count
 
 
 def _spaces(dataset: h5d.DatasetID, array: Array, box: Box) -> tuple[h5s.SpaceID, h5s.SpaceID]:
@@ -243,11 +230,11 @@ class Hdf5Table(StoredTable):
             return
         values = out if out.flags.c_contiguous and out.dtype == storage(array.dtype) else np.empty(out.shape, out.dtype)
         dataset = self._datasets[array.name].id
-        for box, part in _boxes(array, start, stop, values):
+        for box, part in boxes_of(array, start, stop, values):
             with self._lock, reading(self.source, f"cannot be read at '{array.name}'"):
                 if array.name in self._filtered:
                     self._filtered[array.name].check((*box, *(slice(0, size) for size in array.row_shape)))
-                dataset.read(*_spaces(dataset, array, box), part, file_type(array.dtype))
+                dataset.read(*_spaces(dataset, array, box), part.reshape(-1), file_type(array.dtype))
         if values is not out:
             out[...] = values
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 import struct
+import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pecli.formats.io.source import InputFile, RawFile, zlib_size
+from pecli.formats.io.source import InputFile, RawFile, inflated
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.spec.tabular import Array
 
@@ -82,7 +83,10 @@ class FilteredChunks:
         if FLETCHER32 in used:
             data = data[:-4]
         if DEFLATE in used:
-            return zlib_size(data, self._bytes) == self._bytes
+            try:
+                return len(inflated(data, "zlib", self._bytes)) == self._bytes
+            except (ValueError, zlib.error):
+                return False
         if LZF in used:
             if len(data) * BEST_LZF > limit(LARGEST_CHUNK):
                 rule = f"has a chunk of {len(data):,} bytes in LZF in '{self._name}', which may stand for more"

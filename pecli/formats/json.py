@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -46,29 +46,30 @@ def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
         text = json.dumps(about, ensure_ascii=False)
         comma = "," if index else ""
         output.write(f'{comma}\n{json.dumps(array.name)}: {text[:-1]}, "values": '.encode())
-        _write_values(table, array, output, options)
+        write_nested(table, array, output, options, json_texts)
         output.write(b"}")
     output.write(b"\n}}\n")
 
 
-def _write_values(table: Tabular, array: Array, output: Output, options: WriteOptions) -> None:
-    if not array.rows:
-        output.write(b"[]")
-        return
-    shape = row_axes(array)
+def write_nested(
+    table: Tabular, array: Array, output: Output, options: WriteOptions, texts_of: Callable[[NDArray[Any]], list[str]],
+    brackets: tuple[str, str] = ("[", "]"), comma: str = ",",
+) -> None:  # fmt: skip
+    """Write the values of an array, a line for each row, nested as its axes are."""
+    left, right = brackets
     spans = [math.prod(array.shape[level : array.lead]) for level in range(array.lead)]  # rows within each bracket
 
     def make(task: Task, buffer: Buffer) -> tuple[bytes, int]:
         values = fill(table, task, buffer)[array.name]
-        texts = json_texts(real_pairs(values))
-        for size in reversed(shape):
-            texts = [f"[{','.join(texts[at : at + size])}]" for at in range(0, len(texts), size)]
+        texts = texts_of(real_pairs(values))
+        for size in reversed(row_axes(array)):
+            texts = [f"{left}{comma.join(texts[at : at + size])}{right}" for at in range(0, len(texts), size)]
         lines = []
         for row, text in enumerate(texts, task.start):
             opened = sum(row % span == 0 for span in spans)
             closed = sum((row + 1) % span == 0 for span in spans)
-            comma = "" if row + 1 == array.rows else ","
-            lines.append(f"{'[' * opened}{text}{']' * closed}{comma}")
+            end = "" if row + 1 == array.rows else ","
+            lines.append(f"{left * opened}{text}{right * closed}{end}")
         return "\n".join(["", *lines]).encode(), values.nbytes
 
     with in_turn(tasks([array], BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:

@@ -81,7 +81,7 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
     plan, held = schema(columns, options.wide), HeldOutput(output)
     pool = pa.default_memory_pool()
     writer = pq.ParquetWriter(held, plan, **writer_options(plan, [name for name, _ in columns.keys]))
-    with contextlib.closing(writer), batches(columns, options.wide, options) as found:
+    with contextlib.closing(writer), batches(columns, options) as found:
         for number, batch in enumerate(found):
             writer.write_table(pa.Table.from_batches([batch]), row_group_size=batch.num_rows)
             held.release()
@@ -106,11 +106,8 @@ class ParquetTable(BatchTable):
         with undone(self.close):
             self._cursors: dict[tuple[str, ...], _Cursor] = {}
             with reading(source, "cannot be read as Parquet"):
-                meta = self._file.metadata
-                groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
-                counts = [group.num_rows for group in groups]
-                self._starts = [0, *accumulate(counts)]
-                plan = self._file.schema_arrow
+                groups, plan = _groups(self._file), self._file.schema_arrow
+                self._starts = [0, *accumulate(group.num_rows for group in groups)]
                 for group in groups:
                     self._check_lists(group)
                 facts = self.describe(plan, next(self._batches(0, [field.name for field in plan], 1), None))
@@ -178,12 +175,13 @@ def _opened(source: InputFile) -> pq.ParquetFile:
     import pyarrow.parquet as pq
 
     with reading(source, "cannot be opened as Parquet"):
-        file = pq.ParquetFile(source.arrow_handle(), pre_buffer=False, page_checksum_verification=True)
-        meta = file.metadata
-        groups = [meta.row_group(index) for index in range(meta.num_row_groups)]
-        if any(group.total_byte_size > LARGE_GROUP for group in groups):
+        how: dict[str, Any] = {"pre_buffer": False, "page_checksum_verification": True}
+        file = pq.ParquetFile(source.arrow_handle(), **how)
+        if any(group.total_byte_size > LARGE_GROUP for group in _groups(file)):
             file.close()
-            return pq.ParquetFile(
-                source.arrow_handle(), pre_buffer=False, page_checksum_verification=True, buffer_size=1 << 20
-            )
+            return pq.ParquetFile(source.arrow_handle(), **how, buffer_size=1 << 20)
         return file
+
+
+def _groups(file: pq.ParquetFile) -> list[Any]:
+    return [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]

@@ -194,7 +194,10 @@ class StoredTable(Tabular):
             self.source.remote.release()
 
 
-def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice, ...]]:
+Box = tuple[slice, ...]
+
+
+def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[Box]:
     """Split elements `start` to `stop` of an array, counted in C order, into boxes, in order."""
     if start >= stop:
         return
@@ -215,6 +218,15 @@ def boxes(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[slice
         yield slice(first, last), *(slice(0, size) for size in shape[1:])
     for box in boxes(shape[1:], 0, stop - last * inner):
         yield slice(last, last + 1), *box
+
+
+def boxes_of(array: Array, start: int, stop: int, rows: NDArray[Any]) -> Iterator[tuple[Box, NDArray[Any]]]:
+    """Split rows of an array into boxes of its leading axes, each with its part of `rows`."""
+    at = 0
+    for box in boxes(array.shape[: array.lead], start, stop):
+        count = math.prod(part.stop - part.start for part in box)
+        yield box, rows[at : at + count]
+        at += count
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str | None:

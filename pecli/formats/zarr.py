@@ -31,7 +31,7 @@ from pecli.formats.io.atomic import Need, explained, free_space
 from pecli.formats.io.blocks import Buffer, Task, fill
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
-from pecli.formats.stored import StoredTable, boxes, dtype_name, plain, safe_shape, texts
+from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, safe_shape, texts
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url, shown, url_name
@@ -242,14 +242,10 @@ class ZarrTable(StoredTable):
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
-        held, at = self._held[array.name], 0
-        remaining = tuple(slice(0, size) for size in array.row_shape)
-        for box in boxes(array.shape[: array.lead], start, stop):
-            count = math.prod(part.stop - part.start for part in box)
+        held = self._held[array.name]
+        for box, rows in boxes_of(array, start, stop, out):
             with reading(self.source, f"cannot be read at '{array.name}'"):
-                values = np.asarray(self._retry(partial(held.__getitem__, (*box, *remaining))))
-            out[at : at + count] = values.reshape(count, *array.row_shape)
-            at += count
+                rows[...] = np.asarray(self._retry(partial(held.__getitem__, (*box, ...)))).reshape(rows.shape)
 
 
 def _arrays(source: InputFile, root: Any, names: object) -> list[tuple[str, Any]]:

@@ -145,12 +145,8 @@ def digits(value: Decimal) -> int:
 
 
 def decimal_exactly(value: Fraction) -> bool:
-    """Whether a fraction is a decimal of finite length."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1 and value.denominator < 10**15
+    """Whether a fraction is a decimal of finite length, and of few digits."""
+    return value.denominator < 10**15 and 10**50 % value.denominator == 0  # 2^50 is larger
 
 
 LONGEST_NUMBER = 400  # characters; a decimal may be the exact expansion of a double
@@ -158,7 +154,7 @@ LARGEST_EXPONENT = 400
 _WRITTEN = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?")  # of Decimal's, ASCII alone
 
 
-def parse_number(name: str, given: object) -> Decimal:
+def parse_number(name: str, given: object, rule: str = "must be a finite number such as 10000, 0.5 or 1e6") -> Decimal:
     """Return the finite decimal that `given` (text, int, float or Decimal) writes, in ASCII digits.
 
     Raises
@@ -166,10 +162,6 @@ def parse_number(name: str, given: object) -> Decimal:
     BadParameter
         If it writes none, or one too long, too large or too small to compute with.
     """
-    return _number(name, given, "must be a finite number such as 10000, 0.5 or 1e6")
-
-
-def _number(name: str, given: object, rule: str) -> Decimal:
     if isinstance(given, bool):
         raise BadParameter(name, given, rule)
     text = str(given).strip()
@@ -205,7 +197,7 @@ def parse_integer(name: str, given: object) -> int:
     """
     if isinstance(given, int) and not isinstance(given, bool):
         return given
-    value = _number(name, given, "must be a whole number")
+    value = parse_number(name, given, "must be a whole number")
     if value != value.to_integral_value():
         raise BadParameter(name, given, "must be a whole number")
     return int(value)
@@ -242,24 +234,16 @@ def number_text(value: int | Decimal) -> str:
     >>> number_text(Decimal("1.0E+4")), number_text(Decimal("0.10")), number_text(10**5)
     ('10000', '0.1', '100000')
     """
-    if isinstance(value, int):
-        return str(value)
-    if value == 0:
-        return "0"
-    sign, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    whole = "".join(map(str, digits)).lstrip("0")
-    trimmed = whole.rstrip("0")
-    exponent += len(whole) - len(trimmed)
-    minus = "-" if sign else ""
-    scientific = f"{minus}{trimmed[0]}{'.' + trimmed[1:] if len(trimmed) > 1 else ''}e{exponent + len(trimmed) - 1}"
-    if exponent >= 0:
-        plain = minus + trimmed + "0" * exponent if exponent < 30 else scientific
-    elif -exponent < len(trimmed):
-        plain = f"{minus}{trimmed[:exponent]}.{trimmed[exponent:]}"
-    else:
-        plain = f"{minus}0.{'0' * (-exponent - len(trimmed))}{trimmed}" if exponent > -60 else scientific
+    if isinstance(value, int) or value == 0:
+        return str(int(value))
+    mantissa, _, power = f"{value:e}".partition("e")
+    plain, scientific = _trimmed(f"{value:f}"), f"{_trimmed(mantissa)}e{int(power)}"
     return plain if len(plain) <= max(8, len(scientific)) else scientific
+
+
+def _trimmed(text: str) -> str:
+    """Return a decimal without the zeros at the end of its fraction."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def split_list(given: object, separator: str) -> list[object]:

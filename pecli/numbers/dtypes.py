@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import UnknownName
@@ -33,47 +30,22 @@ class FloatGrid(NamedTuple):
         return 2.0**-self.precision
 
 
-@dataclass(frozen=True)
-class ValueType:
-    """Type of values.
-
-    Parameters
-    ----------
-    name : str
-        As users write it.
-    bytes : int
-        Of one value.
-    grid : FloatGrid, optional
-        Of a real floating-point type.
-    part : str, optional
-        Of a complex type, the type of its real and its imaginary part.
-    """
-
-    name: str
-    bytes: int
-    grid: FloatGrid | None = None
-    part: str | None = None
-
-
-# Every type that a table may have, by its name.
-TYPES: Mapping[str, ValueType] = MappingProxyType(
-    {
-        found.name: found
-        for found in (
-            ValueType("bool", 1),
-            *(ValueType(f"{sign}int{8 * size}", size) for size in (1, 2, 4, 8) for sign in ("", "u")),
-            ValueType("float16", 2, FloatGrid(11, -14, 15)),
-            ValueType("bfloat16", 2, FloatGrid(8, -126, 127)),
-            ValueType("float32", 4, FloatGrid(24, -126, 127)),
-            ValueType("float64", 8, FloatGrid(53, -1022, 1023)),
-            ValueType("complex64", 8, part="float32"),
-            ValueType("complex128", 16, part="float64"),
-        )
-    }
-)
-
-GRIDS = {name: found.grid for name, found in TYPES.items() if found.grid}
+# The numbers of each type that a table is computed in.
+GRIDS = {
+    "float16": FloatGrid(11, -14, 15),
+    "bfloat16": FloatGrid(8, -126, 127),
+    "float32": FloatGrid(24, -126, 127),
+    "float64": FloatGrid(53, -1022, 1023),
+}
 DTYPES = tuple(GRIDS)
+# Complex types, and the type of their parts.
+REAL = {"complex64": "float32", "complex128": "float64"}
+# The other way.
+COMPLEX = {part: name for name, part in REAL.items()}
+_INTEGERS = {f"{sign}int{8 * size}": size for size in (1, 2, 4, 8) for sign in ("", "u")}
+_FLOATS = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16}
+# Bytes of a value of each type that a table may have.
+ITEM_BYTES = {"bool": 1, **_INTEGERS, **_FLOATS}
 _WORDS = {
     "float16": ("fp16", "f16", "half"),
     "bfloat16": ("bf16",),
@@ -105,14 +77,6 @@ def known_dtype(word: object) -> str:
     if dtype_of(word) not in DTYPES:
         raise UnknownName("dtype", str(word), DTYPES)
     return dtype_of(word)
-
-
-"""The types that a table is computed in."""
-ITEM_BYTES = {name: found.bytes for name, found in TYPES.items()}
-# Complex types, and the type of their parts.
-REAL = {name: found.part for name, found in TYPES.items() if found.part}
-# The other way.
-COMPLEX = {part: name for name, part in REAL.items()}
 
 
 def storage(dtype: str) -> np.dtype[Any]:

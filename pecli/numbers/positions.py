@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, lcm
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LIMIT = 1 << 53  # below it every integer is a float64, so an index survives any format
 LARGEST_MULTIPLE = 1 << 63
 BLOCK = 1 << 16  # values of an array that are looked at together
+_EXACT = Context(prec=1200, Emin=-999_999, Emax=999_999, traps=[Inexact])  # the digits of any double
 LISTED = 1000  # positions; a longer list is stored as a position array, not in the recipe
 
 
@@ -226,18 +227,10 @@ def fraction_text(value: Fraction) -> str:
     >>> fraction_text(Fraction(19, 2)), fraction_text(Fraction(-1, 8))
     ('9.5', '-0.125')
     """
-    if value.denominator == 1:
-        return str(value.numerator)
-    rest, twos, fives = value.denominator, 0, 0
-    while rest % 2 == 0:
-        rest, twos = rest // 2, twos + 1
-    while rest % 5 == 0:
-        rest, fives = rest // 5, fives + 1
-    if rest != 1:
+    try:
+        return number_text(_EXACT.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    except Inexact:
         return str(value)
-    places = max(twos, fives)
-    scaled = value.numerator * 2 ** (places - twos) * 5 ** (places - fives)
-    return number_text(Decimal((int(scaled < 0), tuple(map(int, str(abs(scaled)))), -places)))
 
 
 def read_positions(path: str) -> Sequence[Decimal] | NDArray[Any]:

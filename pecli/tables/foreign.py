@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter
-from pecli.numbers.dtypes import TYPES
+from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.positions import Positions
 from pecli.spec.tabular import InMemory
 
@@ -78,9 +78,9 @@ def to_numpy(value: Any) -> NDArray[Any]:
         found = np.from_dlpack(value)
     if found.dtype.name == "bfloat16":
         found = found.view(np.uint16)
-    if found.dtype.name not in TYPES:
+    if found.dtype.name not in ITEM_BYTES:
         kind = type(value).__name__ if found.dtype.kind == "O" else f"{found.dtype.name}"
-        raise BadParameter("values", kind, f"is no array of numbers: give one of {', '.join(TYPES)}")
+        raise BadParameter("values", kind, f"is no array of numbers: give one of {', '.join(ITEM_BYTES)}")
     return found
 
 

@@ -279,26 +279,6 @@ def _reason(error: OSError | ValueError) -> str:
     return f"cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
-INFLATE_PIECE = 1 << 16  # bytes that are inflated at once; of zeros they become 64 MiB
-
-
-def zlib_size(data: bytes, most: int) -> int:
-    """Return the inflated size of a zlib stream, or some number above `most`; -1 where it is cut or damaged."""
-    stream, size = zlib.decompressobj(), 0
-    try:
-        for start in range(0, len(data), INFLATE_PIECE):
-            left = data[start : start + INFLATE_PIECE]
-            while left and size <= most:
-                size += len(stream.decompress(left, 1 << 20))
-                left = stream.unconsumed_tail
-            if size > most:
-                return size
-        size += len(stream.flush())
-    except zlib.error:
-        return -1
-    return size if stream.eof else -1
-
-
 def inflated(data: bytes, codec: str, max_bytes: int) -> bytes:
     """Return "gzip", "zlib" or "zstd" data decompressed; :class:`ValueError` beyond `max_bytes`."""
     if codec == "zlib":
