@@ -88,8 +88,8 @@ def encoding_page(encoding: Encoding, kinds: dict[str, str]) -> str:
     """Return the page of an encoding; `kinds` are its pictures and their commands."""
     name = encoding.name
     lines = [f"# {encoding.title}", "", f"`{name}`. {_plain(encoding.description)}", ""]
-    if encoding.guidance:
-        lines += [f"Use it {_plain(encoding.guidance.when)}; not {_plain(encoding.guidance.unless)}.", ""]
+    if encoding.use_when:
+        lines += [f"Use it {_plain(encoding.use_when)}; not {_plain(encoding.not_when)}.", ""]
     names = {p.option for p in encoding.options}
     shown = (formulas.html(line, names) for line in encoding.formula)
     lines += ["## Formula", "", "```{raw} html", '<div class="formula">', *shown, "</div>", "```", ""]

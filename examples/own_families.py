@@ -49,11 +49,15 @@ Heads = Annotated[int, Param("Number of heads.", ge=1, le=1 << 10)]
 @encoding(
     family=Family.ABSOLUTE,
     title="Exponential decay",
-    formula="pe(p, i) = exp(-p / (i + 1))",
     example="decay-pe:dim=4",
 )
 def decay_pe(*, dim: Dim) -> Values:
-    """Exponentials of the position, slower in each column."""
+    """Exponentials of the position, slower in each column.
+
+    Formula
+    -------
+    pe(p, i) = exp(-p / (i + 1))
+    """
     rates = [Fraction(-1, i + 1) for i in range(dim)]
     return Values(dim, lambda points: exp(points.times(rates)), domain=Domain(low=Fraction(0)))
 
@@ -62,13 +66,17 @@ def decay_pe(*, dim: Dim) -> Values:
 @encoding(
     family=Family.ROTARY,
     title="Linear RoPE",
-    formula="w_i = 2 pi (i + 1) / longest",
     example="linear-rope:dim=4,longest=64",
 )
 def linear_rope(
     *, dim: Dim, longest: Annotated[int, Param("Longest wavelength, in positions.", ge=4, le=1 << 30)] = 4096
 ) -> Waves:
-    """Rotation by frequencies that are evenly spaced."""
+    """Rotation by frequencies that are evenly spaced.
+
+    Formula
+    -------
+    w_i = 2 pi (i + 1) / longest
+    """
     return rotation(tuple(CONTEXT.divide(TAU * (i + 1), Decimal(longest)) for i in range(dim // 2)))
 
 
@@ -76,7 +84,6 @@ def linear_rope(
 @encoding(
     family=Family.ROTARY,
     title="RoPE, slowed from one pair on",
-    formula="w_i = base^(-2i/dim), divided by factor from pair first on",
     example="late-rope:dim=8,base=100,factor=4,first=2",
 )
 def late_rope(
@@ -86,7 +93,12 @@ def late_rope(
     first: Annotated[int, Param("First pair that is slowed.", ge=0, le=1 << 19)] = 0,
     base: Annotated[Decimal, Param("Base of the series of frequencies.", ge=1e-6, le=1e30)] = Decimal(10000),
 ) -> Waves:
-    """RoPE whose slow pairs are interpolated and whose fast pairs stay."""
+    """RoPE whose slow pairs are interpolated and whose fast pairs stay.
+
+    Formula
+    -------
+    w_i = base^(-2i/dim), divided by factor from pair first on
+    """
     plain = geometric(base, Fraction(2, dim), dim // 2)
     return rotation(tuple(w if i < first else CONTEXT.divide(w, factor) for i, w in enumerate(plain)))
 
@@ -117,12 +129,16 @@ def reach(recipe: Recipe) -> Reach:
 @encoding(
     family=Family.BIAS,
     title="Hyperbolic bias",
-    formula="bias(h, i, j) = -h abs(j - i) / (1 + abs(j - i)), h = 1, 2, ..",
     example="hyperbolic-bias:heads=2",
     hooks={"identify": recognised, "lesson": worked, "extend": reach},
 )
 def hyperbolic_bias(*, heads: Heads) -> Bias:
-    """Penalty that never exceeds the number of the head."""
+    """Penalty that never exceeds the number of the head.
+
+    Formula
+    -------
+    bias(h, i, j) = -h abs(j - i) / (1 + abs(j - i)), h = 1, 2, ..
+    """
 
     def value(distances: Points, chosen: range) -> DoubleDouble:
         size = distances.size().times([Fraction(1)]).T
@@ -141,14 +157,18 @@ def effect(recipe: Recipe) -> Effect:
 @encoding(
     family=Family.RELATIVE,
     title="Ramp vectors",
-    formula="vector(d, i) = d / (clip (i + 1)), d = key - query cut to -clip .. clip",
     example="ramp-vectors:dim=4,clip=3",
     hooks={"apply": effect},
 )
 def ramp_vectors(
     *, dim: Dim, clip: Annotated[int, Param("Largest distance with a vector of its own.", ge=1, le=1 << 20)]
 ) -> Relative:
-    """Vectors that grow with the distance."""
+    """Vectors that grow with the distance.
+
+    Formula
+    -------
+    vector(d, i) = d / (clip (i + 1)), d = key - query cut to -clip .. clip
+    """
 
     def vectors(start: int, stop: int) -> np.ndarray:
         return np.arange(start - clip, stop - clip)[:, None] / (clip * np.arange(1.0, dim + 1))

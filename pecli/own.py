@@ -23,7 +23,6 @@ from pecli.spec.declaration import Facts as Facts
 from pecli.spec.declaration import Family as Family
 from pecli.spec.declaration import Param as Param
 from pecli.spec.declaration import Preset as Preset
-from pecli.spec.declaration import Source as Source
 from pecli.spec.declaration import encoding as encoding
 from pecli.spec.hooks import PLAIN as PLAIN
 from pecli.spec.hooks import Effect as Effect

@@ -115,10 +115,9 @@ def full_view(encoding: Encoding, *, everything: bool = False) -> list[Item]:
     facts = (f"{name.replace('_', ' ')} {_word(value)}" for name, value in asdict(encoding.facts).items())
     unknown = [encoding.unrecognised] if encoding.unrecognised else []
     unknown += [f"{choice}, {reason}" for choice, reason in encoding.unrecognised_with.items()]
-    guidance = (encoding.guidance.when, encoding.guidance.unless) if encoding.guidance else ("", "")
     named = [
-        ("source", "\n".join(map(str, encoding.source))), ("used by", encoding.users), ("use it", guidance[0]),
-        ("not", guidance[1]), ("properties", ", ".join(facts)), ("not recognised", "\n".join(unknown)),
+        ("source", "\n".join(encoding.source)), ("used by", encoding.users), ("use it", encoding.use_when),
+        ("not", encoding.not_when), ("properties", ", ".join(facts)), ("not recognised", "\n".join(unknown)),
         ("needs", "\n".join(f"--{p.option} {p.metavar}: {p.help_text}" for p in encoding.options if p.required)),
     ]  # fmt: skip
     title = "" if encoding.title.lower() in (encoding.name, encoding.family.word) else f": {encoding.title}"

@@ -47,18 +47,6 @@ class Family(Enum):
 
 
 @dataclass(frozen=True)
-class Source:
-    """Origin of a formula: paper or code."""
-
-    authors: str
-    where: str
-    part: str = ""
-
-    def __str__(self) -> str:
-        return ", ".join(filter(None, (self.authors, self.where, self.part)))
-
-
-@dataclass(frozen=True)
 class Facts:
     """Properties of an encoding; every field is measured by a test.
 
@@ -117,22 +105,6 @@ class Work:
     additions: str = ""
     products: str = ""
     every_layer: bool | None = None
-
-
-@dataclass(frozen=True)
-class Guidance:
-    """Advice to whoever chooses an encoding.
-
-    Parameters
-    ----------
-    when : str
-        What it is a good choice for, as the end of "use it".
-    unless : str
-        What it is no good choice for, as the end of "not".
-    """
-
-    when: str
-    unless: str
 
 
 # Keys of a recipe's text that are the table's own.
@@ -207,8 +179,7 @@ def load(hook: Hook, home: str) -> Callable[..., Any]:
 
 
 __all__ = [
-    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Source", "Value",
-    "encoding",
+    "GIVEN", "REGISTRY", "Encoding", "Facts", "Family", "Param", "Parameter", "Preset", "Value", "encoding",
 ]  # fmt: skip
 
 
@@ -241,7 +212,7 @@ class Encoding:
     family: Family
     title: str
     formula: tuple[str, ...]
-    source: tuple[Source | str, ...]
+    source: tuple[str, ...]
     facts: Facts
     users: str
     example: str
@@ -250,7 +221,8 @@ class Encoding:
     description: str = ""
     place: int = LAST
     hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
-    guidance: Guidance | None = None
+    use_when: str = ""
+    not_when: str = ""
     home: str = ""
     unrecognised: str = ""
     unrecognised_with: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
@@ -276,11 +248,11 @@ class Encoding:
             **{name: getattr(self, name) for name in own},
             "family": self.family.word,
             "summary": self.description.splitlines()[0],
-            "source": [str(source) for source in self.source],
+            "source": list(self.source),
             "facts": asdict(self.facts),
             "unrecognised": self.unrecognised or None,
             "unrecognised_with": dict(self.unrecognised_with),
-            "guidance": asdict(self.guidance) if self.guidance else None,
+            "guidance": {"when": self.use_when, "unless": self.not_when} if self.use_when else None,
             "parameters": [parameter.as_dict() for parameter in self.options],
         }
 
@@ -426,64 +398,56 @@ def encoding(
     family: Family,
     title: str,
     example: str,
-    formula: str = "",
-    source: Source | tuple[Source, ...] = (),
     facts: Facts = Facts(),
-    users: str = "",
     name: str | None = None,
     presets: tuple[Preset, ...] = (),
     place: int = LAST,
     hooks: Hooks | None = None,
-    use_when: str = "",
-    not_when: str = "",
-    unrecognised: str = "",
     unrecognised_with: Mapping[str, str] | None = None,
     work: Work | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as an encoding.
 
     The name is the function's, underscores as hyphens; the first line of its
-    docstring is the help of its command.  `example` is a small recipe for
-    worked examples, `users` says who uses it.  Formula lines are separated by
-    newlines.  The docstring may have them, `source`, `use_when`, `not_when` and `unrecognised` as sections
-    instead.
-    `place` orders the listings of a family, those without one last
-    and by name.  `hooks` names what else is known of the encoding: see
-    `pecli.spec.declaration`; `use_when` and `not_when` are advice to whoever chooses,
-    as the ends of "use it" and "not"; `unrecognised` says why its tables cannot be
-    recognised from their values, where they cannot, and `unrecognised_with` the same of some by a parameter, as
-    recipes write it.
+    docstring is the help of its command, and its sections are what else people read: Formula and Source line by
+    line, Used by, Use it and Not, which end these sentences, and Not recognised: why its tables cannot be recognised
+    from their values, where they cannot.
+
+    `example` is a small recipe for worked examples.  `place` orders the listings of a family, those without one last
+    and by name.  `hooks` names what else is known of the encoding: see `pecli.spec.declaration`.
+    `unrecognised_with` says why tables cannot be recognised that have some value of a parameter, as recipes write it.
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         word = name or function.__name__.rstrip("_").replace("_", "-")
         page = sections(function)
-        given = {"Used by": users, "Use it": use_when, "Not": not_when, "Not recognised": unrecognised}
-        used_by, when, unless, why = (text or " ".join(page.get(name, "").split()) for name, text in given.items())
-        sources = source if isinstance(source, tuple) else (source,)
-        declared = Encoding(
+
+        def prose(section: str) -> str:
+            return " ".join(page.get(section, "").split())
+
+        if word in REGISTRY:
+            raise TypeError(f"two encodings are called {word}")
+        REGISTRY[word] = Encoding(
             name=word,
             family=family,
             title=title,
-            formula=tuple(map(str.strip, (formula.strip() or page.get("Formula", "")).splitlines())),
-            source=sources or tuple(page.get("Source", "").splitlines()),
+            formula=tuple(map(str.strip, page.get("Formula", "").splitlines())),
+            source=tuple(page.get("Source", "").splitlines()),
             facts=facts,
-            users=used_by,
+            users=prose("Used by"),
             example=example,
             function=function,
             presets=presets,
             description=page[""] or title,
             place=place,
-            hooks=dict(hooks or {}),
-            guidance=Guidance(when, unless) if when else None,
+            hooks=hooks or {},
+            use_when=prose("Use it"),
+            not_when=prose("Not"),
             home=function.__module__,
-            unrecognised=why,
-            unrecognised_with=dict(unrecognised_with or {}),
+            unrecognised=prose("Not recognised"),
+            unrecognised_with=unrecognised_with or {},
             work=work,
         )
-        if word in REGISTRY:
-            raise TypeError(f"two encodings are called {word}")
-        REGISTRY[word] = declared
         return function
 
     return declare

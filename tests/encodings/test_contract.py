@@ -169,7 +169,7 @@ def test_its_command_explains_itself(encoding, pecli):
 @pytest.mark.parametrize("encoding", EXAMPLES)
 def test_it_is_recognised_by_a_hook_or_says_why_not(encoding):
     hooks = [name for name in encoding.hooks if name.startswith("identify")]
-    assert bool(hooks) != bool(encoding.unrecognised), f"{encoding.name}: declare identify, or unrecognised="
+    assert bool(hooks) != bool(encoding.unrecognised), f"{encoding.name}: identify, or the section Not recognised"
 
 
 @pytest.mark.parametrize("encoding", EXAMPLES)

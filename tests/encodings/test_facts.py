@@ -62,8 +62,7 @@ def test_a_sheet_says_what_the_guides_tables_say():
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_every_encoding_says_when_to_use_it_and_when_not(encoding):
-    assert encoding.guidance is not None
-    for words in (encoding.guidance.when, encoding.guidance.unless):
+    for words in (encoding.use_when, encoding.not_when):
         assert words[0].islower()
         assert not words.endswith(".")
         assert "[" not in words

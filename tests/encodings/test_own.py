@@ -245,7 +245,7 @@ from typing import Annotated
 from pecli.own import Family, Param, Waves, encoding, geometric, rotation
 
 
-@encoding(family=Family.ROTARY, title="Own", example="own-rope:dim=4", unrecognised="it is a test's")
+@encoding(family=Family.ROTARY, title="Own", example="own-rope:dim=4")
 def own_rope(*, dim: int, base: Annotated[Decimal, Param("Overruled.", ge=1), Param(le=1000)] = Decimal(100)) -> Waves:
     """Rotation with a base of its own.
 
@@ -280,6 +280,10 @@ def own_rope(*, dim: int, base: Annotated[Decimal, Param("Overruled.", ge=1), Pa
     Not
     ---
     elsewhere
+
+    Not recognised
+    --------------
+    it is a test's
     """
     return rotation(geometric(base, Fraction(2, dim), dim // 2))
 '''
@@ -293,7 +297,7 @@ def test_the_docstring_may_hold_what_people_read(alone, tmp_path):
     assert found.description == "Rotation with a base of its own.\n\nIt says more."
     assert found.formula == ("w_i = base^(-2i/dim)", "cos(p w_i), sin(p w_i)")
     assert (found.source, found.users) == (("nobody 2026",), "these tests")
-    assert (found.guidance.when, found.guidance.unless) == ("here", "elsewhere")
+    assert (found.use_when, found.not_when, found.unrecognised) == ("here", "elsewhere", "it is a test's")
     dim, base = (found.parameters[name].param for name in ("dim", "base"))
     assert dim.help == "Width of one attention head."
     assert (base.help, base.ge, base.le) == ("Base of the frequencies.", 1, 1000)

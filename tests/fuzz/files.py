@@ -24,13 +24,22 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated
 
-from pecli.own import Facts, Family, Param, Source, Waves, encoding, geometric, rotation
+from pecli.own import Facts, Family, Param, Waves, encoding, geometric, rotation
 
 
-@encoding(family=Family.ROTARY, title="Own", formula="cos(p w_i)", source=Source("Nobody", "nowhere", "none"),
+@encoding(family=Family.ROTARY, title="Own",
           facts=Facts(relative="rotation", cost="n * dim"), example="own-waves:dim=4")
 def own_waves(*, dim: Annotated[int, Param("Width.", ge=2, le=1 << 20, even=True)]) -> Waves:
-    \"\"\"Waves of one's own.\"\"\"
+    \"\"\"Waves of one's own.
+
+    Formula
+    -------
+    cos(p w_i)
+
+    Source
+    ------
+    Nobody, nowhere, none
+    \"\"\"
     return rotation(tuple(geometric(Decimal(100), Fraction(2, dim), dim // 2)))
 """
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pecli import Table
-from pecli.encodings.shared.weights import draw
+from pecli.encodings.shared.trained import draw
 from tests.conftest import DATA
 
 DIGESTS = json.loads((DATA / "reference" / "relations_digests.json").read_text())

@@ -9,10 +9,9 @@ from functools import lru_cache
 from math import lcm
 from typing import Annotated, Literal
 
-from pecli.encodings.shared import grids
+from pecli.encodings.shared import grids, trained
 from pecli.encodings.shared.deferred import dd, np, seeded
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST, Seed
-from pecli.encodings.shared.weights import GENERATOR, Philox, generation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Cross, Domain, Fixed, Waves
@@ -38,7 +37,7 @@ def fourier(
     dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
     sigma: Annotated[Decimal, Param(gt=0, le=1e9, when=("matrix", (None,)))] = Decimal(1),
     seed: Annotated[Seed, Param(when=("matrix", (None,)))] = 0,
-    generator: Annotated[Philox, generation(("matrix", (None,)))] = GENERATOR,
+    generator: Annotated[trained.Philox, trained.generation(("matrix", (None,)))] = trained.GENERATOR,
     matrix: Annotated[tuple[Decimal, ...] | None, Param(file=True, matrix=True)] = None,
     log: Annotated[bool, Param(when=("coordinates", ("given",)))] = False,
     order: Literal["sin-cos", "cos-sin"] = "sin-cos",

@@ -8,22 +8,9 @@ from functools import cache
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.absolute.sinusoidal import sinusoidal
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, dd, engine, np, seeded
 from pecli.encodings.shared.parameters import MAX_LEN, Dim, MaxLen, Seed
-from pecli.encodings.shared.weights import (
-    DRAWN as WITHOUT_WEIGHTS,
-)
-from pecli.encodings.shared.weights import (
-    GENERATOR,
-    Philox,
-    Rule,
-    WeightFile,
-    Weights,
-    fan_in,
-    generation,
-    glorot,
-    of_rule,
-)
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Reach
@@ -31,7 +18,7 @@ from pecli.spec.plans import Domain, Values, nothing
 
 Init = Literal["normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "zeros", "sinusoidal"]
 DRAWN: tuple[str, ...] = ("normal", "truncated-normal", "uniform", "xavier-uniform", "xavier-normal", "sinusoidal")
-RULES: dict[str, Rule] = {
+RULES: dict[str, trained.Rule] = {
     "uniform": "uniform", "xavier-uniform": "uniform", "truncated-normal": "truncated-normal",
 }  # fmt: skip
 WITH_STD = ("normal", "truncated-normal", "sinusoidal")
@@ -54,13 +41,13 @@ def learned(
     *,
     dim: Dim,
     max_len: Annotated[MaxLen, Param(names=MAX_LEN)] = None,
-    init: Annotated[Init, Param(when=WITHOUT_WEIGHTS)] = "normal",
+    init: Annotated[Init, Param(when=trained.DRAWN)] = "normal",
     std: Annotated[Decimal | None, Param(ge=1e-30, le=1e30, when=("init", WITH_STD))] = None,
     bound: Annotated[Decimal, Param(ge=1e-30, le=1e30, when=("init", ("uniform",)))] = Decimal("0.1"),
     seed: Annotated[Seed, Param(when=("init", DRAWN))] = 0,
-    generator: Annotated[Philox, generation(("init", DRAWN))] = GENERATOR,
+    generator: Annotated[trained.Philox, trained.generation(("init", DRAWN))] = trained.GENERATOR,
     rows_offset: Annotated[int, Param(ge=0, le=1 << 20)] = 0,
-    weights: Weights = None,
+    weights: trained.Weights = None,
 ) -> Values:
     """Randomly initialised table, to be trained, or a trained table from a file.
 
@@ -115,18 +102,18 @@ def learned(
     spread = _spread(init, dim, rows, std, bound)
 
     @cache
-    def trained() -> Floats:
+    def matrix() -> Floats:
         assert weights is not None
-        file, phrase = WeightFile(weights), f"a matrix of {rows} rows (max-len and rows-offset) and dim={dim}"
+        file, phrase = trained.WeightFile(weights), f"a matrix of {rows} rows (max-len and rows-offset) and dim={dim}"
         return file.values((rows, dim), phrase, "weight", "pe")
 
     def at(points: dd.Points) -> Floats:
 
         if weights is not None:
-            return trained()[points.whole() + rows_offset]
+            return matrix()[points.whole() + rows_offset]
         if init == "zeros":
             return np.zeros((len(points), dim))
-        drawn = of_rule(
+        drawn = trained.of_rule(
             seeded.uniform(seeded.row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread
         )
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
@@ -134,7 +121,7 @@ def learned(
     held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"
     remedy = f"{held}: give a larger max-len, or rows-offset for rows before 0"
     domain = Domain(Fraction(-rows_offset), Fraction((max_len or 1) - 1), integral=True, remedy=remedy)
-    return Values(dim, at, domain=domain, prepare=nothing if weights is None else trained)
+    return Values(dim, at, domain=domain, prepare=nothing if weights is None else matrix)
 
 
 def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal) -> float:
@@ -142,8 +129,8 @@ def _spread(init: Init, dim: int, rows: int, std: Decimal | None, bound: Decimal
     if init == "uniform":
         return float(bound)
     if init.startswith("xavier"):
-        return glorot(rows, dim, 6 if init == "xavier-uniform" else 2)
-    return fan_in(dim) if std is None else float(std)
+        return trained.glorot(rows, dim, 6 if init == "xavier-uniform" else 2)
+    return trained.fan_in(dim) if std is None else float(std)
 
 
 def _sinusoid(points: dd.Points, dim: int) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, dd, np
 from pecli.encodings.shared.parameters import Channels, Content, Dim
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, linear_layer
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect, Reach
@@ -41,9 +41,9 @@ def conditional(
     position: Annotated[str, Param(metavar="RECIPE")] = "sinusoidal",
     gate: Literal["scalar", "vector"] = "scalar",
     channels: Channels = None,
-    weights: Weights = None,
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Conditional:
     """Absolute table gated by the content.
 
@@ -89,7 +89,7 @@ def conditional(
         if channels is not None and inputs != channels:
             raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
         outputs = 1 if gate == "scalar" else width
-        return linear_layer(seed, outputs, inputs) if weights is None else _layer(weights, outputs, inputs)
+        return trained.linear_layer(seed, outputs, inputs) if weights is None else _layer(weights, outputs, inputs)
 
     def value(rows: Floats, offset: int, start: int, stop: int, _: int, base: Floats | None) -> Floats:
 
@@ -102,7 +102,7 @@ def conditional(
 
 def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:
     """Return weight (outputs, inputs) and bias (outputs,) of a file; a bias left out is 0."""
-    file = WeightFile(path)
+    file = trained.WeightFile(path)
     phrase = f"a gate of content with {inputs} channels" + (f" and width {outputs}" if outputs > 1 else "")
     held = file.one("weight")
     one_row = outputs == 1 and len(held.shape) == 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import Channels, Content
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, linear_layer
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect
@@ -43,9 +43,9 @@ def cpe(
     cls: Annotated[int, Param(ge=0, le=1 << 16)] = 0,
     residual: bool = True,
     channels: Channels = None,
-    weights: Weights = None,
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Conditional:
     """Content plus a depth-wise convolution of it.
 
@@ -102,7 +102,7 @@ def cpe(
         if channels is not None and inputs != channels:
             raise BadParameter("content", content, f"has {inputs} channels, and channels={channels}")
         if weights is None:
-            return linear_layer(seed, inputs, places)
+            return trained.linear_layer(seed, inputs, places)
         return _kernels(weights, inputs, (kernel,) if grid is None else (kernel, kernel))
 
     def reach(n: int) -> int:
@@ -137,7 +137,7 @@ def cpe(
 
 def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:
     """Return weight (channels, places) and bias (channels,) of a file; a bias left out is 0."""
-    file = WeightFile(path)
+    file = trained.WeightFile(path)
     held = file.one("weight")
     if len(held.shape) == len(sides) + 2 and held.shape[1] == 1:  # torch keeps one input channel of each group
         held = held.reshape(held.shape[0], *held.shape[2:])

@@ -12,10 +12,10 @@ from functools import cache, partial
 from typing import Annotated, Any, Literal
 
 from pecli.encodings.bias.window import Grid
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Rule, WeightFile, Weights, deviation, draw
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Effect, Term
 from pecli.spec.plans import Fixed, Relative
@@ -56,10 +56,10 @@ def decomposed(
     key_grid: Annotated[tuple[int, ...] | None, sides(le=1 << 12)] = None,
     trained_grid: Annotated[tuple[int, ...] | None, sides(le=1 << 12, when=("weights", (None,)))] = None,
     init: Annotated[Literal["truncated-normal", "zeros"], Param(when=("weights", (None,)))] = "truncated-normal",
-    weights: Weights = None,
-    std: Annotated[Decimal, deviation(("init", ("truncated-normal",)))] = Decimal("0.02"),
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    std: Annotated[Decimal, trained.deviation(("init", ("truncated-normal",)))] = Decimal("0.02"),
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Relative:
     """Trained vectors for the vertical and horizontal distance between patches.
 
@@ -110,10 +110,10 @@ def decomposed(
     for axis, name in enumerate(("height", "width")):
         q, k = grid[axis], keys[axis]
         rows = 2 * max(q, k) - 1
-        trained = rows if trained_grid is None else 2 * trained_grid[axis] - 1
+        own_rows = rows if trained_grid is None else 2 * trained_grid[axis] - 1
         if weights is None:
             made: OfRows = partial(_drawn, seed, axis, dim, init, float(std))
-            have: Callable[[], int] = partial(int, trained)
+            have: Callable[[], int] = partial(int, own_rows)
         else:
             read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
             made, have = partial(_rows, read), partial(lambda read: len(read()), read)
@@ -132,13 +132,15 @@ def _rows(values: Callable[[], NDArray[Any]], start: int, stop: int) -> NDArray[
     return values()[start:stop]
 
 
-def _drawn(seed: int, axis: int, dim: int, rule: Rule, std: float, start: int, stop: int) -> Floats:
-    return draw(seed, axis, start, stop, dim, rule, std)
+def _drawn(seed: int, axis: int, dim: int, rule: trained.Rule, std: float, start: int, stop: int) -> Floats:
+    return trained.draw(seed, axis, start, stop, dim, rule, std)
 
 
 def _read(path: str, name: str, dim: int) -> Floats:
     """Return a table of an axis from a file; its number of rows is free."""
-    return WeightFile(path).values((None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector"))
+    return trained.WeightFile(path).values(
+        (None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector")
+    )
 
 
 def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop: int) -> Floats:

@@ -7,18 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Integers, dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, MODEL_WIDTH, WIDEST, Base, Seed, conventions
-from pecli.encodings.shared.weights import (
-    GENERATOR,
-    Philox,
-    Weights,
-    all_of,
-    deviation,
-    generation,
-    projection,
-    vectors,
-)
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Work, encoding
@@ -68,11 +59,11 @@ def transformer_xl(
     heads: Annotated[int | None, Param(ge=1, le=1 << 16, names=HEAD_COUNT)] = None,
     head_dim: Annotated[int | None, Param(ge=1, le=WIDEST, names=("d-head",))] = None,
     r_net: Annotated[str | None, Param(file=True, names=("linear-pos",))] = None,
-    u: Annotated[Weights, Param(when=("heads", GIVEN), names=("r-w-bias", "pos-bias-u"))] = None,
-    v: Annotated[Weights, Param(when=("heads", GIVEN), names=("r-r-bias", "pos-bias-v"))] = None,
-    std: Annotated[Decimal, deviation(None)] = Decimal("0.02"),
+    u: Annotated[trained.Weights, Param(when=("heads", GIVEN), names=("r-w-bias", "pos-bias-u"))] = None,
+    v: Annotated[trained.Weights, Param(when=("heads", GIVEN), names=("r-r-bias", "pos-bias-v"))] = None,
+    std: Annotated[Decimal, trained.deviation(None)] = Decimal("0.02"),
     seed: Seed = 0,
-    generator: Annotated[Philox, generation(None)] = GENERATOR,
+    generator: Annotated[trained.Philox, trained.generation(None)] = trained.GENERATOR,
 ) -> Relative:
     """Sinusoid of the distance between query and key.
 
@@ -135,7 +126,7 @@ def transformer_xl(
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")
     bias, width = _query_vectors(dim, heads, head_dim, float(std), seed, {"u": u, "v": v})
-    matrix, ready = projection("r_net", r_net, width, dim)
+    matrix, ready = trained.projection("r_net", r_net, width, dim)
     frequencies = geometric(base, Fraction(2, dim), dim // 2)
     half = dim // 2
     columns = (slice(0, half), slice(half, dim)) if order == "sin-cos" else (slice(0, dim, 2), slice(1, dim, 2))
@@ -161,7 +152,7 @@ def transformer_xl(
         return np.clip(first + points.multiples // frame.step, 0, first - last)
 
     fixed = (*(array for array, _ in bias), *matrix)
-    return Relative(index, waves, distances, fixed=fixed, prepare=all_of([*bias, (matrix, ready)]))
+    return Relative(index, waves, distances, fixed=fixed, prepare=trained.all_of([*bias, (matrix, ready)]))
 
 
 def _query_vectors(
@@ -177,7 +168,7 @@ def _query_vectors(
     width = dim // heads if head_dim is None else head_dim
     axes = ("head", "channel")
     found = [
-        vectors(name, path, heads, width, "normal", std, seed, stream, axes, role="parameter")
+        trained.vectors(name, path, heads, width, "normal", std, seed, stream, axes, role="parameter")
         for stream, (name, path) in enumerate(files.items())
     ]
     return found, heads * width

@@ -47,6 +47,32 @@ MaxLen = Annotated[
     int | None, Param("Rows of the whole table (default: this table's length).", ge=1, lt=1 << 53, of_table="length")
 ]
 
+Factor = Annotated[
+    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor", "alpha"))
+]
+MaxPosition = Annotated[
+    int,
+    Param(
+        "Maximum length of the unscaled model (dynamic) or of the extended model (longrope).",
+        ge=1,
+        count=True,
+        names=("max-position-embeddings",),
+    ),
+]
+SeqLen = Annotated[int, Param("Length of the longest sequence (default: last position + 1).", ge=1, of_table="last")]
+OriginalMax = Annotated[
+    int,
+    Param(
+        "Context length of the original training.",
+        ge=1,
+        count=True,
+        names=("original-max-position-embeddings", "original-max-position", "original-len"),
+    ),
+]
+AttentionFactor = Annotated[
+    Decimal, Param("Attention factor: multiplies cos and sin, instead of the computed value.", ge=0, le=1e9)
+]
+
 
 Channels = Annotated[int | None, Param("Required number of channels of the content (default: any).", ge=1, le=WIDEST)]
 Content = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pecli.encodings.shared.weights import open_array
+from pecli.encodings.shared.trained import open_array
 from pecli.errors import BadParameter
 from pecli.numbers.positions import Positions
 from pecli.numbers.reader import StoredArray

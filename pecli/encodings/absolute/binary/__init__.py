@@ -21,7 +21,6 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
     facts=Facts(longest="2 ** dim", beyond="ends"),
     example="binary:dim=8",
     place=3,
-    unrecognised="columns of 0 and 1 may be any mask",
     hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
 )
 def binary(
@@ -62,6 +61,10 @@ def binary(
     Not
     ---
     in a model: neighbouring rows differ in many bits, and positions end with the last bit
+
+    Not recognised
+    --------------
+    columns of 0 and 1 may be any mask
     """
 
     def at(points: dd.Points) -> Floats:

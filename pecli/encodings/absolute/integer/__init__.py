@@ -24,7 +24,6 @@ from pecli.spec.plans import Values
     facts=Facts(multi_scale=False, bounded=False),
     example="integer:dim=1,max-len=10",
     place=2,
-    unrecognised="numbers that rise evenly may be positions themselves",
     hooks={"lesson": ":lesson", "mistakes": ":mistakes"},
 )
 def integer(
@@ -66,6 +65,10 @@ def integer(
     Not
     ---
     if neighbours must stay distinguishable in long sequences, or lengths grow
+
+    Not recognised
+    --------------
+    numbers that rise evenly may be positions themselves
     """
     if scales is not None and dim == 1:
         raise BadParameter("dim", dim, "must be at least 2 with scales=: column i is scaled by (i/(dim-1))^a")

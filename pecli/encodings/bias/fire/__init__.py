@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from typing import Annotated
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import WeightHeads
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, WeightFile, Weights, draw, fan_in
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Step, short
@@ -41,9 +41,9 @@ def fire(
     epsilon: Annotated[Decimal, Param(ge=1e-12, le=1)] = Decimal("1e-6"),
     hidden: Annotated[int, Param(ge=1, le=1 << 12)] = 32,
     mask: Mask = "none",
-    weights: Weights = None,
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Bias:
     """Trained function of the distance as a share of the query's position.
 
@@ -146,16 +146,16 @@ class Network:
     @classmethod
     def drawn(cls, heads: int, hidden: int, seed: int, c: Fraction, threshold: Fraction) -> Network:
         """Return the network before training, as torch's linear layers start: uniform within 1/sqrt(fan in)."""
-        inner = fan_in(hidden)
-        first = draw(seed, 0, 0, hidden, 1, "uniform", 1.0)[:, 0]
-        bias1 = draw(seed, 1, 0, hidden, 1, "uniform", 1.0)[:, 0]
-        second = draw(seed, 2, 0, heads, hidden, "uniform", inner)
-        return cls(first, bias1, second, draw(seed, 3, 0, heads, 1, "uniform", inner)[:, 0], c, threshold)
+        inner = trained.fan_in(hidden)
+        first = trained.draw(seed, 0, 0, hidden, 1, "uniform", 1.0)[:, 0]
+        bias1 = trained.draw(seed, 1, 0, hidden, 1, "uniform", 1.0)[:, 0]
+        second = trained.draw(seed, 2, 0, heads, hidden, "uniform", inner)
+        return cls(first, bias1, second, trained.draw(seed, 3, 0, heads, 1, "uniform", inner)[:, 0], c, threshold)
 
     @classmethod
     def read(cls, path: str, heads: int | None, hidden: int, c: Fraction, threshold: Fraction) -> Network:
         """Return the network of a file, with its c and threshold where it has them."""
-        file = WeightFile(path)
+        file = trained.WeightFile(path)
         phrase = f"the first layer with hidden={hidden}" + (f" and heads={heads}" if heads else "")
         first = file.shaped(file.one("0.weight", "weight1").reshape(-1), (hidden,), phrase)
         bias1 = file.values((hidden,), phrase, "0.bias", "bias1")

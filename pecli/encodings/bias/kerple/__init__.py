@@ -6,10 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.biases import Mask, each_head, minus
 from pecli.encodings.shared.deferred import Real, dd, lessons, np
 from pecli.encodings.shared.parameters import Heads
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Philox, draw, generation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Step, short
@@ -34,8 +34,8 @@ def kerple(
     r1: Annotated[tuple[Decimal, ...] | None, Param(gt=0, le=1e30)] = None,
     r2: Annotated[tuple[Decimal, ...] | None, Param(gt=0, le=1e30)] = None,
     mask: Mask = "none",
-    seed: Annotated[DrawnSeed, Param(when=("r1", (None,)))] = 0,
-    generator: Annotated[Philox, generation(("r1", (None,)))] = GENERATOR,
+    seed: Annotated[trained.DrawnSeed, Param(when=("r1", (None,)))] = 0,
+    generator: Annotated[trained.Philox, trained.generation(("r1", (None,)))] = trained.GENERATOR,
 ) -> Bias:
     """Kernel of the distance with two trained parameters per head.
 
@@ -109,7 +109,7 @@ def _powers(distances: dd.Points, exponents: list[Fraction]) -> dd.DoubleDouble:
 
 def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
     """Return uniform numbers from 0 to `below`, raised to the smallest that the authors allow."""
-    values = draw(seed, stream, 0, heads, 1, "uniform")[:, 0]
+    values = trained.draw(seed, stream, 0, heads, 1, "uniform")[:, 0]
     return [max(SMALLEST, (1 + Fraction(value)) / 2 * below) for value in values.tolist()]
 
 

@@ -24,7 +24,6 @@ CHUNK = 1 << 14  # values worked on at once
     work=Work(kernel="heads * n"),
     example="sandwich:heads=2,width=8",
     place=4,
-    unrecognised="a sum of cosines shows no width that somebody chose",
 )
 def sandwich(
     *,
@@ -62,6 +61,10 @@ def sandwich(
     Not
     ---
     if distant tokens must be found
+
+    Not recognised
+    --------------
+    a sum of cosines shows no width that somebody chose
     """
     frequencies = geometric(base, Fraction(2, width), width // 2 + 1)[1:]
     scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]

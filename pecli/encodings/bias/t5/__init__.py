@@ -8,10 +8,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Annotated
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lessons, np
 from pecli.encodings.shared.parameters import WeightHeads
-from pecli.encodings.shared.weights import GENERATOR, DrawnSeed, Generator, Weights, by_head, deviation
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text
@@ -45,10 +45,10 @@ def t5(
     mask: Mask = "none",
     scale: Annotated[Decimal, Param(ge=1e-30, le=1e30)] = Decimal(1),
     arithmetic: Arithmetic = "exact",
-    weights: Weights = None,
-    std: Annotated[Decimal, deviation()] = Decimal("0.02"),
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    std: Annotated[Decimal, trained.deviation()] = Decimal("0.02"),
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Bias:
     """Trained number for each head and bucket of distances.
 
@@ -98,7 +98,9 @@ def t5(
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
     phrase = f"a bias with buckets={buckets}"
-    count, of, fixed, prepare = by_head(weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std))
+    count, of, fixed, prepare = trained.by_head(
+        weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std)
+    )
 
     def value(distances: dd.Points, chosen: range) -> Floats:
         return of(index(distances), chosen).T * float(scale)

@@ -11,20 +11,10 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import WeightHeads, conventions
-from pecli.encodings.shared.weights import (
-    GENERATOR,
-    DrawnSeed,
-    Generator,
-    Rule,
-    WeightFile,
-    Weights,
-    by_head,
-    deviation,
-    draw,
-)
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Effect
@@ -63,10 +53,10 @@ def window(
     pretrained: Annotated[tuple[int, ...] | None, sides(ge=2, le=1 << 12, when=("version", ("2",)))] = None,
     heads: WeightHeads = None,
     hidden: Annotated[int, Param(ge=1, le=1 << 16, when=("version", ("2",)))] = 512,
-    weights: Weights = None,
-    std: Annotated[Decimal, deviation()] = Decimal("0.02"),
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    weights: trained.Weights = None,
+    std: Annotated[Decimal, trained.deviation()] = Decimal("0.02"),
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Bias:
     """Trained number for each head and each offset between patches of a window.
 
@@ -118,8 +108,10 @@ def window(
     if version == "2":
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
     names, phrase = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
-    rule: Rule = "truncated-normal"
-    count, of, fixed, prepare = by_head(weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std))
+    rule: trained.Rule = "truncated-normal"
+    count, of, fixed, prepare = trained.by_head(
+        weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std)
+    )
 
     def value(entries: dd.Points, chosen: range) -> Floats:
         return of(entries.multiples, chosen).T
@@ -128,21 +120,21 @@ def window(
 
 
 def _continuous(
-    shape: ImageWindow, trained: tuple[int, ...], heads: int | None, hidden: int, path: str | None, std: float,
+    shape: ImageWindow, pretrained: tuple[int, ...], heads: int | None, hidden: int, path: str | None, std: float,
     seed: int, domain: Domain,
 ) -> Bias:  # fmt: skip
     """Return Swin v2's bias: a network of log-spaced coordinates."""
-    if min(trained) < 2:
+    if min(pretrained) < 2:
         rule = "must be at least 2x2 for version=2, which divides by height - 1 and width - 1"
-        raise BadParameter("grid", "x".join(map(str, trained)), rule)
+        raise BadParameter("grid", "x".join(map(str, pretrained)), rule)
 
     @cache
     def coordinates() -> dd.DoubleDouble:
-        return _log_coordinates(shape, trained)
+        return _log_coordinates(shape, pretrained)
 
     @cache
     def network() -> tuple[Floats, Floats, Floats]:
-        file = WeightFile(path or "")
+        file = trained.WeightFile(path or "")
         phrase = f"the network with hidden={hidden}" + (f" and heads={heads}" if heads else "")
         first = file.values((hidden, 2), phrase, "0.weight", "weight1")
         bias = file.values((hidden,), phrase, "0.bias", "bias1")
@@ -150,12 +142,14 @@ def _continuous(
 
     def first_layer() -> tuple[Floats, Floats]:
         if path is None:
-            return draw(seed, 0, 0, hidden, 2, "truncated-normal", std), np.zeros(hidden)
+            return trained.draw(seed, 0, 0, hidden, 2, "truncated-normal", std), np.zeros(hidden)
         return network()[:2]
 
     def second_layer(start: int, stop: int) -> Floats:
         drawn = path is None
-        return draw(seed, 1, start, stop, hidden, "truncated-normal", std) if drawn else network()[2][start:stop]
+        return (
+            trained.draw(seed, 1, start, stop, hidden, "truncated-normal", std) if drawn else network()[2][start:stop]
+        )
 
     @lru_cache(maxsize=2)
     def outputs(some: range) -> Floats:
@@ -182,12 +176,12 @@ def _continuous(
     )  # fmt: skip
 
 
-def _log_coordinates(shape: ImageWindow, trained: tuple[int, ...]) -> dd.DoubleDouble:
+def _log_coordinates(shape: ImageWindow, pretrained: tuple[int, ...]) -> dd.DoubleDouble:
     """Return the coordinates of every entry, (entries, 2), y first."""
     scale = dd.from_decimal([Fraction(8)])
     eight = dd.log(scale)
     sides = []
-    for side, whole in zip((shape.height, shape.width), trained, strict=True):
+    for side, whole in zip((shape.height, shape.width), pretrained, strict=True):
         sizes = dd.log1p(dd.from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
         found = dd.divide(sizes, eight)
         signed = (np.concatenate((0.0 - part[:0:-1], part)) for part in (found.hi, found.lo))

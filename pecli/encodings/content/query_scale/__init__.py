@@ -22,7 +22,6 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys are unchanged")
     work=Work(additions="0", products="n * width", every_layer=True),
     example="query-scale:length=16,beta=1",
     place=3,
-    unrecognised="no model stores its factors",
     hooks={"lesson": ":lesson", "apply": lambda recipe: EFFECT},
 )
 def query_scale(
@@ -66,6 +65,10 @@ def query_scale(
     Not
     ---
     as the only encoding: it gives no order
+
+    Not recognised
+    --------------
+    no model stores its factors
     """
 
     def at(points: dd.Points) -> dd.DoubleDouble:

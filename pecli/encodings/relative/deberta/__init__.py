@@ -6,19 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets
 from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
-from pecli.encodings.shared.weights import (
-    GENERATOR,
-    DrawnSeed,
-    Generator,
-    Std,
-    VectorWeights,
-    all_of,
-    projection,
-    vectors,
-)
 from pecli.errors import BadParameter
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Reach, Term
@@ -94,14 +85,14 @@ def deberta(
     clamp: bool = False,
     dim: Annotated[int | None, Param(ge=1, le=WIDEST, names=MODEL_WIDTH)] = None,
     arithmetic: Arithmetic = "exact",
-    weights: Annotated[VectorWeights, Param(when=("dim", GIVEN))] = None,
+    weights: Annotated[trained.VectorWeights, Param(when=("dim", GIVEN))] = None,
     pos_key_proj: Annotated[str | None, Param(file=True, when=("dim", GIVEN), names=("pos-proj",))] = None,
     pos_query_proj: Annotated[str | None, Param(file=True, when=("dim", GIVEN), names=("pos-q-proj",))] = None,
     pos_att_type: Literal["c2p+p2c", "c2p", "p2c", "none"] | None = None,
     p2c_row: Literal["code", "paper"] | None = None,
-    std: Std = Decimal("0.02"),
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    std: trained.Std = Decimal("0.02"),
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Relative:
     """Trained vector for each bucket of distances.
 
@@ -175,12 +166,14 @@ def deberta(
 
     if dim is None:
         return Relative(index, domain=WHOLE)
-    vector, prepare = vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
-    layers = [projection(name, path, dim, dim, biased=True)
+    vector, prepare = trained.vectors(
+        "vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel")
+    )
+    layers = [trained.projection(name, path, dim, dim, biased=True)
               for name, path in zip(PROJECTIONS, (pos_key_proj, pos_query_proj), strict=True)]  # fmt: skip
 
     fixed = (vector, *(array for arrays, _ in layers for array in arrays))
-    return Relative(index, fixed=fixed, prepare=all_of([(vector, prepare), *layers]), domain=WHOLE)
+    return Relative(index, fixed=fixed, prepare=trained.all_of([(vector, prepare), *layers]), domain=WHOLE)
 
 
 def bucket_rule(

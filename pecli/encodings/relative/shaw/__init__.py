@@ -8,19 +8,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Annotated, Literal
 
+from pecli.encodings.shared import trained
 from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, np
 from pecli.encodings.shared.parameters import VectorDim
-from pecli.encodings.shared.weights import (
-    GENERATOR,
-    DrawnSeed,
-    Generator,
-    Rule,
-    VectorWeights,
-    all_of,
-    deviation,
-    glorot,
-    vectors,
-)
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Term
 from pecli.spec.plans import Domain, Fixed, Frame, Relative
@@ -64,14 +54,14 @@ def shaw(
     init: Annotated[
         Literal["xavier-uniform", "normal", "truncated-normal", "zeros"], Param(when=("weights", (None,)))
     ] = "xavier-uniform",
-    std: Annotated[Decimal, deviation(("init", ("normal", "truncated-normal")))] = Decimal("0.02"),
-    weights: VectorWeights = None,
+    std: Annotated[Decimal, trained.deviation(("init", ("normal", "truncated-normal")))] = Decimal("0.02"),
+    weights: trained.VectorWeights = None,
     value_weights: Annotated[str | None, Param(file=True)] = None,
     backward: bool = False,
     kind: Literal["key", "key-query"] | None = None,
     far: Literal["clip", "zero"] = "clip",
-    seed: DrawnSeed = 0,
-    generator: Generator = GENERATOR,
+    seed: trained.DrawnSeed = 0,
+    generator: trained.Generator = trained.GENERATOR,
 ) -> Relative:
     """Trained vector for each clipped distance.
 
@@ -120,9 +110,9 @@ def shaw(
     after = clip if right is None else right
     rows = clip + after + 1
     rule, spread = _distribution(init, float(std), rows, dim)
-    held = [vectors("vector", weights, rows, dim, rule, spread, seed)]
+    held = [trained.vectors("vector", weights, rows, dim, rule, spread, seed)]
     if value_weights is not None:
-        held.append(vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
+        held.append(trained.vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
     fixed = tuple(array if far == "clip" else _with_zeros(array, rows, dim) for array, _ in held)
 
     def index(distances: dd.Points, _: Frame) -> Integers:
@@ -131,7 +121,7 @@ def shaw(
             return np.where((found < 0) | (found >= rows), rows, found)
         return np.clip(found, 0, rows - 1)
 
-    return Relative(index, fixed=fixed, prepare=all_of(held), domain=WHOLE)
+    return Relative(index, fixed=fixed, prepare=trained.all_of(held), domain=WHOLE)
 
 
 def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
@@ -145,10 +135,10 @@ def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
     return replace(array, shape=(rows + 1, dim), values=values)
 
 
-def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[Rule, float]:
+def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[trained.Rule, float]:
     if init == "xavier-uniform":
-        return "uniform", glorot(rows, dim)
-    rules: dict[str, Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
+        return "uniform", trained.glorot(rows, dim)
+    rules: dict[str, trained.Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
     return rules[init], std
 
 

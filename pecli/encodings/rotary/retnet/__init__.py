@@ -40,7 +40,6 @@ def effect(recipe: Recipe) -> Effect:
     example="retnet:dim=4,heads=2,max-len=8",
     place=5,
     hooks={"apply": effect},
-    unrecognised="its cosines and sines are named as those of rope; the decays have no rule",
 )
 def retnet(
     *,
@@ -91,6 +90,10 @@ def retnet(
     Not
     ---
     for plain attention
+
+    Not recognised
+    --------------
+    its cosines and sines are named as those of rope; the decays have no rule
     """
     half = dim // 2
     frequencies = geometric(base, Fraction(1, max(1, half - 1)), half)

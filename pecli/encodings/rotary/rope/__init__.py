@@ -12,17 +12,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pecli.encodings.rotary.rope.scalings import (
-    OTHER_NAMES,
-    SCALING_OPTIONS,
-    SCALINGS,
-    UNRECOGNISED,
-    PlainSeries,
-    Scaling,
-    nearest,
-    scaling_of,
-    taking,
-)
+from pecli.encodings.rotary.rope import scalings
+from pecli.encodings.rotary.rope.scalings import PlainSeries, Scaling, scaling_of
 from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, rounding
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
@@ -50,9 +41,9 @@ _COMPUTED = ("frequencies", (None,))
         "emulate": ":emulate",
         "scale": ":scale",
     },
-    unrecognised_with=UNRECOGNISED,
+    unrecognised_with=scalings.UNRECOGNISED,
 )
-@taking(SCALINGS)
+@scalings.with_scalings
 def rope(
     *,
     dim: Annotated[int, Param(ge=1, le=WIDEST, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128")],
@@ -64,7 +55,7 @@ def rope(
         ),
     ] = None,
     base: Annotated[Decimal, Param(ge=1e-6, le=1e30, when=_COMPUTED, names=THETA)] = Decimal(10000),
-    scaling: Annotated[str, Param(when=_COMPUTED, names=("rope-type", "rope-scaling"), synonyms=OTHER_NAMES)] = "none",
+    scaling: Annotated[str, Param(when=_COMPUTED, names=("rope-type", "rope-scaling"))] = "none",
     frequencies: Annotated[tuple[Decimal, ...] | None, Param(file=True)] = None,
     **of_scaling: Any,
 ) -> Waves:
@@ -161,8 +152,8 @@ def scale(keys: Mapping[str, str]) -> dict[str, Rescaling]:
         return {}
     own = scaling_of(keys["scaling"])
     if own.extends:
-        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in SCALING_OPTIONS}
-        others = [scaling for scaling in SCALINGS.values() if scaling.parameters and scaling.extends]
+        plain = {key: text for key, text in keys.items() if key != "scaling" and key not in scalings.SCALING_OPTIONS}
+        others = [scaling for scaling in scalings.SCALINGS.values() if scaling.parameters and scaling.extends]
     else:  # which pairs turn is the model's, and was so in training: only the factor is added after it
         plain = {key: text for key, text in keys.items() if key != "factor"}
         others = [own]
@@ -210,7 +201,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             yield Change("scaling", f"scaling {phrase}", {"scaling": "linear", "factor": str(factor)})
         return
     scaling = scaling_of(name)
-    plain: dict[str, str | None] = {**{key: None for key in keys if key in SCALING_OPTIONS}, "scaling": "none"}
+    plain: dict[str, str | None] = {**{key: None for key in keys if key in scalings.SCALING_OPTIONS}, "scaling": "none"}
     yield Change("scaling", f"scaling {name} is missing: the frequencies are unscaled", plain)
     both = f"scaling {name} and the base are missing: base 10000, unscaled"
     yield Change("scaling", both, {**plain, "base": None})
@@ -219,7 +210,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         squared = number_text(Decimal(factor_given) * Decimal(factor_given))
         twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
         yield Change("factor", twice, {"factor": squared})
-        for other in SCALINGS.values():
+        for other in scalings.SCALINGS.values():
             if other.needs_factor_alone and other is not scaling:
                 own = {**plain, "scaling": other.name, "factor": factor_given}
                 yield Change("scaling", f"scaling {other.name} where {name} was expected", own)
@@ -250,7 +241,7 @@ BLENDS: dict[str, Callable[[Decimal, Decimal, Decimal], Decimal]] = {
 
 def _blended(keys: Mapping[str, str], blend: Callable[[Decimal, Decimal, Decimal], Decimal], waves: Waves) -> Waves:
     """Return waves with a wrong formula of the scaling."""
-    plain = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"])).frequencies
+    plain = PlainSeries.of(keys).frequencies
     factor = Decimal(keys.get("factor", "1"))
     scaled = [w for w in waves.bands[0].frequencies if isinstance(w, Decimal)]
     if len(waves.bands) > 1 or len(plain) != len(scaled) or not all(scaled):
@@ -347,25 +338,16 @@ def emulate(
     UnknownName
         For an undeclared scaling.
     """
+    magnitude = np.float32(float(plan.magnitude))
     if double and arithmetic == "float32":
         wide = np.array([float(w) for w in plan.frequencies])
-        return Emulation(wide.astype(np.float32), np.float32(float(plan.magnitude)), arithmetic, wide)
+        return Emulation(wide.astype(np.float32), magnitude, arithmetic, wide)
     if values["frequencies"] is not None:
-        return emulate_rounded(plan, values, arithmetic)
-    return _emulation(scaling_of(values["scaling"]).steps(series_of(values), values), plan, arithmetic)
-
-
-def emulate_rounded(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
-    """Return the arithmetic of a framework whose frequency steps are unknown: the exact ones, rounded to float32."""
-    return _emulation(nearest(plan.frequencies), plan, arithmetic)
-
-
-def _emulation(frequencies: Float32, plan: Waves, arithmetic: Arithmetic) -> Emulation:
-
-    magnitude = np.float32(float(plan.magnitude))
+        frequencies = scalings.nearest(plan.frequencies)
+    else:
+        frequencies = scaling_of(values["scaling"]).steps(series_of(values), values)
     if arithmetic == "bfloat16":
-        frequencies = bfloat16_values(frequencies)
-        magnitude = bfloat16_values(np.atleast_1d(magnitude))[0]
+        frequencies, magnitude = bfloat16_values(frequencies), bfloat16_values(np.atleast_1d(magnitude))[0]
     return Emulation(frequencies, magnitude, arithmetic)
 
 

@@ -20,7 +20,7 @@ from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import MissingParameter, UnknownName
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.hooks import Mistakes
-from pecli.spec.parameter import Param, declared, param_of, sections
+from pecli.spec.parameter import declared, param_of, sections
 
 # Reader of the rope parameters of one kind of layer in a model's config: `pecli.models.rotary.Rope`.
 Reader = Any
@@ -72,33 +72,6 @@ def nearest(values: Iterable[Decimal]) -> Float32:
 
 
 Frequencies = tuple[Decimal, ...]
-ZERO, ONE = Decimal(0), Decimal(1)
-
-Factor = Annotated[
-    Decimal, Param("Ratio of the new context length to the old.", gt=0, le=1e9, names=("scaling-factor", "alpha"))
-]
-MaxPosition = Annotated[
-    int,
-    Param(
-        "Maximum length of the unscaled model (dynamic) or of the extended model (longrope).",
-        ge=1,
-        count=True,
-        names=("max-position-embeddings",),
-    ),
-]
-SeqLen = Annotated[int, Param("Length of the longest sequence (default: last position + 1).", ge=1, of_table="last")]
-OriginalMax = Annotated[
-    int,
-    Param(
-        "Context length of the original training.",
-        ge=1,
-        count=True,
-        names=("original-max-position-embeddings", "original-max-position", "original-len"),
-    ),
-]
-AttentionFactor = Annotated[
-    Decimal, Param("Attention factor: multiplies cos and sin, instead of the computed value.", ge=0, le=1e9)
-]
 
 
 @dataclass(frozen=True)
@@ -118,6 +91,11 @@ class PlainSeries:
     dim: int
     width: int
     base: Decimal
+
+    @classmethod
+    def of(cls, keys: Mapping[str, str]) -> PlainSeries:
+        """Return the series of a recipe's keys."""
+        return cls(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
 
     @cached_property
     def frequencies(self) -> Frequencies:
@@ -203,7 +181,7 @@ class Scaling:
         if lacking:
             raise lacks(self.name, *lacking)
         frequencies = self.frequencies(series, **_own(self.frequencies, given))
-        return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else ONE
+        return frequencies, self.magnitude(**_own(self.magnitude, given)) if self.magnitude else Decimal(1)
 
     def steps(self, series: PlainSeries, given: Mapping[str, Any]) -> Float32:
         """Return the frequencies as a framework computes them in float32, for checked parameters."""
@@ -240,44 +218,6 @@ def _own(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, An
     return {name: given[name] for name in _declared(function) if name in given}
 
 
-def taking(scalings: Mapping[str, Scaling]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add the choice of a scaling, and the parameters of all scalings, to a function's signature.
-
-    Each appears once, with the scalings that it belongs to; all are optional, since a parameter that one scaling
-    requires is not required by another.
-    """
-    found: dict[str, inspect.Parameter] = {}
-    takers: dict[str, list[str]] = {}
-    for scaling in scalings.values():
-        for name, parameter in scaling.parameters.items():
-            if param_of(found.setdefault(name, parameter)) != param_of(parameter):
-                raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
-            takers.setdefault(name, []).append(scaling.name)
-    of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
-
-    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = declared(function)
-        at = list(own).index("scaling")
-        words: Any = Literal.__getitem__(tuple(scalings))
-        parameters = list(own.values())
-        choice = parameters[at].replace(annotation=Annotated[words, param_of(parameters[at])])
-        joined = [*parameters[:at], choice, *of_scalings, *parameters[at + 1 :]]
-        function.__dict__["__signature__"] = inspect.Signature(joined)
-        return function
-
-    return declare
-
-
-def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
-    """Return a scaling's parameter as an optional one, which affects only the scalings `takers`."""
-    kind, param = get_args(parameter.annotation)
-    if param.when is None:
-        param = replace(param, when=("scaling", tuple(takers)))
-    if parameter.default in (None, parameter.empty):
-        return parameter.replace(annotation=Annotated[kind | None, param], default=None)
-    return parameter.replace(annotation=Annotated[kind, param])
-
-
 def _found() -> dict[str, Scaling]:
     modules = (import_module(module.name) for module in pkgutil.iter_modules(__path__, f"{__name__}."))
     scalings = (value for module in modules for value in vars(module).values() if isinstance(value, Scaling))
@@ -310,3 +250,36 @@ def scaling_of(name: object) -> Scaling:
     if name not in SCALINGS:
         raise UnknownName("scaling", str(name), SCALINGS, dict(OTHER_NAMES).get(str(name).lower()))
     return SCALINGS[str(name)]
+
+
+def with_scalings(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the choice of a scaling, and the parameters of all scalings, to a function's signature.
+
+    Each appears once, with the scalings that it belongs to; all are optional, since a parameter that one scaling
+    requires is not required by another.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    takers: dict[str, list[str]] = {}
+    for scaling in SCALINGS.values():
+        for name, parameter in scaling.parameters.items():
+            if param_of(found.setdefault(name, parameter)) != param_of(parameter):
+                raise TypeError(f"scalings declare {name} in two ways: {scaling.name} and {takers[name][-1]}")
+            takers.setdefault(name, []).append(scaling.name)
+    of_scalings = [_optional(parameter, takers[name]) for name, parameter in found.items()]
+    parameters = list(declared(function).values())
+    at = [parameter.name for parameter in parameters].index("scaling")
+    words: Any = Literal.__getitem__(tuple(SCALINGS))
+    choice = replace(param_of(parameters[at]), synonyms=OTHER_NAMES)
+    parameters[at : at + 1] = [parameters[at].replace(annotation=Annotated[words, choice]), *of_scalings]
+    function.__dict__["__signature__"] = inspect.Signature(parameters)
+    return function
+
+
+def _optional(parameter: inspect.Parameter, takers: list[str]) -> inspect.Parameter:
+    """Return a scaling's parameter as an optional one, which affects only the scalings `takers`."""
+    kind, param = get_args(parameter.annotation)
+    if param.when is None:
+        param = replace(param, when=("scaling", tuple(takers)))
+    if parameter.default in (None, parameter.empty):
+        return parameter.replace(annotation=Annotated[kind | None, param], default=None)
+    return parameter.replace(annotation=Annotated[kind, param])

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from functools import partial
 from typing import Annotated
 
-from pecli.encodings.rotary.rope.scalings import (
-    ONE,
-    Factor,
-    Frequencies,
-    OriginalMax,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-    inverse_powers,
-)
+from pecli.encodings.rotary.rope.scalings import Frequencies, PlainSeries, Reader, RopeType, Scaling, inverse_powers
 from pecli.encodings.shared.deferred import Float32, np
+from pecli.encodings.shared.parameters import Factor, OriginalMax
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import Change, other_values
@@ -32,7 +23,7 @@ def _frequencies(
     *,
     factor: Factor,
     original_max: OriginalMax,
-    low_freq_factor: Annotated[Decimal, Param(gt=0)] = ONE,
+    low_freq_factor: Annotated[Decimal, Param(gt=0)] = Decimal(1),
     high_freq_factor: Annotated[Decimal, Param(gt=0)] = Decimal(4),
 ) -> Frequencies:
     """Return the exact frequencies; the order of the tests matters where low exceeds high.
@@ -50,18 +41,25 @@ def _frequencies(
     high_freq_factor
         Wavelengths below original-max / this are unchanged.
     """
+    return _by_turns(series.frequencies, factor, Decimal(original_max), low_freq_factor, high_freq_factor)
+
+
+def _by_turns(
+    frequencies: Iterable[Decimal], factor: Decimal, original: Decimal, low: Decimal, high: Decimal
+) -> Frequencies:
+    """Return frequencies scaled by their turns within the original length."""
 
     def scaled(w: Decimal) -> Decimal:
-        rotations = original_max * w / TAU  # original / wavelength
-        if rotations < low_freq_factor:
+        turns = original * w / TAU
+        if turns < low:
             return w / factor
-        if rotations > high_freq_factor:
+        if turns > high:
             return w
-        smooth = (rotations - low_freq_factor) / (high_freq_factor - low_freq_factor)
+        smooth = (turns - low) / (high - low)
         return (1 - smooth) * w / factor + smooth * w
 
     with localcontext(CONTEXT):
-        return tuple(map(scaled, series.frequencies))
+        return tuple(map(scaled, frequencies))
 
 
 def _float32(
@@ -92,13 +90,12 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
 def _otherwise(keys: Mapping[str, str], twice: bool, waves: Waves) -> Waves:
     """Return waves whose frequencies are scaled once more, or scaled by 1 / w in the place of the wavelength."""
     (band,) = waves.bands
-    series, original = PlainSeries(int(keys["dim"]), 2 * len(band.frequencies), Decimal(keys["base"])), TAU
+    numbers = [Decimal(keys[option]) for option in ("factor", "original-max", "low-freq-factor", "high-freq-factor")]
     if twice:
-        series.__dict__["frequencies"], original = band.frequencies, ONE  # a cached property keeps what it returned
-    numbers = {
-        name: Decimal(keys[name.replace("_", "-")]) for name in ("factor", "low_freq_factor", "high_freq_factor")
-    }
-    other = _frequencies(series, original_max=original * int(keys["original-max"]), **numbers)  # type: ignore[arg-type]
+        other = _by_turns((w for w in band.frequencies if isinstance(w, Decimal)), *numbers)
+    else:
+        numbers[1] = CONTEXT.multiply(numbers[1], TAU)
+        other = _by_turns(PlainSeries.of(keys).frequencies, *numbers)
     return replace(waves, bands=(replace(band, frequencies=other),))
 
 

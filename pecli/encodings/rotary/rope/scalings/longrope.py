@@ -6,22 +6,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from typing import Annotated, Any
 
-from pecli.encodings.rotary.rope.scalings import (
-    ONE,
-    AttentionFactor,
-    Factor,
-    Frequencies,
-    MaxPosition,
-    OriginalMax,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-    SeqLen,
-    nearest,
-    powers,
-)
+from pecli.encodings.rotary.rope.scalings import Frequencies, PlainSeries, Reader, RopeType, Scaling, nearest, powers
 from pecli.encodings.shared.deferred import Float32, np
+from pecli.encodings.shared.parameters import AttentionFactor, Factor, MaxPosition, OriginalMax, SeqLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, number_text
 from pecli.spec.declaration import Param
@@ -102,7 +89,7 @@ def _magnitude(
     with localcontext(CONTEXT):
         times = Decimal(max_position or 0) / original_max if factor is None else factor
         if times <= 1:
-            return ONE
+            return Decimal(1)
         if original_max == 1:
             raise BadParameter("original-max", original_max, "must be above 1: longrope divides by its logarithm")
         return (1 + times.ln() / Decimal(original_max).ln()).sqrt()

@@ -9,20 +9,9 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from pecli.encodings.rotary.rope.scalings import (
-    ONE,
-    ZERO,
-    Factor,
-    Frequencies,
-    MaxPosition,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-    SeqLen,
-    inverse_powers,
-)
+from pecli.encodings.rotary.rope.scalings import Frequencies, PlainSeries, Reader, RopeType, Scaling, inverse_powers
 from pecli.encodings.shared.deferred import Float32, np
+from pecli.encodings.shared.parameters import Factor, MaxPosition, SeqLen
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, number_text, power
 from pecli.spec.hooks import Change, other_values
@@ -74,10 +63,10 @@ def _proportional_frequencies(series: PlainSeries, *, factor: Factor | None = No
     """
     if series.dim < 2:
         raise BadParameter("dim", series.dim, "must be at least 2, the columns of one pair")
-    rotating, times = series.width // 2, ONE if factor is None else factor
+    rotating, times = series.width // 2, Decimal(1) if factor is None else factor
     with localcontext(CONTEXT):
         moving = tuple(w / times for w in geometric(series.base, Fraction(2, series.dim), rotating))
-    return moving + (ZERO,) * (series.dim // 2 - rotating)
+    return moving + (Decimal(0),) * (series.dim // 2 - rotating)
 
 
 def _proportional_float32(series: PlainSeries, *, factor: Decimal | None) -> Float32:

@@ -15,21 +15,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pecli.encodings.rotary.rope.scalings import (
-    ONE,
-    ZERO,
-    AttentionFactor,
-    Factor,
-    Frequencies,
-    OriginalMax,
-    PlainSeries,
-    Reader,
-    RopeType,
-    Scaling,
-    nearest,
-    powers,
-)
+from pecli.encodings.rotary.rope.scalings import Frequencies, PlainSeries, Reader, RopeType, Scaling, nearest, powers
 from pecli.encodings.shared.deferred import Float32, np
+from pecli.encodings.shared.parameters import AttentionFactor, Factor, OriginalMax
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, TAU, number_text
 from pecli.spec.declaration import Param
@@ -47,7 +35,7 @@ def _parts_frequencies(
     factor: Factor,
     original_max: OriginalMax,
     beta_fast: Annotated[Decimal, Param(gt=0)] = Decimal(32),
-    beta_slow: Annotated[Decimal, Param(gt=0)] = ONE,
+    beta_slow: Annotated[Decimal, Param(gt=0)] = Decimal(1),
     ramp: Ramp = "index",
     truncate: Annotated[bool, Param(when=("ramp", ("index",)))] = True,
 ) -> Frequencies:
@@ -99,7 +87,7 @@ def _index_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal
     low, high = (d * (original / (beta * TAU)).ln() / (2 * base.ln()) for beta in (fast, slow))
     if truncate:
         low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
-    low, high = max(low, ZERO), min(high, Decimal(d - 1))
+    low, high = max(low, Decimal(0)), min(high, Decimal(d - 1))
     if low == high:
         high += Decimal(str(SINGULARITY))
     return [_clamp((i - low) / (high - low)) for i in range(d // 2)]
@@ -113,7 +101,7 @@ def _rotations_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Dec
 
 
 def _clamp(value: Decimal) -> Decimal:
-    return min(max(value, ZERO), ONE)
+    return min(max(value, Decimal(0)), Decimal(1))
 
 
 def _parts_float32(series: PlainSeries, **given: Any) -> Float32:
@@ -171,7 +159,7 @@ def _twice(slowest: Decimal, ramp: RampOf, fast: Decimal, slow: Decimal) -> list
 
 def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Waves:
     """Return waves with the frequencies of another ramp."""
-    series = PlainSeries(int(keys["dim"]), int(keys.get("rotary-dim", keys["dim"])), Decimal(keys["base"]))
+    series = PlainSeries.of(keys)
     fast, slow, factor = (Decimal(keys[key]) for key in ("beta-fast", "beta-slow", "factor"))
 
     def ramp(high: Decimal, low: Decimal, base: Decimal = series.base) -> list[Decimal]:
@@ -229,8 +217,8 @@ def _yarn_magnitude(
             raise BadParameter("attention-factor", attention_factor, "excludes mscale= and mscale-all-dim=")
         return attention_factor
     if factor <= 1:
-        return ONE
-    weights = ONE if mscale is None else mscale, ZERO if mscale_all_dim is None else mscale_all_dim
+        return Decimal(1)
+    weights = Decimal(1) if mscale is None else mscale, Decimal(0) if mscale_all_dim is None else mscale_all_dim
     with localcontext(CONTEXT):
         above, below = (coefficient * weight * factor.ln() + 1 for weight in weights)
         return above / below
