@@ -8,14 +8,16 @@ or with arguments "of phi gpt_neox", or a condition inverted "not sections".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal, localcontext
 from functools import reduce
 from typing import Any
 
+from pecli.encodings.rotary.rope.scalings import PlainSeries
+from pecli.encodings.rotary.rope.scalings.yarn import index_ramp
 from pecli.models.config import number
 from pecli.models.families import rotary_family, rotating_or_none
 from pecli.models.reading import ORIGINAL, Change, Params, RawConfig, Where
-from pecli.numbers.decimals import CONTEXT, TAU, join_list, number_text
+from pecli.numbers.decimals import CONTEXT, join_list, number_text
 
 MAGNITUDE = ("attention-factor", "mscale", "mscale-all-dim")
 BY_LENGTH = ("factor", "attention-factor", "short-mscale", "long-mscale")
@@ -499,19 +501,11 @@ def reversed_ramp(params: Params, written: RawConfig) -> Params:
 
     Pair i is divided by f/(f r + 1 - r), with r the share that YaRN interpolates: 0 for the fastest pair.
     """
-    d = int(params.get("rotary-dim", params["dim"]))
-    factor, base = Decimal(params["factor"]), Decimal(params["base"])
-
-    def at(turns: str) -> Decimal:
-        rotations = CONTEXT.multiply(Decimal(turns), TAU)
-        return d * CONTEXT.divide(Decimal(params["original-max"]), rotations).ln(CONTEXT) / (2 * base.ln(CONTEXT))
-
-    low, high = at(params.get("beta-fast", "32")), at(params.get("beta-slow", "1"))
-    if params.get("truncate") != "false":
-        low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
-    low, high = max(low, Decimal(0)), min(high, Decimal(d // 2 - 1))
-    spread = high - low or Decimal("0.001")
-    shares = [min(max((i - low) / spread, Decimal(0)), Decimal(1)) for i in range((d + 1) // 2)]
+    series, factor = PlainSeries.of(params), Decimal(params["factor"])
+    fast, slow = (Decimal(params.get(option, usual)) for option, usual in (("beta-fast", "32"), ("beta-slow", "1")))
+    with localcontext(CONTEXT):
+        truncate, last = params.get("truncate") != "false", series.width // 2 - 1
+        shares = index_ramp(series, int(params["original-max"]), fast, slow, truncate, last)
     divisors = (CONTEXT.divide(factor, factor * share + 1 - share) for share in shares)
     listed = join_list([one.quantize(DIGITS, context=CONTEXT) for one in divisors], "+")
     lists = {"scaling": "longrope", "short-factor": listed, "long-factor": listed, "original-max": "2"}

@@ -185,10 +185,9 @@ class Notes:
             self.explained.add(name)
 
     def warn_of_ignored(self, where: str) -> None:
-        """Warn of every key without effect that no warning names yet."""
+        """Warn of every key without effect that is not explained yet."""
         for name, reason in self.ignored.items():
-            named = re.compile(re.escape(f"{where}{name}") + r"\b(?!\.)|" + re.escape(name) + r"\b(?!\.)")
-            if name not in self.used and name not in self.explained and not any(map(named.match, self.warnings)):
+            if name not in self.used and name not in self.explained:
                 self.warn(f"{where}{name} has no effect: {reason}")
 
     def warn(self, text: str) -> None:

@@ -88,9 +88,7 @@ def top_level_share(keys: Keys, family: ModelFamily, notes: Notes, inner: Any, k
 
 def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what: str) -> None:
     """Report that a key outside the dictionary has no effect, since the dictionary has its own."""
-    notes.ignore(name, f"{key} has its own {what}, which takes precedence", explained=True)
-    if keys.get(name) != inner:
-        notes.warn(f"{name}={shown(keys.get(name))} has no effect: {key} has its own {what}, {shown(inner)}")
+    notes.ignore(name, f"{key} has its own {what}, {shown(inner)}", explained=keys.get(name) == inner)
 
 
 def set_type(keys: Keys, family: ModelFamily, params: Parameters) -> None:
@@ -139,7 +137,6 @@ def nested_truncate(params: Parameters, kind: str, inner: Parameters, key: str, 
             f"transformers ignores {key}.{kind}.truncate: it reads the key beside the kinds of layers, so the ramp is "
             "truncated all the same"
         )
-        notes.warn(f"{key}.{kind}.truncate has no effect: transformers reads it beside the kinds of layers")
     agrees = inner["truncate"] == params.get("truncate", True)
     notes.ignore(f"{key}.{kind}.truncate", "transformers reads the key beside the kinds of layers", explained=agrees)
 
@@ -285,7 +282,6 @@ def _fixed(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         if keys.data.get(key) and key != name:
             _complete(keys, key)
             notes.ignore(key, f"{family.name} does not read it")
-            notes.warn(f"{key} has no effect: {family.name} does not read it")
     return Folded({"all": params})
 
 
@@ -360,10 +356,8 @@ def _refuse_kinds(keys: Keys, family: ModelFamily, notes: Notes, nested: list[st
     if any(name in kinds for name in nested):
         raise keys.bad(f"has {key} by kind of layer ({', '.join(nested)}), but {family.name} takes one set for all")
     for name in nested:
-        reason = f"{family.name} takes one set of parameters and knows no kinds of layers"
-        notes.ignore(f"{key}.{name}", reason, explained=True)
+        notes.ignore(f"{key}.{name}", f"{family.name} takes one set of parameters for all layers")
     names = ", ".join(nested)
-    notes.warn(f"{key} by kind of layer ({names}) has no effect: {family.name} takes one set for all layers")
     notes.fault(f"transformers builds {family.name} with its defaults where {key} is given by kind of layer ({names})")
 
 
@@ -381,7 +375,6 @@ def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key:
             value = keys.get(name, int(family.option("original") or 0))
             if name in params and params[name] != value:
                 notes.ignore(f"{key}.{name}", f"the top-level {name} overrides it")
-                notes.warn(f"{key}.{name}={shown(params[name])} has no effect: the top-level key overrides it")
             notes.use(name, "length the model was first trained on")
             params[name] = value
         else:
@@ -403,8 +396,7 @@ def _legacy(keys: Keys, family: ModelFamily, notes: Notes) -> tuple[Parameters, 
         _taken_as_it_stands(keys, family, notes, new)
     if old:
         if new is not None:
-            notes.ignore("rope_parameters", "a rope_scaling that says anything replaces it")
-            notes.warn("rope_parameters has no effect: rope_scaling replaces it")
+            notes.ignore("rope_parameters", "rope_scaling replaces it")
         notes.use("rope_scaling", "parameters of the rotary scaling")
         return old, "rope_scaling"
     if new is not None:
@@ -422,7 +414,6 @@ def _taken_as_it_stands(keys: Keys, family: ModelFamily, notes: Notes, new: Para
     """Check a class that sets rope_parameters unseen, and whose field rope_scaling hides the old key (Cohere 2 MoE)."""
     if keys.data.get("rope_scaling"):
         notes.ignore("rope_scaling", f"{family.name} does not read it")
-        notes.warn(f"rope_scaling has no effect: {family.name} does not read it")
         notes.fault(f"transformers ignores rope_scaling of {family.name}: the table is unscaled")
     kind = (new or {}).get("rope_type", (new or {}).get("type"))
     needed = [] if kind in ("linear", "dynamic", "yarn", "longrope") else ["rope_theta"]
@@ -457,8 +448,7 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
                 f'transformers ignores the old "type": {shown(scaling["type"])} in rope_scaling of {family.name}: the '
                 'layer already has a "rope_type"; the table is unscaled'
             )
-            notes.warn(f"rope_scaling has no effect: {family.name} reads rope_type, and the file says type")
-            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type", explained=True)
+            notes.ignore("rope_scaling.type", f"{family.name} reads rope_type")
         for kind in (FULL, SLIDING) if reach == "both" else (FULL,):
             if not isinstance(params.get(kind), dict):
                 raise keys.bad(f"has a rope_scaling, but rope_parameters has no {kind} that it could extend")

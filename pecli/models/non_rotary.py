@@ -374,5 +374,4 @@ def _faults(keys: Keys, family: ModelFamily, notes: Notes) -> None:
         theta = number(inner.get("rope_theta"))
         if theta is not None and theta != family.theta:
             notes.ignore("attn_config.rope_theta", "transformers 5.23 does not read it for dbrx")
-            notes.warn(f"attn_config.rope_theta={theta} has no effect: transformers 5.23 does not read it for dbrx")
             notes.fault(f"transformers ignores attn_config.rope_theta={theta} of dbrx and uses {family.theta}")

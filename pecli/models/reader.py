@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pecli.encodings.rotary.rope.scalings import SCALINGS
-from pecli.errors import BadFile, UnknownName
+from pecli.errors import BadFile, UnknownName, nearest
 from pecli.models.config import Keys, Notes, as_stored, load_config, nearly, shown
 from pecli.models.families import ModelFamily, known_types, lines, pairs_of, rotary_family
 from pecli.models.non_rotary import holds, other_layers, with_extras
@@ -227,10 +227,8 @@ def _unknown(data: Mapping[str, Any], path: str | Path, where: str, model_type: 
     kind = data.get("position_embedding_type")
     rotary = any(data.get(name) is not None for name in SIGNS_OF_ROPE) or (isinstance(kind, str) and "ro" in kind)
     if not rotary and not all(name in data for name in SIGNS_OF_A_DECODER):
-        import difflib
-
-        near = difflib.get_close_matches(model_type, known_types(), n=1, cutoff=0.6) if model_type else []
-        hint = f"did you mean {near[0]}?" if near else "name a model type that pecli knows, or give the parameters"
+        near = nearest(model_type, known_types()) if model_type else None
+        hint = f"did you mean {near}?" if near else "name a model type that pecli knows, or give the parameters"
         raise BadFile(path, f"{place}has {named} and no key that says which positions it has: {hint}")
     notes.warn(f"{place}has {named.rstrip(',')}: its keys are read as Llama's, partial_rotary_factor included")
     return ModelFamily(model_type, honours=True)

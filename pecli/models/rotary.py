@@ -8,7 +8,7 @@ from typing import Any
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES, RopeType
 from pecli.encodings.shared.parameters import WIDEST
-from pecli.errors import PecliError, UnknownName
+from pecli.errors import UnknownName
 from pecli.models.config import LARGEST, Keys, Notes, Number, nearly, number, shown
 from pecli.models.families import Head, ModelFamily, derived_width, head_of, rotating
 from pecli.models.folding import FOLDS, Folded, Parameters, fold
@@ -104,27 +104,14 @@ class Rope:
         return int(value)
 
     @property
-    def model(self) -> str:
-        """The model type."""
-        return self.family.name
-
-    @property
     def truncate(self) -> Any:
         """The key of that name, from where YaRN looks for it."""
         self.read.add("truncate")
         return self.folded.truncate
 
-    def trait(self, name: str) -> str:
-        """Return the class's option of this name; empty for none."""
-        return self.family.option(name)
-
     def place(self, name: str) -> str:
         """Return a key with its place in the file, for messages."""
         return f"{self.where}.{name}"
-
-    def bad(self, rule: str) -> PecliError:
-        """Return the error of a config that cannot be meant."""
-        return self.keys.bad(rule)
 
 
 COMMON = {"rope_type", "type", "rope_theta", "partial_rotary_factor"}

@@ -100,9 +100,9 @@ def _read(reader: Reader, width: int) -> dict[str, str]:
     original = str(reader.original)
     short, long = reader.numbers("short_factor", pairs), reader.numbers("long_factor", pairs)
     found = {"scaling": "longrope", "short-factor": short, "long-factor": long, "original-max": original}
-    if reader.trait("mscale-by") == "length":
+    if reader.family.option("mscale-by") == "length":
         reader.notes.fault(
-            f"transformers uses the short factors of {reader.model} at every length: its forward pass asks "
+            f"transformers uses the short factors of {reader.family.name} at every length: its forward pass asks "
             "for them without a length"
         )
         reader.read.update(("factor", "attention_factor"))

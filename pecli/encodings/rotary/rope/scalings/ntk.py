@@ -150,13 +150,13 @@ def _dynamic_float32(series: PlainSeries, *, factor: Decimal, max_position: int,
 
 
 def _dynamic_read(reader: Reader, width: int) -> dict[str, str]:
-    if reader.trait("alpha") and reader.params.get("alpha"):
+    if reader.family.option("alpha") and reader.params.get("alpha"):
         reader.notes.use(reader.place("alpha"), "factor of a fixed NTK scaling, whatever the length")
         found = {"scaling": "ntk", "factor": reader.text("alpha")}
     else:
         found = {"scaling": "dynamic", "factor": reader.text("factor"), "max-position": str(reader.length)}
     if width <= 2:
-        raise reader.bad(f"rotates {width} columns: rope type dynamic divides by the width less 2")
+        raise reader.keys.bad(f"rotates {width} columns: rope type dynamic divides by the width less 2")
     return found
 
 

@@ -68,17 +68,19 @@ def _parts_frequencies(
         raise BadParameter("dim", d, f"must be even for yarn: use a rotary width of {d - 1} or {d + 1}")
     with localcontext(CONTEXT):
         if ramp == "index":
-            ramps = _index_ramp(series, original_max, beta_fast, beta_slow, truncate)
+            ramps = index_ramp(series, original_max, beta_fast, beta_slow, truncate)
         else:
             ramps = _rotations_ramp(series, original_max, beta_fast, beta_slow)
         return tuple(w * (1 - r) + w / factor * r for w, r in zip(series.frequencies, ramps, strict=True))
 
 
-def _index_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal, truncate: bool) -> list[Decimal]:
+def index_ramp(
+    series: PlainSeries, original: int, fast: Decimal, slow: Decimal, truncate: bool, last: int | None = None
+) -> list[Decimal]:
     """Return the share of interpolation per pair, linear in the index.
 
     The bounds are those of the authors' code: the upper one is d - 1 and not
-    d/2 - 1, and a lower bound above the upper one leaves every pair alone.
+    d/2 - 1 (unless `last` says so), and a lower bound above the upper one leaves every pair alone.
     """
     d, base = series.width, series.base
     if base == 1:
@@ -87,10 +89,10 @@ def _index_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal
     low, high = (d * (original / (beta * TAU)).ln() / (2 * base.ln()) for beta in (fast, slow))
     if truncate:
         low, high = low.to_integral_value(ROUND_FLOOR), high.to_integral_value(ROUND_CEILING)
-    low, high = max(low, Decimal(0)), min(high, Decimal(d - 1))
+    low, high = max(low, Decimal(0)), min(high, Decimal(d - 1 if last is None else last))
     if low == high:
         high += Decimal(str(SINGULARITY))
-    return [_clamp((i - low) / (high - low)) for i in range(d // 2)]
+    return [_clamp((i - low) / (high - low)) for i in range((d + 1) // 2)]
 
 
 def _rotations_ramp(series: PlainSeries, original: int, fast: Decimal, slow: Decimal) -> list[Decimal]:
@@ -164,7 +166,7 @@ def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Wave
 
     def ramp(high: Decimal, low: Decimal, base: Decimal = series.base) -> list[Decimal]:
         own = replace(series, base=base)
-        return _index_ramp(own, int(keys["original-max"]), high, low, keys["truncate"] == "true")
+        return index_ramp(own, int(keys["original-max"]), high, low, keys["truncate"] == "true")
 
     with localcontext(CONTEXT):
         meant, made = (
@@ -226,7 +228,7 @@ def _yarn_magnitude(
 
 def _yarn_read(reader: Reader, width: int) -> dict[str, str]:
     if width % 2:
-        raise reader.bad(f"rotates {width} columns, an odd number, which rope type yarn does not take")
+        raise reader.keys.bad(f"rotates {width} columns, an odd number, which rope type yarn does not take")
     original = reader.original
     factor = reader.number("factor", required="factor" not in reader.params)
     if factor is None:
@@ -262,7 +264,6 @@ def _read_magnitude(reader: Reader) -> dict[str, str]:
                 f"transformers ignores {reader.place(name)}={number_text(weight)} without its partner: DeepSeek's "
                 "own code, vLLM and others scale by it"
             )
-            reader.notes.warn(f"{reader.place(name)} has no effect without a partner that is not 0")
     return {}
 
 
