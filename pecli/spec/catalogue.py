@@ -42,17 +42,21 @@ def _import_encodings() -> None:
             import_module(module.name)
 
 
+def _module_of(name: str) -> str | None:
+    """Return the module of pecli that declares an encoding; it may not have been imported yet."""
+    modules = (f"pecli.encodings.{folder}.{name.replace('-', '_')}" for folder in FOLDERS)
+    return next((module for module in modules if find_spec(module) is not None), None)
+
+
 class Catalogue(Mapping[str, Encoding]):
     """Every encoding by its name, ordered by family; modules are imported as they are needed."""
 
     def __getitem__(self, name: str) -> Encoding:
         name = OTHER_NAMES.get(name.lower(), name.lower())
         if name not in REGISTRY and name.replace("-", "").isalnum():
-            for folder in FOLDERS:
-                module = f"pecli.encodings.{folder}.{name.replace('-', '_')}"
-                if find_spec(module) is not None:
-                    import_module(module)
-                    return REGISTRY[name]
+            if (module := _module_of(name)) is not None:
+                import_module(module)
+                return REGISTRY[name]
             load_named()
             if name not in REGISTRY:
                 load_installed(name)
@@ -60,8 +64,7 @@ class Catalogue(Mapping[str, Encoding]):
 
     def __iter__(self) -> Iterator[str]:
         _import_encodings()
-        if os.environ.get("PECLI_PLUGIN"):
-            load_named()
+        load_named()
         families = list(Family)
         return iter(sorted(REGISTRY, key=lambda n: (families.index(REGISTRY[n].family), REGISTRY[n].place, n)))
 
@@ -160,7 +163,7 @@ def load_file(path: str) -> None:
         sys.dont_write_bytecode = caching
     for new in sorted(set(REGISTRY) - before):
         line = f"line {REGISTRY[new].function.__code__.co_firstlineno}"
-        if not _is_free(new):
+        if _module_of(new) is not None:
             del REGISTRY[new]
             raise BadFile(path, f"{line}: {new} is an encoding of pecli: choose another name")
         try:
@@ -170,13 +173,6 @@ def load_file(path: str) -> None:
             raise BadFile(path, f"{line}: {error}") from error
     if set(REGISTRY) == before:
         raise BadFile(path, "declares no encoding: decorate a function with pecli.own.encoding")
-
-
-def _is_free(name: str) -> bool:
-    """Whether no module of the catalogue has this name; it may not have been imported yet."""
-    catalogue = Path(__file__).parents[1] / "encodings"
-    word = name.replace("-", "_")
-    return not any([*catalogue.glob(f"*/{word}.py"), *catalogue.glob(f"*/{word}/__init__.py")])
 
 
 def load_installed(name: str) -> None:

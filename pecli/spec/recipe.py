@@ -136,13 +136,14 @@ class Recipe:
 
     @cached_property
     def _text(self) -> str:
-        return self._format({n: v for n, v in self.values.items() if v is not None})
+        return join_recipe(self.encoding.name, self.keys())
 
     @property
     def short(self) -> str:
         """Text of the recipe without parameters at their defaults; parses back to an equal recipe."""
         parameters = self.encoding.parameters
-        return self._format({n: v for n, v in self.values.items() if v != parameters[n].default})
+        usual = {parameters[name].option for name, value in self.values.items() if value == parameters[name].default}
+        return join_recipe(self.encoding.name, {key: text for key, text in self.keys().items() if key not in usual})
 
     def keys(self) -> dict[str, str]:
         """Return the keys and texts of the parameters that apply and are not None."""
@@ -152,11 +153,6 @@ class Recipe:
             for name, value in self.values.items()
             if value is not None and self.encoding.applies(parameters[name], self.values)
         }
-
-    def _format(self, values: Mapping[str, Value]) -> str:
-        keys = self.keys()
-        options = {self.encoding.parameters[name].option for name in values}
-        return join_recipe(self.encoding.name, {k: v for k, v in keys.items() if k in options})
 
     def __str__(self) -> str:
         return self._text

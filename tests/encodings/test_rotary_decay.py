@@ -107,17 +107,15 @@ def test_the_decay_by_distance_is_a_power_of_each_heads_gamma():
     assert matches(Table.parse("retnet:dim=4,heads=3", length=600, dtype="float64").read("decay"), expected)
 
 
-def test_the_dense_decay_is_causal_and_its_rows_may_be_normalised_as_torchscale_does():
+def test_the_dense_decay_is_causal():
     n = 40
-    table = Table.parse("retnet:dim=4,heads=2,decay=dense,normalize=true", length=n, dtype="float64")
+    made = Table.parse("retnet:dim=4,heads=2,decay=dense", length=n, dtype="float64").read("decay")
     with mpmath.workdps(60):
-        for head, made in enumerate(table.read("decay")):
+        for head in range(2):
             rows = [[gamma(head) ** (i - j) if j <= i else mpmath.mpf(0) for j in range(n)] for i in range(n)]
-            assert matches(made, [[v / mpmath.sqrt(sum(row)) for v in row] for row in rows])
-    plain = Table.parse("retnet:dim=4,heads=2,decay=dense", length=n, dtype="float64").read("decay")
-    assert np.array_equal(
-        plain[1, n - 1, ::-1], Table.parse("retnet:dim=4,heads=2", length=n, dtype="float64").read("decay")[1]
-    )
+            assert matches(made[head], rows)
+    by_distance = Table.parse("retnet:dim=4,heads=2", length=n, dtype="float64").read("decay")
+    assert np.array_equal(made[1, n - 1, ::-1], by_distance[1])
 
 
 def test_the_logarithm_of_the_decay_is_added_and_hides_what_comes_after():
@@ -128,26 +126,17 @@ def test_the_logarithm_of_the_decay_is_added_and_hides_what_comes_after():
         assert made[1, 2, 2] == 0
 
 
-@pytest.mark.parametrize(
-    "keys", ["apply=log", pytest.param("decay=dense,normalize=true", marks=pytest.mark.exhaustive)]
-)
-def test_the_decay_of_late_heads_loses_nothing(keys):
-    """1 - 2^(-5 - h) has more digits than its logarithm was taken with, and 1 less its powers fewer."""
+def test_the_decay_of_late_heads_loses_nothing():
+    """1 - 2^(-5 - h) has more digits than its logarithm is rounded to."""
     n, heads = 5, (40, 50, 64, 300, 550, 899)
-    made = Table.parse(f"retnet:dim=4,heads=900,{keys}", length=n, dtype="float64").read("decay")
+    made = Table.parse("retnet:dim=4,heads=900,apply=log", length=n, dtype="float64").read("decay")
     with mpmath.workprec(2000):
         for head in heads:
-            gamma = 1 - mpmath.mpf(2) ** (-5 - head)
-            if keys == "apply=log":
-                expected = [i * mpmath.log(gamma) for i in range(n)]
-                assert made[head].tolist() == [float(v) for v in expected]
-            else:
-                root = [mpmath.sqrt(mpmath.fsum(gamma**k for k in range(i + 1))) for i in range(n)]
-                expected = [[float(gamma ** (i - j) / root[i]) if j <= i else 0.0 for j in range(n)] for i in range(n)]
-                assert made[head].tolist() == expected
+            expected = [i * mpmath.log(1 - mpmath.mpf(2) ** (-5 - head)) for i in range(n)]
+            assert made[head].tolist() == [float(v) for v in expected]
 
 
-@pytest.mark.parametrize("decay", ["distance", "dense,normalize=true", "dense,apply=log"])
+@pytest.mark.parametrize("decay", ["distance", "dense", "dense,apply=log"])
 def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
     table = Table.parse(f"retnet:dim=4,heads=3,decay={decay}", length=30)
     (array,) = (a for a in table.arrays if a.name == "decay")
@@ -166,7 +155,6 @@ def test_any_rows_of_the_decay_equal_those_of_the_whole(decay):
         ("xpos:dim=8,centre=1e300", ["centre=1e300", "2^53"]),
         ("retnet:dim=8", ["heads=N"]),
         ("retnet:dim=8,heads=901", ["heads=901", "from 1 to 900"]),
-        ("retnet:dim=8,heads=2,normalize=true", ["normalize=true", "decay=distance"]),
         ("retnet:dim=8,heads=2,decay=none,apply=log", ["apply=log", "decay=none"]),
     ],
 )

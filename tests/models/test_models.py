@@ -134,7 +134,7 @@ def test_rope_type_beats_type():
 def test_a_top_level_original_length_overrides_the_inner_one():
     found = read(**LLAMA, rope_scaling=YARN, original_max_position_embeddings=2048)
     assert found.select().params["original-max"] == "2048"
-    assert any("the top-level key overrides it" in text for text in found.warnings)
+    assert any("the top-level original_max_position_embeddings overrides it" in text for text in found.warnings)
 
 
 def test_an_original_length_that_is_nowhere_is_the_longest_position():

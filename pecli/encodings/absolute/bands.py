@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
+from pecli.encodings.shared.parameters import half_frequencies
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.plans import Band, Frequency, Waves
-
-Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, le=1 << 16)]
+from pecli.spec.plans import Band, Waves
 
 
 @encoding(
@@ -26,7 +23,7 @@ Bands = Annotated[int, Param("Number of frequencies of each coordinate.", ge=1, 
 )
 def bands(
     *,
-    bands: Bands,
+    bands: Annotated[int, Param(ge=1, le=1 << 16)],
     grid: grids.Grid = None,
     coordinates: grids.Where = "corners",
     axis_order: grids.AxisOrder = "yx",
@@ -48,6 +45,8 @@ def bands(
 
     Parameters
     ----------
+    bands
+        Number of frequencies of each coordinate.
     max_resolution
         Sampling rate R: one number, or one for each coordinate (default: the grid's sides).
     spacing
@@ -79,7 +78,7 @@ def bands(
     columns = grids.Columns(where.count, bands, 1 if sine_only else 2, include_input, order)
     found = []
     for axis, rate in enumerate(_rates(max_resolution, where)):
-        halved = _spaced(rate / 2, bands, spacing)
+        halved = half_frequencies(rate / 2, bands, spacing)
         found.append(Band(halved, columns.of(axis, 0), None if sine_only else columns.of(axis, 1), axis, turns=True))
     return Waves(columns.width, tuple(found), ramps=columns.ramps, **where.plan())
 
@@ -91,11 +90,3 @@ def _rates(given: tuple[Decimal, ...] | None, where: grids.Coordinates) -> tuple
     if where.sides is None:
         raise BadParameter("max-resolution", None, "must be given with coordinates=given: no grid tells it")
     return tuple(map(Decimal, where.sides))
-
-
-def _spaced(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
-    """Return half the frequencies from 1 to `top`: sin(pi f x) makes f/2 turns a unit."""
-    gaps = max(1, count - 1)
-    if spacing == "linear":
-        return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
-    return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pecli.encodings.bias.window import Grid
 from pecli.encodings.shared import trained
-from pecli.encodings.shared.deferred import Floats, Integers, NDArray, np
+from pecli.encodings.shared.deferred import Floats, Integers, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
@@ -111,12 +111,9 @@ def decomposed(
         q, k = grid[axis], keys[axis]
         rows = 2 * max(q, k) - 1
         own_rows = rows if trained_grid is None else 2 * trained_grid[axis] - 1
-        if weights is None:
-            made: OfRows = partial(_drawn, seed, axis, dim, init, float(std))
-            have: Callable[[], int] = partial(int, own_rows)
-        else:
-            read = cache(partial(_read, weights, f"rel_pos_{name[0]}", dim))
-            made, have = partial(_rows, read), partial(lambda read: len(read()), read)
+        made, have = _table(
+            weights, f"rel_pos_{name[0]}", own_rows, dim, partial(_drawn, seed, axis, dim, init, float(std))
+        )
         table, index = partial(_resized, made, have, rows), partial(axis_index, q, k)
         tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
         indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), index, 1, "int64", "index"))
@@ -128,19 +125,21 @@ def decomposed(
     return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
 
 
-def _rows(values: Callable[[], NDArray[Any]], start: int, stop: int) -> NDArray[Any]:
-    return values()[start:stop]
-
-
 def _drawn(seed: int, axis: int, dim: int, rule: trained.Rule, std: float, start: int, stop: int) -> Floats:
     return trained.draw(seed, axis, start, stop, dim, rule, std)
 
 
-def _read(path: str, name: str, dim: int) -> Floats:
-    """Return a table of an axis from a file; its number of rows is free."""
-    return trained.WeightFile(path).values(
-        (None, dim), f"{name} with dim={dim}", name, name.replace("rel_pos", "vector")
-    )
+def _table(path: str | None, name: str, rows: int, dim: int, drawn: OfRows) -> tuple[OfRows, Callable[[], int]]:
+    """Return rows of the table of an axis and their number, which a file may choose."""
+    if path is None:
+        return drawn, lambda: rows
+
+    @cache
+    def read() -> Floats:
+        file, phrase = trained.WeightFile(path), f"{name} with dim={dim}"
+        return file.values((None, dim), phrase, name, name.replace("rel_pos", "vector"))
+
+    return (lambda start, stop: read()[start:stop]), lambda: len(read())
 
 
 def _resized(made: OfRows, count: Callable[[], int], rows: int, start: int, stop: int) -> Floats:

@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import Annotated
 
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import geometric
+from pecli.numbers.decimals import geometric, power
 from pecli.spec.declaration import Param, Preset
+from pecli.spec.plans import Frequency
 
 WIDEST = 1 << 16  # columns: more than any model has, and each takes some hundred digits to work out
 MODEL_WIDTH = ("d-model", "hidden-size", "embed-dim")  # what other programs call the width of an absolute table
@@ -121,3 +122,11 @@ def share(dim: int, parts: int, why: str) -> int:
 def series(base: Decimal, count: int, shift: Decimal, dim: int) -> tuple[Decimal, ...]:
     """Return `count` frequencies of one side, radians per unit of its coordinate."""
     return geometric(base, 1 / (count - below_half(shift, Fraction(count), f"dim={dim}")), count)
+
+
+def half_frequencies(top: Decimal, count: int, spacing: str) -> tuple[Frequency, ...]:
+    """Return half the frequencies from 1 to `top`: sin(pi f x) makes f/2 turns a unit."""
+    gaps = max(1, count - 1)
+    if spacing == "linear":
+        return tuple((1 + k * (Fraction(top) - 1) / gaps) / 2 for k in range(count))
+    return tuple(Fraction(power(top, Fraction(k, gaps))) / 2 for k in range(count))

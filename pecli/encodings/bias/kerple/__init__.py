@@ -115,12 +115,7 @@ def _drawn(seed: int, stream: int, heads: int, below: int) -> list[Fraction]:
 
 def _by_head(name: str, values: list[Fraction]) -> Fixed:
     """Return the trained numbers as an array."""
-
-    def rows(start: int, stop: int) -> Real:
-
-        return dd.from_decimal(values[start:stop])
-
-    return Fixed(name, (len(values),), ("head",), rows)
+    return Fixed(name, (len(values),), ("head",), lambda start, stop: dd.from_decimal(values[start:stop]))
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:

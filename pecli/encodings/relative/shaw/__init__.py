@@ -109,7 +109,8 @@ def shaw(
     """
     after = clip if right is None else right
     rows = clip + after + 1
-    rule, spread = _distribution(init, float(std), rows, dim)
+    rule: trained.Rule = "uniform" if init == "xavier-uniform" else init
+    spread = trained.glorot(rows, dim) if init == "xavier-uniform" else float(std)
     held = [trained.vectors("vector", weights, rows, dim, rule, spread, seed)]
     if value_weights is not None:
         held.append(trained.vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
@@ -133,13 +134,6 @@ def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
         return out
 
     return replace(array, shape=(rows + 1, dim), values=values)
-
-
-def _distribution(init: str, std: float, rows: int, dim: int) -> tuple[trained.Rule, float]:
-    if init == "xavier-uniform":
-        return "uniform", trained.glorot(rows, dim)
-    rules: dict[str, trained.Rule] = {"normal": "normal", "truncated-normal": "truncated-normal", "zeros": "zeros"}
-    return rules[init], std
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import dd, np
 from pecli.encodings.shared.parameters import HEAD_COUNT, Base, HeadDim
-from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Effect
@@ -19,7 +17,6 @@ from pecli.spec.plans import Fixed, Waves, rotation
 from pecli.spec.recipe import Recipe
 
 MAX_LENGTH = 1 << 31
-PLAIN_HEADS = 30  # heads before whose 1 - 2^(-5-h) the logarithm is taken as it stands
 MAX_HEADS = 900  # of later ones ln gamma, or its smaller half, would not be a float64
 
 
@@ -51,7 +48,6 @@ def retnet(
         int | None, Param(ge=1, lt=MAX_LENGTH, of_table="length", when=("decay", ("distance", "dense")))
     ] = None,
     apply: Annotated[Literal["multiply", "log"], Param(when=("decay", ("distance", "dense")))] = "multiply",
-    normalize: Annotated[bool, Param(when=("apply", ("multiply",)))] = False,
 ) -> Waves:
     """Rotation with frequencies down to 1/base, and a decay for each head.
 
@@ -60,7 +56,6 @@ def retnet(
     w_i = base^(-i / (dim/2 - 1)), i = 0 .. dim/2 - 1; cos(p w_i), sin(p w_i)
     gamma_h = 1 - 2^(-5 - h), h = 0 .. heads - 1
     decay(h, i, j) = gamma_h^(i - j) for a key j up to the query i, 0 after it; apply log: (i - j) ln gamma_h
-    normalize: each query's row is divided by the square root of its sum
 
     Parameters
     ----------
@@ -72,8 +67,6 @@ def retnet(
         Number of distances of the decay (default: the table's length).
     apply
         Store the decay, which multiplies scores, or its logarithm, which is added.
-    normalize
-        Divide each query's row by the square root of its sum.
 
     Source
     ------
@@ -99,86 +92,49 @@ def retnet(
     frequencies = geometric(base, Fraction(1, max(1, half - 1)), half)
     if decay == "none":
         return rotation(frequencies)
-    if normalize and decay != "dense":
-        raise BadParameter("normalize", "true", f"needs the rows of decay=dense, and decay={decay} has none")
-    fading = Fading(max_len or 1, apply == "log", normalize)
+    length, log = max_len or 1, apply == "log"
     if decay == "distance":
-        array = Fixed("decay", (heads, fading.length), ("head", "distance"), fading.by_distance, lead=2)
+        array = Fixed("decay", (heads, length), ("head", "distance"), partial(_by_distance, length, log), lead=2)
     else:
-        shape = (heads, fading.length, fading.length)
-        array = Fixed("decay", shape, ("head", "query", "key"), fading.by_pair, lead=2)
+        shape, axes = (heads, length, length), ("head", "query", "key")
+        array = Fixed("decay", shape, axes, partial(_by_pair, length, log), lead=2)
     return rotation(frequencies, fixed=(array,))
 
 
-@dataclass(frozen=True)
-class Fading:
-    """The decay of each head over `length` distances.
+def _by_distance(length: int, log: bool, start: int, stop: int) -> dd.DoubleDouble:
+    """Return the decays, or their logarithms, numbered head * length + distance."""
+    return dd.concatenate([_decays(head, low, high, log) for head, low, high in _heads(length, start, stop)])
 
-    Parameters
-    ----------
-    length : int
-        Distances 0 .. length - 1, or queries and keys.
-    log, normalize : bool
-        Whether the logarithm is given; whether rows are divided by the root of their sum.
-    """
 
-    length: int
-    log: bool
-    normalize: bool
+def _by_pair(length: int, log: bool, start: int, stop: int) -> dd.DoubleDouble:
+    """Return rows head * length + query, (stop - start, length); zero (log: minus infinity) after the query."""
+    found = []
+    for head, low, high in _heads(length, start, stop):
+        distances = np.arange(low, high)[:, None] - np.arange(length)
+        after, values = distances < 0, _decays(head, 0, high, log)[np.maximum(distances, 0)]
+        hidden = -np.inf if log else 0.0
+        found.append(dd.DoubleDouble(np.where(after, hidden, values.hi), np.where(after, 0.0, values.lo)))
+    return dd.concatenate(found)
 
-    def by_distance(self, start: int, stop: int) -> dd.DoubleDouble:
-        """Return values head * length + distance, (stop - start,)."""
-        return dd.concatenate([self._distances(head, low, high) for head, low, high in self._heads(start, stop)])
 
-    def by_pair(self, start: int, stop: int) -> dd.DoubleDouble:
-        """Return rows head * length + query, (stop - start, length); zero (log: minus infinity) after the query."""
-        found = dd.DoubleDouble(np.empty((stop - start, self.length)), np.empty((stop - start, self.length)))
-        at = 0
-        for head, low, high in self._heads(start, stop):
-            rows = slice(at, at + high - low)
-            values = self._distances(head, 0, high)
-            for part in ("hi", "lo"):
-                after = -np.inf if self.log and part == "hi" else 0.0
-                line = np.concatenate([getattr(values, part)[::-1], np.full(self.length - 1, after)])
-                # the row of query i is [v_i .. v_0 | nothing], a window that begins at v_i
-                windows = np.lib.stride_tricks.sliding_window_view(line, self.length)
-                getattr(found, part)[rows] = windows[: high - low][::-1]
-            at = rows.stop
-        return dd.multiply(found, self._shares(start, stop)) if self.normalize else found
+def _heads(length: int, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+    """Yield each head with the range of its distances or queries between two rows."""
+    while start < stop:
+        head, low = divmod(start, length)
+        high = min(length, low + stop - start)
+        yield head, low, high
+        start += high - low
 
-    def _heads(self, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
-        """Yield each head with the range of its positions between two flat indices."""
-        while start < stop:
-            head, low = divmod(start, self.length)
-            high = min(self.length, low + stop - start)
-            yield head, low, high
-            start += high - low
 
-    def _distances(self, head: int, low: int, high: int) -> dd.DoubleDouble:
-
-        points, rate = dd.Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
-        found = points.times([Fraction(rate)]) if self.log else dd.Powers([rate]).at(points).doubled()
-        return found[:, 0]
-
-    def _shares(self, start: int, stop: int) -> dd.DoubleDouble:
-        """Return one over the root of each row's sum, (rows, 1).
-
-        The sum 1 + gamma + .. + gamma^i is (1 - gamma^(i+1)) / (1 - gamma), and 1 - gamma is 2^(-5-h).
-        """
-        pieces = []
-        for head, low, high in self._heads(start, stop):
-            powers = dd.Points(np.arange(low + 1, high + 1, dtype=np.int64)).times([Fraction(_log_gamma(head))])[:, 0]
-            pieces.append(dd.exp(dd.log(-dd.expm1(powers).scaled(2.0 ** (5 + head))).scaled(-0.5)))
-        return dd.concatenate(pieces)[:, None]
+def _decays(head: int, low: int, high: int, log: bool) -> dd.DoubleDouble:
+    """Return the decays of a head, or their logarithms, at distances from `low` to below `high`."""
+    points, rate = dd.Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
+    found = points.times([Fraction(rate)]) if log else dd.Powers([rate]).at(points).doubled()
+    return found[:, 0]
 
 
 @cache
 def _log_gamma(head: int) -> Decimal:
-    """Return ln(1 - x) of x = 2^(-5 - head): where 1 - x would lose digits of x, -x - x^2/2 - x^3/3 .."""
-    x = CONTEXT.divide(Decimal(1), Decimal(2 ** (5 + head)))
-    if head < PLAIN_HEADS:
-        return CONTEXT.ln(CONTEXT.subtract(Decimal(1), x))
-    total, power, k = Decimal(0), x, 1
-    while (term := CONTEXT.divide(power, Decimal(k))) > x.scaleb(-CONTEXT.prec, CONTEXT):
-        total, power, k = CONTEXT.subtract(total, term), CONTEXT.multiply(power, x), k + 1
-    return total
+    """Return ln(1 - 2^(-5 - head)), computed with the digits more that 1 - 2^(-5 - head) needs."""
+    context = Context(CONTEXT.prec + (5 + head) // 3 + 2)  # 3.3 binary digits are a decimal one
+    return CONTEXT.plus(context.ln(context.subtract(Decimal(1), context.power(Decimal(2), -5 - head))))

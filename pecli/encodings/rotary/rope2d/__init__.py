@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, sides
-from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base, conventions
+from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, WIDEST, Base, conventions, half_frequencies
 from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT, geometric, power
 from pecli.spec.declaration import Facts, Family, Param, encoding
@@ -125,11 +125,7 @@ def _side_series(series: str, base: Decimal, count: int, side: int, resolution: 
     if series == "even-odd":
         offset = power(base, Fraction(-side, 2 * count))
         return tuple(CONTEXT.multiply(w, offset) for w in geometric(base, Fraction(1, count), count))
-    gaps = max(1, count - 1)
-    if series == "pixel-log":
-        factors = (power(resolution / 2, Fraction(k, gaps)) for k in range(count))
-        return tuple(CONTEXT.multiply(factor, Decimal("0.5")) for factor in factors)
-    return tuple((1 + k * (Fraction(resolution) / 2 - 1) / gaps) / 2 for k in range(count))
+    return half_frequencies(resolution / 2, count, "log" if series == "pixel-log" else "linear")
 
 
 def _coordinate(
