@@ -20,13 +20,13 @@ from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Tabular
 from pecli.tables.layouts import LAYOUTS, cosines_and_sines
 from pecli.tables.parts import component_names, components_of
 from pecli.tables.request import FREQUENCIES, companion_name
 from pecli.tables.sources import NamedSource, read_source
 from pecli.tables.table import Table, rows_of
-from pecli.tables.views import LOOK_ROWS, copies_of, pair_views, same_layout
+from pecli.tables.views import LOOK_ROWS, copies_of, pair_views, row_gap, same_layout
 
 # Options of a table, and which of its arrays is meant; None for all.
 Form = tuple[dict[str, Any], str | None]
@@ -178,7 +178,7 @@ def _rows(source: NamedSource, other: Tabular) -> list[dict[str, Any]]:
     lengths = lengths_of(other, recipe.encoding.family)
     listed = None if given.keys() & {"start", "step"} else positions_of(other)
     if listed is not None and listed.count in (lengths[:1] if recipe.encoding.family is Family.BIAS else lengths):
-        return [{"positions": listed} if not listed.is_range else _range_options(listed)]
+        return [{"positions": listed}]
     return [{"length": length, **more} for length in lengths for more in ([fewer, {}] if fewer else [{}])]
 
 
@@ -187,15 +187,6 @@ def _queries(other: Tabular, family: Family) -> dict[str, Any]:
     shape = other.arrays[0].shape
     fewer = family is Family.BIAS and len(shape) > 2 and shape[-2] < shape[-1]
     return {"queries": shape[-2]} if fewer else {}
-
-
-def _range_options(positions: Positions) -> dict[str, Any]:
-    found: dict[str, Any] = {"length": positions.count}
-    if positions.start:
-        found["start"] = positions.start
-    if positions.step != 1:
-        found["step"] = positions.step
-    return {k: (int(v) if getattr(v, "denominator", 1) == 1 else float(v)) for k, v in found.items()}
 
 
 def lengths_of(table: Tabular, family: Family) -> list[int]:
@@ -333,20 +324,14 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
     apart, gaps = 0, []
     for made_view, other_view in (same_layout(*pair) for pair in pairs):
         fits = made_view.row_shape == other_view.row_shape and made_view.lead == other_view.lead
-        if not fits or is_complex(made_view.array) != is_complex(other_view.array):
+        if not fits or made_view.dtype.startswith("complex") != other_view.dtype.startswith("complex"):
             return OTHER_SHAPE, no_common_name, bool(left), float("inf")
         if made_view.shape != other_view.shape:
             if made_view.shape[: made_view.lead - 1] != other_view.shape[: made_view.lead - 1]:
                 return OTHER_SHAPE, no_common_name, bool(left), float("inf")
             apart = FEWER_ROWS
-        rows = min(LOOK_ROWS, made_view.rows, other_view.rows)
-        with np.errstate(all="ignore"):  # a file may hold any bits
-            x: NDArray[Any] = floats(made_view.read(0, rows), made_view.dtype).astype(np.float64)
-            y: NDArray[Any] = floats(other_view.read(0, rows), other_view.dtype).astype(np.float64)
-            gap: NDArray[Any] = np.abs(x - y)
-        gaps.append(gap[np.isfinite(gap)])
-    finite = np.concatenate(gaps)
-    return apart, no_common_name, bool(left), float(finite.mean()) if finite.size else 0.0
+        gaps.append(row_gap(made_view, other_view))
+    return apart, no_common_name, bool(left), sum(gap for gap in gaps if gap < float("inf"))
 
 
 def joined_components(sources: Sequence[NamedSource]) -> list[NamedSource]:
@@ -402,8 +387,3 @@ def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:
         length //= 2
         made = source.open(**{"length": length, **options})
     return made
-
-
-def is_complex(array: Array) -> bool:
-    """Whether the values are complex."""
-    return array.dtype.startswith("complex")

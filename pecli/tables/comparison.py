@@ -80,8 +80,7 @@ class ArrayComparison:
             "ulp_of": self.ulp_dtype,
             "nan": figures.nan.as_dict(),
             "infinite": figures.infinite.as_dict(),
-            "worst": None if figures.worst is None else figures.worst.as_dict(),
-            "first": None if figures.first is None else figures.first.as_dict(),
+            **figures.places(),
         }
 
 
@@ -137,8 +136,7 @@ class Comparison:
             "max_abs": total.max_abs if self.arrays else None,
             "mean_abs": total.mean_abs if total.compared else None,
             "max_ulp": total.max_ulp if any(array.ulp_dtype for array in self.arrays) else None,
-            "worst": None if total.worst is None else total.worst.as_dict(),
-            "first": None if total.first is None else total.first.as_dict(),
+            **total.places(),
             "findings": [finding.text for finding in self.findings],
             "arrays": [array.as_dict() for array in self.arrays],
         }

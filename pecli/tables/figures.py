@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import add
 from threading import local
 from typing import Any
 
@@ -168,8 +169,8 @@ class Figures:
 
     def __add__(self, later: Figures) -> Figures:
         """Return the figures of both."""
-        both = {name: (getattr(self, name), getattr(later, name)) for name in FIELDS}
-        return Figures(**{name: _JOINED.get(name, _sum)(*values) for name, values in both.items()})
+        names = (one.name for one in fields(self))
+        return Figures(**{name: _JOINED.get(name, add)(getattr(self, name), getattr(later, name)) for name in names})
 
     def reversed(self, array: str) -> Figures:
         """Return the figures with the sides exchanged, and places in an array of this name."""
@@ -181,6 +182,10 @@ class Figures:
         worst, first, last = map(other, (self.worst, self.first, self.last))
         return replace(self, nan=nan, infinite=infinite, worst=worst, first=first, last=last)
 
+    def places(self) -> dict[str, Any]:
+        """Return the JSON objects of the places."""
+        return {"worst": self.worst and self.worst.as_dict(), "first": self.first and self.first.as_dict()}
+
     @property
     def max_abs(self) -> float:
         """Largest absolute difference."""
@@ -190,13 +195,6 @@ class Figures:
     def mean_abs(self) -> float:
         """Mean absolute difference, over finite ones."""
         return self.total / self.finite if self.finite else 0.0
-
-
-FIELDS = tuple(one.name for one in fields(Figures))
-
-
-def _sum(a: Any, b: Any) -> Any:
-    return a + b
 
 
 def _worse(a: Place | None, b: Place | None) -> Place | None:

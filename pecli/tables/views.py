@@ -126,18 +126,18 @@ def _of_one_shape(left: list[ArrayView], right: list[ArrayView]) -> list[tuple[A
     """
     pairs = [(a, b) for a in left for b in right if a.plain_shape == b.plain_shape]
     if len(left) == len(right) == 2 and len(pairs) == 4:
-        return min((pairs[::3], pairs[1:3]), key=lambda both: sum(_gap(*pair) for pair in both))
+        return min((pairs[::3], pairs[1:3]), key=lambda both: sum(row_gap(*pair) for pair in both))
     if min(len(left), len(right)) > 1:
         return []
     if len(pairs) < 2:
         return pairs
-    gaps = [_gap(*pair) for pair in pairs]
+    gaps = [row_gap(*pair) for pair in pairs]
     first, second = sorted(gaps)[:2]
     return [pairs[gaps.index(first)]] if first < second / 2 else []
 
 
-def _gap(a: ArrayView, b: ArrayView) -> float:
-    """Return the mean difference of the first rows; infinite between complex and real values."""
+def row_gap(a: ArrayView, b: ArrayView) -> float:
+    """Return half the mean difference of the first rows; infinite between complex and real values."""
     if a.dtype.startswith("complex") != b.dtype.startswith("complex"):
         return math.inf
     first, second = (floats(one.read(0, min(LOOK_ROWS, one.rows)), one.dtype).ravel() for one in (a, b))
@@ -212,10 +212,7 @@ def _overlap(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap]:
 
 
 def _row(view: ArrayView, index: Sequence[int]) -> int:
-    row = 0
-    for side, i in zip(view.shape[: view.lead], index, strict=True):
-        row = row * side + i
-    return row
+    return int(np.ravel_multi_index(tuple(index), view.shape[: view.lead]))
 
 
 def same_layout(left: ArrayView, right: ArrayView) -> tuple[ArrayView, ArrayView]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -18,44 +17,31 @@ from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow
-from pecli.spec.plans import Coordinate, Cross, Ramp, Waves
-from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays, BandFrequencies, Places, Views, as_array, round_into, runs
+from pecli.spec.plans import Coordinate, Cross, Ramp
+from pecli.tables.fill.filler import Arrays, Views, as_array, round_into, runs
+from pecli.tables.fill.waves import WaveFiller
 
 Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
+BLOCK = 1 << 14  # phases worked on at once
+SUM_ERROR = 2.0**-90  # of a doubled sine or cosine of a sum: those of a coordinate err by 2^-95, products add less
 
 
-@dataclass
-class Lookup:
-    """Fills rows whose coordinates are looked up.
+class LookupFiller(WaveFiller):
+    """``pe``, or cos and sin in a layout, of coordinates that are looked up.
 
     A row of a grid shares each coordinate with many others, so the columns of
     a coordinate are computed once for each of its values and copied.
-
-    Parameters
-    ----------
-    waves : Waves
-        The plan.
-    places : Places
-        Where everything goes.
-    dtype : str
-        Type of the values.
-    main : list of Array
-        The arrays that hold sines and cosines.
-    frequencies : BandFrequencies
-        Of its bands.
     """
 
-    waves: Waves
-    places: Places
-    dtype: str
-    main: Sequence[Array]
-    frequencies: BandFrequencies
-
-    def fill(self, positions: Integers, out: Arrays, threads: int) -> None:
-        """Fill rows; the rows before and after the grid get zeros, or cos 1 and sin 0."""
-        waves = self.waves
+    def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
+        """Write rows of sines and cosines; those before and after the grid get zeros, or cos 1 and sin 0."""
+        waves = self.plan
+        positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
+        self._write_uncovered(out)
+        if waves.cross is not None:
+            self._fill_sums(waves.cross, positions, out["pe"])
+            return
         rows = positions - waves.prefix
         pieces = [slice(0, len(rows))]
         if waves.prefix or waves.suffix:
@@ -72,46 +58,75 @@ class Lookup:
 
     def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
         """Fill the columns of one coordinate."""
-        multiples = self.waves.axes[number].multiples
+        multiples = self.plan.axes[number].multiples
         if int(index[-1]) - int(index[0]) == len(index) - 1 and (np.diff(index) == 1).all():
             self._compute(number, multiples[int(index[0]) : int(index[-1]) + 1], out, threads)
             return
         values, place = np.unique(index, return_inverse=True)
         made = {a.name: np.empty((len(values), *a.row_shape), storage(a.dtype)) for a in self.main}
         self._compute(number, tuple(multiples[i] for i in values.tolist()), made, threads)
-        bands = [band for band in self.waves.bands if band.axis == number]
-        ramps = [ramp.column for ramp in self.waves.ramps if ramp.axis == number]
+        bands = [band for band in self.plan.bands if band.axis == number]
+        ramps = [ramp.column for ramp in self.plan.ramps if ramp.axis == number]
         for array in self.main:
             for columns in self.places.columns(bands, ramps, array) if array.name in out else ():
                 out[array.name][:, columns] = made[array.name][:, columns].take(place, axis=0)
 
     def _compute(self, number: int, multiples: Multiples, out: Arrays, threads: int) -> None:
         """Fill the columns of one coordinate, a row for each of its values."""
-        axis = self.waves.axes[number]
+        axis = self.plan.axes[number]
         if isinstance(multiples, range):
             given: Integers | range = multiples
         else:
             check_multiples(range(min(multiples), max(multiples) + 1))
             given = np.array(multiples, np.int64)
-        for band in self.waves.bands:
+        for band in self.plan.bands:
             if band.axis == number:
                 views = self.places.views(band, out)
                 fill(self.frequencies.get(band, axis.unit), given, views, self.dtype, threads=threads)
-        for ramp in self.waves.ramps:
+        for ramp in self.plan.ramps:
             if ramp.axis == number:
                 fill_ramp(ramp, Points(as_array(given), axis.unit), out["pe"], self.dtype)
 
+    def _fill_sums(self, cross: Cross, rows: Integers, out: NDArray[Any]) -> None:
+        """Fill columns whose phase is a sum over coordinates: e^(i(a + b)) = e^(ia) e^(ib).
 
-def fill_ramp(ramp: Ramp, points: Points, out: NDArray[Any], dtype: str) -> None:
-    """Fill the column that holds a coordinate itself."""
-    round_into(points.times([ramp.factor]), dtype, out[:, ramp.column : ramp.column + 1])
+        Each coordinate's own rows are doubled; their product is rounded from both
+        ends of its error; where the two differ, the sum itself is taken exactly.
+        """
+        step = max(1, BLOCK // len(cross.factors[0]))
+        parts: tuple[tuple[slice, Part], ...] = ((cross.cos, "cos"), (cross.sin, "sin"))
+        for at in range(0, len(rows), step):
+            block = rows[at : at + step]
+            point = reduce(
+                _add_angles, (self._doubled(*one, block) for one in zip(self.plan.axes, cross.factors, strict=True))
+            )
+            for (columns, part), value in zip(parts, point, strict=True):
+                below, above = (
+                    narrow(*quick_two_sum(value.hi, value.lo + error), self.dtype) for error in (-SUM_ERROR, SUM_ERROR)
+                )
+                bits = f"u{below.itemsize}"
+                row, column = np.nonzero(below.view(bits) != above.view(bits))  # zeros of two signs among them
+                if len(row):
+                    below[row, column] = self._exact(cross, block[row], column, part)
+                out[at : at + step, columns] = below
 
+    def _doubled(self, axis: Coordinate, factors: Sequence[Fraction], rows: Integers) -> Point:
+        """Return the cosines and sines of one coordinate."""
+        values, place = np.unique(axis.index(rows), return_inverse=True)
+        multiples = np.array([axis.multiples[i] for i in values.tolist()], np.int64)
+        found = FrequencySet(factors, turns=True, unit=axis.unit).doubled_rows(multiples)
+        return found[0][place], found[1][place]
 
-# Phases worked on at once.
-BLOCK = 1 << 14
-
-# Error of a doubled sine or cosine of a sum: those of a coordinate err by 2^-95, and products add less.
-SUM_ERROR = 2.0**-90
+    def _exact(self, cross: Cross, rows: Integers, column: Integers, part: Part) -> NDArray[Any]:
+        """Return single values, each by its exact phase."""
+        phases = [Fraction(0)] * len(rows)
+        for axis, factors in zip(self.plan.axes, cross.factors, strict=True):
+            for number, (k, i) in enumerate(zip(column.tolist(), axis.index(rows).tolist(), strict=True)):
+                phases[number] += factors[k] * axis.multiples[i] * axis.unit
+        found = narrow(np.zeros((1, len(phases))), None, self.dtype)
+        fill(FrequencySet(phases, turns=True), range(1, 2), [(part, found)], self.dtype)
+        exact: NDArray[Any] = found[0]
+        return exact
 
 
 Point = tuple[DoubleDouble, DoubleDouble]
@@ -122,54 +137,9 @@ def _add_angles(a: Point, b: Point) -> Point:
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
 
 
-@dataclass
-class Sums:
-    """Fills columns whose phase is a sum over coordinates: e^(i(a + b)) = e^(ia) e^(ib).
-
-    Each coordinate's own rows are doubled; their product is rounded from both
-    ends of its error; where the two differ, the sum itself is taken exactly.
-    """
-
-    cross: Cross
-    axes: tuple[Coordinate, ...]
-    dtype: str
-
-    def fill(self, rows: Integers, out: NDArray[Any]) -> None:
-        """Fill rows of ``pe``."""
-        cross, step = self.cross, max(1, BLOCK // len(self.cross.factors[0]))
-        parts: tuple[tuple[slice, Part], ...] = ((cross.cos, "cos"), (cross.sin, "sin"))
-        for at in range(0, len(rows), step):
-            block = rows[at : at + step]
-            point = reduce(_add_angles, (self._rows(number, block) for number in range(len(self.axes))))
-            for (columns, part), value in zip(parts, point, strict=True):
-                below, above = (
-                    narrow(*quick_two_sum(value.hi, value.lo + error), self.dtype) for error in (-SUM_ERROR, SUM_ERROR)
-                )
-                bits = f"u{below.itemsize}"
-                row, column = np.nonzero(below.view(bits) != above.view(bits))  # zeros of two signs among them
-                if len(row):
-                    below[row, column] = self._exact(block, row, column, part)
-                out[at : at + step, columns] = below
-
-    def _rows(self, number: int, rows: Integers) -> tuple[DoubleDouble, DoubleDouble]:
-        """Return the cosines and sines of one coordinate."""
-        axis = self.axes[number]
-        values, place = np.unique(axis.index(rows), return_inverse=True)
-        multiples = np.array([axis.multiples[i] for i in values.tolist()], np.int64)
-        found = FrequencySet(self.cross.factors[number], turns=True, unit=axis.unit).doubled_rows(multiples)
-        return found[0][place], found[1][place]
-
-    def _exact(self, rows: Integers, row: Integers, column: Integers, part: Part) -> NDArray[Any]:
-        """Return single values, each by its exact phase."""
-        phases = [Fraction(0)] * len(row)
-        for axis, factors in zip(self.axes, self.cross.factors, strict=True):
-            for number, (k, i) in enumerate(zip(column.tolist(), axis.index(rows[row]).tolist(), strict=True)):
-                phases[number] += factors[k] * axis.multiples[i] * axis.unit
-        found = narrow(np.zeros((1, len(phases))), None, self.dtype)
-        views: Views = [(part, found)]
-        fill(FrequencySet(phases, turns=True), range(1, 2), views, self.dtype)
-        exact: NDArray[Any] = found[0]
-        return exact
+def fill_ramp(ramp: Ramp, points: Points, out: NDArray[Any], dtype: str) -> None:
+    """Fill the column that holds a coordinate itself."""
+    round_into(points.times([ramp.factor]), dtype, out[:, ramp.column : ramp.column + 1])
 
 
 def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str, threads: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from pecli.spec.plans import Companion, Waves
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, Places, once, points_of, round_into, runs
 from pecli.tables.layouts import layout_arrays, layout_views
-
-if TYPE_CHECKING:
-    from pecli.tables.fill.lookup import Lookup, Sums
 
 LARGEST = 10**300  # of frequencies, near which a float64 ends
 
@@ -73,25 +70,15 @@ class WaveFiller(Filler[Waves]):
                 main[name] = array
         if main:
             self._fill_main(start, stop, main, threads)
+        for array in main.values() if self.plan.blank else ():
+            array[np.isin(self.part.numbers(start, stop), self.plan.blank)] = 0
 
     def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
-        """Write rows of sines and cosines."""
-        if self.plan.axes:
-            positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
-            self._write_uncovered(out)
-            if self.plan.cross is not None:
-                self._sums.fill(positions, out["pe"])
-            else:
-                self._lookup.fill(positions, out, threads)
-        else:
-            for segment in self.part.segments(start, stop):
-                self._fill_segment(segment, out, threads)
-        if self.plan.blank:
-            for array in out.values():
-                array[np.isin(self.part.numbers(start, stop), self.plan.blank)] = 0
+        """Write rows of sines and cosines, whose coordinate is the position itself."""
+        for segment in self.part.segments(start, stop):
+            self._fill_segment(segment, out, threads)
 
     def _fill_segment(self, segment: Segment, out: Arrays, threads: int) -> None:
-        """Fill rows whose coordinate is the position itself."""
         whole = isinstance(segment.rows, slice)
         target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
         self._write_uncovered(target)
@@ -148,21 +135,6 @@ class WaveFiller(Filler[Waves]):
         for ramp in self.plan.ramps:
             covered[ramp.column] = True
         return runs(~covered)
-
-    @once
-    def _sums(self) -> Sums:
-        """Return the filler of phases that are sums over coordinates."""
-        from pecli.tables.fill.lookup import Sums
-
-        assert self.plan.cross is not None
-        return Sums(self.plan.cross, self.plan.axes, self.dtype)
-
-    @once
-    def _lookup(self) -> Lookup:
-        """Return the filler of rows whose coordinates are looked up."""
-        from pecli.tables.fill.lookup import Lookup
-
-        return Lookup(self.plan, self.places, self.dtype, self.main, self.frequencies)
 
 
 class EmulatedFiller(WaveFiller):
