@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadFile, BadParameter
-from pecli.formats.arrow import BatchTable
+from pecli.formats.arrow import BatchTable, numbers
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.format import Draft, WriteOptions
@@ -78,6 +78,11 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
             output.write(text)
 
 
+def _values(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return a column of numbers; pyarrow's own way would import pandas where it is installed."""
+    return np.concatenate([numbers(chunk) for chunk in column.chunks])
+
+
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet computes
 
 
@@ -128,7 +133,7 @@ class CsvTable(BatchTable):
             table = table.rename_columns([KEYS[0], *names[:-1]])
         types = self._column_types(table)
         self._columns = {name: Column(name, dtype) for name, dtype in types.items()}
-        self._held = {n: table[n].to_numpy().astype(dtype, copy=False) for n, dtype in types.items()}
+        self._held = {n: _values(table[n]).astype(dtype, copy=False) for n, dtype in types.items()}
         self._data = bytearray()
         self.gather("csv", table.num_rows, {})
 
@@ -185,7 +190,7 @@ class CsvTable(BatchTable):
         first, *others = table.columns
         if len(first) < MIN_COUNTED or str(first.type) != "int64" or {str(c.type) for c in others} != {"double"}:
             return False
-        values, second = first.to_numpy(), others[0].to_numpy()
+        values, second = _values(first), _values(others[0])
         with np.errstate(all="ignore"):  # a file may hold infinity and NaN
             bend = np.abs(second - np.linspace(second[0], second[-1], len(second))).max()
             return bool((values[1:] == values[:-1] + 1).all() and bend > MIN_BEND * np.ptp(second))

@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from fractions import Fraction
-from math import isqrt
 
 from pecli.errors import BadParameter
 
@@ -35,7 +34,6 @@ CONTEXT = Context(
 # time.
 FOR_DOUBLED = Context(prec=50, Emin=-999_999, Emax=999_999)
 _RESULT = Context(prec=FREQUENCY_DIGITS, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
-_HUGE = Context(prec=CONTEXT.prec, rounding=ROUND_HALF_EVEN, Emin=-999_999_999, Emax=999_999_999)
 
 PI = Decimal(
     "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798214"
@@ -86,25 +84,6 @@ def power(base: Decimal, exponent: Decimal | Fraction | int) -> Decimal:
     value = CONTEXT.exp(CONTEXT.divide(CONTEXT.multiply(CONTEXT.ln(base), Decimal(numerator)), Decimal(denominator)))
     short = _RESULT.plus(value).normalize(_RESULT)
     return short if len(short.as_tuple().digits) <= _SHORT else value
-
-
-def powers_of_ratios(count: int, exponent: Decimal) -> list[Decimal]:
-    """Return (i/(count - 1))^exponent for i = 0..count-1, exponent > 0: powers of primes, and products of these.
-
-    Examples
-    --------
-    >>> powers_of_ratios(5, Decimal("0.5"))[1].normalize()
-    Decimal('0.5')
-    """
-    factor = list(range(count))  # the largest prime up to the root, or the number itself
-    for i in range(2, isqrt(count) + 1):
-        if factor[i] == i:
-            factor[2 * i :: i] = [i] * len(factor[2 * i :: i])
-    found = [Decimal(0), ONE]
-    for i in range(2, count):
-        p = factor[i]
-        found.append(_HUGE.power(Decimal(i), exponent) if p == i else _HUGE.multiply(found[p], found[i // p]))
-    return [_RESULT.plus(_HUGE.divide(value, found[count - 1])) for value in found[:count]]
 
 
 MAX_FLOAT_DIGITS = 17

@@ -1,7 +1,5 @@
 """Logarithm and exponential in double-double arithmetic, against mpmath with 250 bits."""
 
-from decimal import Decimal
-
 import mpmath as mp
 import numpy as np
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from pecli import Table
 from pecli.numbers import double_double as elementary
 from pecli.numbers import random as draws
-from pecli.numbers.decimals import powers_of_ratios
 from pecli.numbers.double_double import DoubleDouble
 
 BOUND = 2.0**-96
@@ -89,22 +86,6 @@ def test_a_value_does_not_depend_on_its_neighbours():
         assert (one.hi[0], one.lo[0]) == (whole.hi[i], whole.lo[i])
 
 
-@pytest.mark.parametrize(("count", "exponent"), [(2, "0.5"), (17, "0.5"), (65, "2"), (1000, "0.37"), (300, "1e6")])
-def test_powers_of_ratios(count, exponent):
-    found = powers_of_ratios(count, Decimal(exponent))
-    with mp.workdps(140):
-        for i, value in enumerate(found):
-            real = (mp.mpf(i) / (count - 1)) ** mp.mpf(exponent)
-            assert abs(mp.mpf(str(value)) - real) <= max(real * mp.mpf(10) ** -105, mp.mpf(10) ** -999_999)
-
-
-def test_rational_powers_are_exact():
-    """Or what lies between two values of a type would be rounded to the wrong one."""
-    assert powers_of_ratios(65, Decimal(2)) == [Decimal(i * i) / 4096 for i in range(65)]
-    assert powers_of_ratios(10, Decimal("0.5"))[1] == powers_of_ratios(28, Decimal("0.5"))[3]
-    assert powers_of_ratios(5, Decimal("0.5"))[1] == Decimal("0.5")
-
-
 # What README and docs say of float64: what does not oscillate is the nearest value too, but for drawn numbers.
 
 
@@ -123,6 +104,9 @@ KERNELS = {
     ),
     "retnet:dim=4,heads=3": ("decay", 2, lambda d: power(1 - mp.mpf(2) ** -7, d)),
     "integer:dim=2,max-len=700": ("pe", 0, lambda p: mp.mpf(p) / 699),
+    "integer:dim=17,raw=true,scales=0.37": ("pe", 5, lambda p: p * power(mp.mpf(5) / 16, mp.mpf("0.37"))),
+    "integer:dim=65,raw=true,scales=2.5": ("pe", 25, lambda p: p * mp.mpf(3125) / 32768),
+    "integer:dim=300,raw=true,scales=1e6": ("pe", 298, lambda p: p * power(mp.mpf(298) / 299, 10**6)),
     "query-scale:length=16,beta=0.1": (
         "pe", 0, lambda p: 1 + mp.mpf("0.1") * mp.log(1 + mp.floor(mp.mpf(p + 1) / 16)),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated
@@ -11,11 +11,13 @@ from typing import Annotated
 from pecli.encodings.shared.deferred import dd, lessons
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, powers_of_ratios
+from pecli.numbers.decimals import CONTEXT, FOR_DOUBLED
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change, Step, decimal_text, instead, short
 from pecli.spec.plans import Values
+
+EXACT = Context(prec=45)  # a rational power of few digits is exact in it: its value may lie between two of a type
 
 
 @encoding(
@@ -83,7 +85,8 @@ def integer(
         if scales is None:
             return dd.from_decimal([by])
         over = CONTEXT.divide(Decimal(by.numerator), Decimal(by.denominator))
-        return dd.from_decimal([CONTEXT.multiply(column, over) for column in powers_of_ratios(dim, scales)])
+        columns = (FOR_DOUBLED.power(FOR_DOUBLED.divide(i, dim - 1), scales) for i in range(dim))
+        return dd.from_decimal([CONTEXT.multiply(EXACT.plus(column), over) for column in columns])
 
     def at(points: dd.Points) -> dd.DoubleDouble:
         return points.by(factors(points.unit)).across(dim)
