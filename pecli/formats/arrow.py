@@ -140,15 +140,11 @@ class BatchTable(StoredTable):
 
     def gather(self, form: str, rows: int, facts: dict[str, Any]) -> None:
         """Find the arrays that the columns make."""
-        self._gather(rows, facts.get("arrays"))
-        metadata = texts(facts)
-        recipe = metadata.pop("recipe", None)
-        super().__init__(self.source, form, [found.array for found in self._gathered.values()], recipe, metadata)
-
-    def _gather(self, rows: int, described: object = None) -> None:
+        described, metadata = facts.get("arrays"), texts(facts)
         known = described if isinstance(described, dict) else {}
         found = gather(list(self._columns.values()), rows, known, self._outer(rows))
         self._gathered = {one.array.name: one for one in found}
+        super().__init__(self.source, form, [one.array for one in found], metadata.pop("recipe", None), metadata)
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
         """Return entries `start` to `stop` of the named columns, batch by batch."""

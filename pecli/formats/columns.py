@@ -17,7 +17,7 @@ from pecli.errors import BadParameter
 from pecli.formats.format import WriteOptions
 from pecli.formats.io.blocks import Buffer, Task, fill, groups, in_turn
 from pecli.formats.layout import numbered
-from pecli.formats.stored import KEY, facts_json, safe_shape
+from pecli.formats.stored import KEY, axes_of, facts_json, safe_shape
 from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -303,14 +303,12 @@ def _described(name: str, facts: object, free: Mapping[str, Column], rows: int) 
     """Return an array as the file describes it, if the columns are there and agree."""
     if not isinstance(facts, dict):
         return None
-    shape, dtype, axes = safe_shape(facts.get("shape")), facts.get("dtype"), facts.get("axes")
+    shape, dtype, axes = safe_shape(facts.get("shape")), facts.get("dtype"), axes_of({"arrays": {name: facts}}, name)
     if shape is None or not isinstance(dtype, str):
         return None
     lead = next((lead for lead in range(len(shape) + 1) if math.prod(shape[:lead]) == rows and lead), None)
     if lead is None:
         return None
-    if not isinstance(axes, list) or not all(isinstance(axis, str) for axis in axes):
-        axes = []
     pair = (2,) if dtype in REAL else ()
     stored = real_type(dtype)
     if name in free:

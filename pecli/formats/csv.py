@@ -155,9 +155,9 @@ class CsvTable(BatchTable):
             made |= zip(some, narrowed(whole, dtype).reshape(-1, rows), strict=True)
         self._held |= made
         self._columns |= {name: Column(name, dtype) for name in names}
-        self._gather(rows)
-        kept = {array.name for array in self.arrays}
-        self.arrays = tuple(found.array for name, found in self._gathered.items() if name in kept)
+        kept = self.keys()
+        self.gather("csv", rows, {})
+        self.arrays = tuple(array for array in self.arrays if array.name in kept)
         return bool(names)
 
     def _first_line(self) -> tuple[int, str]:

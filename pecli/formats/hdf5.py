@@ -25,7 +25,7 @@ from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
 from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
-from pecli.formats.stored import Box, StoredTable, boxes_of, plain
+from pecli.formats.stored import Box, StoredTable, boxes_of, plain, plain_facts
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
@@ -143,10 +143,8 @@ def _create(file: h5py.File, array: Array, *, compress: bool) -> h5py.Dataset:
 
 def _describe(table: Numbered, places: Places, file: h5py.File, datasets: Mapping[str, h5py.Dataset]) -> None:
     """Write attributes and labels, and attach to every axis the scale that numbers it."""
-    facts = {"pecli_recipe": table.recipe, **table.metadata}
-    for key, value in facts.items():
-        if value is not None:
-            file.attrs[plain(key)] = plain(value)
+    for key, value in plain_facts({"pecli_recipe": table.recipe, **table.metadata}).items():
+        file.attrs[key] = value
     for name in table.scales:
         datasets[name].make_scale(plain(name))
     for array in table.source.arrays:

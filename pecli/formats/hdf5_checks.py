@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pecli.formats.io.source import InputFile, RawFile, inflated
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.spec.tabular import Array
@@ -65,9 +67,7 @@ class FilteredChunks:
         """Raise :class:`BadFile` where a chunk in a box inflates to another size than its own."""
         spans = [range(b.start // c, -(-b.stop // c)) for b, c in zip(box, self._chunk, strict=True)]
         for place in itertools.product(*spans):
-            index = 0
-            for at, count in zip(place, self._grid, strict=True):
-                index = index * count + at
+            index = int(np.ravel_multi_index(place, self._grid))
             if not self._sound[index]:
                 mask, data = self._dataset.read_direct_chunk(
                     tuple(a * c for a, c in zip(place, self._chunk, strict=True))

@@ -35,15 +35,13 @@ def facts_json(table: Tabular, **more: Any) -> str:
     arrays = {
         plain(array.name): {"shape": array.shape, "axes": array.axes, "dtype": array.dtype} for array in table.arrays
     }
-    facts = {**plain_facts(table.metadata), "arrays": arrays, **more}
-    if table.recipe is not None:
-        facts["recipe"] = plain(table.recipe)
+    facts = {**plain_facts({**table.metadata, "recipe": table.recipe}), "arrays": arrays, **more}
     return json.dumps(facts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def plain_facts(facts: Mapping[str, str]) -> dict[str, str]:
-    """Return facts as UTF-8 can hold them."""
-    return {plain(key): plain(value) for key, value in facts.items()}
+def plain_facts(facts: Mapping[str, str | None]) -> dict[str, str]:
+    """Return facts as UTF-8 can hold them, without those that are not known."""
+    return {plain(key): plain(value) for key, value in facts.items() if value is not None}
 
 
 def texts(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -31,7 +31,7 @@ from pecli.formats.io.atomic import Need, explained, free_space
 from pecli.formats.io.blocks import Buffer, Task, fill
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
-from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, safe_shape, texts
+from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, plain_facts, safe_shape, texts
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url, shown, url_name
@@ -204,9 +204,8 @@ def _finish(table: Numbered, path: str) -> None:
     """Write the root group with the recipe, the metadata and the names of the arrays."""
     import zarr
 
-    facts = {"pecli_recipe": table.recipe, **table.metadata}
-    known: dict[str, Any] = {plain(key): plain(value) for key, value in facts.items() if value is not None}
-    attributes = known | {"pecli_arrays": [plain(a.name) for a in table.arrays]}
+    known = plain_facts({"pecli_recipe": table.recipe, **table.metadata})
+    attributes = {**known, "pecli_arrays": [plain(a.name) for a in table.arrays]}
     _retried(path)(lambda: zarr.open_group(_store(path, read_only=False), mode="a", attributes=attributes))
 
 
@@ -236,7 +235,7 @@ class ZarrTable(StoredTable):
             if array is not None:
                 self._held[name] = held
                 arrays.append(array)
-        metadata = {plain(key): plain(value) for key, value in texts(facts).items()}
+        metadata = texts(facts)
         super().__init__(source, "zarr", arrays, metadata.pop("pecli_recipe", None), metadata)
         self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact
 from fractions import Fraction
@@ -135,21 +135,23 @@ class Positions:
         """Whether they are evenly spaced by construction."""
         return self.step is not None
 
-    @cached_property
+    @property
     def lowest(self) -> Fraction:
         """The smallest position."""
-        return self._extreme(min)
+        return min(self._ends)
 
-    @cached_property
+    @property
     def highest(self) -> Fraction:
         """The largest position."""
-        return self._extreme(max)
+        return max(self._ends)
 
-    def _extreme(self, of: Callable[[Any], Any]) -> Fraction:
-        """Return the smallest or the largest position."""
+    @cached_property
+    def _ends(self) -> list[Fraction]:
         if self.start is not None and self.step is not None:
-            return Fraction(of((self.start, self.start + self.step * (self.count - 1))))
-        return Fraction(of([_end(s, of) for s in self._segments]))
+            return [self.start, self.start + self.step * (self.count - 1)]
+        import numpy as np
+
+        return [int(end) * s.unit for s in self._segments for end in (np.min(s.multiples), np.max(s.multiples))]
 
     @cached_property
     def integral(self) -> bool:
@@ -285,13 +287,6 @@ def _segments_of(values: Sequence[Any] | NDArray[Any]) -> tuple[Segment, ...]:
             raise BadParameter("positions", worst, "has too many digits: a position has at most 18")
         out.append(Segment(rows, unit, np.array(multiples, np.int64)))
     return tuple(out)
-
-
-def _end(segment: Segment, of: Callable[[Any], Any]) -> Fraction:
-    """Return the lowest or the highest position of a segment."""
-    multiples = segment.multiples
-    found = multiples if isinstance(multiples, range) else (multiples.min(), multiples.max())
-    return int(of(found)) * segment.unit
 
 
 def _binary_segments(values: NDArray[Any]) -> tuple[Segment, ...]:

@@ -185,13 +185,12 @@ def _own(descriptor: int, old: os.stat_result) -> None:
         return
     mode, now = old.st_mode & PERMISSIONS, os.fstat(descriptor)
     if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
-        try:
-            os.fchown(descriptor, old.st_uid, old.st_gid)
-        except OSError:
-            try:
-                os.fchown(descriptor, -1, old.st_gid)
-            except OSError:  # what the old group was allowed is not for another one
-                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode
+        for user in (old.st_uid, -1):
+            with contextlib.suppress(OSError):
+                os.fchown(descriptor, user, old.st_gid)
+                break
+        else:  # what the old group was allowed is not for another one
+            mode = mode & ~0o070 | (mode & 0o007) << 3 & mode
     os.fchmod(descriptor, mode)
 
 
