@@ -175,7 +175,8 @@ class PermutedRows(View):
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        self.source.fill(start, stop, {name: target for name, target in out.items() if name not in self.heads})
+        if others := {name: target for name, target in out.items() if name not in self.heads}:
+            self.source.fill(start, stop, others)
         for name, target in out.items():
             if name in self.heads:
                 array = self.array(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
@@ -147,9 +148,10 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
         )  # fmt: skip
         largest = figures.largest if figures.nan.alone else figures.max_abs
         ulps = f"{figures.max_ulp:,}" if figures.max_ulp or not figures.max_abs else "< 1"
+        ulps = ulps if array.ulp_dtype and figures.max_abs < math.inf else ""
         rows.append([
             array.name, f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
-            *([ulps if array.ulp_dtype else ""] if counted else []), _place(place), *both,
+            *([ulps] if counted else []), _place(place), *both,
         ])  # fmt: skip
     return grid(columns, rows)
 

@@ -393,8 +393,11 @@ def measured_of(table: Tabular) -> str | None:
     if 0 in array.shape:
         return "the array is empty"
     lines = Lines(table, array.name)
-    if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines)) is not None:
+    if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines.read(0, 1)[0], lines)):
         return ramp
+    alike = lines.count > 2 and lines.width > 1 and all((rows == rows[:, :1]).all() for _, rows in lines.blocks())
+    if alike and (ramp := _ramp(np.concatenate([rows[:, 0] for _, rows in lines.blocks()]), lines)):
+        return f"every column holds {ramp}"
     distinct = np.empty(0)
     for values in chain([lines.sample[:8, :FIRST_VALUES]], (values for _, values in lines.blocks())):
         others = values[(values != distinct[0]) & (values != distinct[-1])] if len(distinct) else values
@@ -407,12 +410,12 @@ def measured_of(table: Tabular) -> str | None:
     if lines.count * lines.width == 2:
         return None
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
-    return f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
+    text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
+    return text if lines.low is None else text.replace("-inf", lines.low_text)
 
 
-def _ramp(lines: Lines) -> str | None:
-    """Return the description of numbers with a constant step; None for others."""
-    values = lines.read(0, 1)[0]
+def _ramp(values: Floats, lines: Lines) -> str:
+    """Return the description of numbers with a constant step; "" for others."""
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))
     if (
@@ -420,7 +423,7 @@ def _ramp(lines: Lines) -> str | None:
         or step == 0
         or (off > 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)).any()
     ):
-        return None
+        return ""
     text = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
     return text + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.description import Tally, harmless
 from pecli.judge.identify import is_large, with_blank_row
-from pecli.judge.located import ComputedRows, located
+from pecli.judge.located import ComputedRows, factor_text, located
 from pecli.judge.orders import descriptions, numbered
 from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
@@ -65,7 +65,7 @@ MAX_LISTED = 8
 # Digits of a factor on every position that somebody chose, such as a length.
 MAX_STEP_DIGITS = 6
 # Share of the pairs that may have other frequencies than expected and be named; of more, all are others.
-MAX_OTHER_PAIRS = 0.4
+MAX_OTHER_PAIRS = 0.5
 # Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead.
 OTHER_FREQUENCIES = 1.5
 # Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number.
@@ -262,16 +262,15 @@ def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | No
         name, total = verified(one)
         signs = [one for one in _signs(name, want) if one.kind == "sign"]
         own = [*_positions(name, want), *signs, *_magnitude(name, want)]
+        rounding = "" if name.way.name == "exact" else f", but for {name.way.name} rounding"
         if total.unexplained:
             own.append(Finding("place", total.rest))
         found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
-        right += [] if own else [label]
+        right += [] if own else [f"{label} {'are' if label.endswith('ines') else 'is'} right{rounding}"]
     if change is None and len(right) != 1:  # both differ in the same way
         return []
     if change is None:
-        found[0] = replace(
-            found[0], text=f"{found[0].text}; {right[0]} {'are' if right[0].endswith('ines') else 'is'} right"
-        )
+        found[0] = replace(found[0], text=f"{found[0].text}; {right[0]}")
     return found
 
 
@@ -549,8 +548,7 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
-    name, way, rest, kind = best.name, best.name.way, total.unexplained, best.name.measured.dtype
-    narrowed = kind in LOW_TYPES and want.table.request.dtype not in LOW_TYPES
+    name, way, rest = best.name, best.name.way, total.unexplained
     if rest and not best.lines and name.start != want.start:  # rows that went around, as in a cyclic shift
         moved = list(_located(name, want, total))
         if any(finding.kind != "place" for finding in moved):
@@ -562,11 +560,9 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     yield from findings
     if way.name in COARSE_TYPES:
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
-    elif findings and (way.name == "float32" or narrowed):
-        kind = kind if kind in LOW_TYPES else "float32"
-        which = "most of the rest" if rest else "the rest"
-        yield Finding("rounding", f"{which} is {kind} rounding, at most {total.residual:.2g}")
-    elif not findings and found.arrays and not rest:
+    elif findings:
+        yield from _rest_rounding(name, total, want, whole=not rest)
+    elif found.arrays and not rest:
         yield from _rounding(name, want, total, found)
     if rest and not findings and way.name not in COARSE_TYPES:
         yield from _located(name, want, total)
@@ -575,6 +571,14 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
         if best.lines and way.name not in COARSE_TYPES and (name.start, name.step) == (want.start, want.step):
             part = [one for one in _located(name, want, total) if one.kind == "rows"]
         yield from part or [Finding("place", total.rest)]
+
+
+def _rest_rounding(name: WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
+    """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
+    kind, way = name.measured.dtype, name.way.name
+    if way in ("float32", "float64") or (kind in LOW_TYPES and want.table.request.dtype not in LOW_TYPES):
+        which, made = "the rest" if whole else "most of the rest", kind if kind in LOW_TYPES else way
+        yield Finding("rounding", f"{which} is {made} rounding, at most {total.residual:.2g}")
 
 
 def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -617,8 +621,9 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         for k, plane in enumerate(planes)
     ]
     findings = located(actual, expected)
-    if any(finding.kind != "place" for finding in findings):
-        yield from findings
+    if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
+        yield from (finding for finding in findings if finding.kind != "rounding")
+        yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
     elif not (part := list(_in_part(planes, total, want))):
         yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
     else:
@@ -753,8 +758,8 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
     elif own == 1:
         width = measured.pairs.width
         rotary = " (an attention factor that was not expected)" * is_rotary
-        root = f" (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else rotary
-        text = f"every value is multiplied by {have:.6g}{root}"
+        root = f"{have:.6g} (the square root of the width {width})" if abs(have**2 / width - 1) < 1e-3 else ""
+        text = f"every value is multiplied by {root or factor_text(have) + rotary}"
     elif abs(have - own**2) <= 1e-3 * own**2:
         text = f"the magnitude is applied twice ({word} {own:.6g})"
     yield Finding("magnitude", text)

@@ -74,6 +74,9 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
                 findings = _same(grid, expected, compared)
                 if findings is not None:
                     return findings
+                if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos), expected):
+                    first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
+                    return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
             features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
             found += [
                 findings for grid in (*features, *grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))
@@ -171,6 +174,7 @@ SENTENCES = {
     "axis-order": "height and width are exchanged in the columns (axis-order {have} where {want} was expected)",
     "sections": "sections {have} where {want} were expected",
     "section-order": "sections {sections} in the order {have} where {want} was expected",
+    "order": "columns in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
     "merge": "rows are {have} where they were expected {want} (merge)",
 }
@@ -225,11 +229,18 @@ def _by_coordinates(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Fi
     elif len(streams) < len(known):
         return None
     changed = replace(pairs, streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
-    keys = expected.source.keys()
-    own = GridName(expected.source.encoding.name, keys, {}, 0.0, changed, "float64", Tally.of(view.planes), grid)
-    if compare_all(own).explained < MIN_SHARE_EXPLAINED:
+    if not _explained(grid, changed, expected):
         return None
-    return [Finding("grid", other[1])] if other is not None else list(_coordinate_words(streams, want, pairs, keys))
+    if other is not None:
+        return [Finding("grid", other[1])]
+    return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
+
+
+def _explained(grid: Grid, pairs: PlannedPairs, expected: Table) -> bool:
+    """Whether changed pairs of the expected plan give nearly all values."""
+    name, keys, none = expected.source.encoding.name, expected.source.keys(), Tally.of(grid.view.planes)
+    own = GridName(name, keys, {}, 0.0, pairs, "float64", none, grid)
+    return compare_all(own).explained >= MIN_SHARE_EXPLAINED
 
 
 def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], str] | None:

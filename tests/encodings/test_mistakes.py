@@ -34,7 +34,7 @@ def test_no_mistake_is_the_expected_recipe_itself(name):
          "scaling linear is missing: the frequencies are unscaled", "base 1000000 where 10000 was expected"}),
         ("mrope:dim=8,sections=2+1+1,scaling=yarn,factor=2,original-max=8,beta-fast=16,mscale=2",
          {"the magnitude is missing", "beta-fast 32 where 16 was expected", "scaling ntk where yarn was expected",
-          "yarn with ramp=rotations"}),
+          "yarn with ramp=rotations where ramp=index was expected"}),
         ("retnet:dim=8,heads=2", {"base 100 where 10000 was expected"}),
     ],
 )  # fmt: skip

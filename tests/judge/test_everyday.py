@@ -491,3 +491,38 @@ def test_the_one_component_that_was_rounded_is_named(ask, narrow):
     np.savez("cache.npz", **both)
     said = ask("compare", "cache.npz", "rope:dim=64,layout=half").out
     assert said.startswith(f"different: {narrow}: all values are rounded to bfloat16"), said
+
+
+@pytest.mark.parametrize("rows", [[*range(10), 20, *range(11, 20), 10, *range(21, 128)], [0] * 9 + [*range(119)]])
+def test_the_rounding_beside_moved_rows_is_that_from_the_exact_values(ask, rows):
+    w = (1 / 10000 ** (np.arange(0, 64, 2, dtype=np.float32) / 64)).astype(np.float32)
+    phases = (np.array(rows, np.float32)[:, None] * w).astype(np.float32)
+    np.savez("c.npz", cos=np.cos(phases), sin=np.sin(phases))
+    exact = np.cos(np.outer(rows, np.exp(-np.arange(32) / 32 * np.log(10000.0))))
+    off = np.abs(np.cos(phases) - exact).max()
+    answer = ask("compare", "c.npz", "rope:dim=64").ends(1).says("exchanged|repeat row 0")
+    said = float(re.search(r"the rest is float32 rounding, at most ([0-9.e-]+)", answer.text)[1])
+    assert 0.9 * off <= said <= 1.5 * off
+
+
+def test_frequencies_that_stand_in_two_pairs_are_named(ask):
+    w = 10000.0 ** (-2 * (np.arange(16) // 2) / 32)
+    a = np.outer(np.arange(60), w)
+    np.save("p.npy", np.stack([np.sin(a), np.cos(a)], 2).reshape(60, 32).astype(np.float32))
+    ask("compare", "p.npy", "sinusoidal:dim=32").ends(1).says("each frequency stands in two pairs")
+
+
+def test_time_scales_are_compared_as_base_and_spacing(ask):
+    np.save("p.npy", sinusoid(64, 32).astype(np.float32))
+    expected = "sinusoidal:dim=32,convention=tensor2tensor,len=64"
+    ask("compare", "p.npy", expected).ends(1).says("the paper's spacing").never("none was expected", "timescale")
+
+
+def test_the_number_that_stands_for_minus_infinity_is_shown(ask):
+    np.save("m.npy", np.triu(np.full((1, 1, 20, 20), np.finfo(np.float32).min, np.float32), 1))
+    ask("identify", "m.npy").says("-3.40282e+38", "causal").never("-inf")
+
+
+def test_columns_that_rise_with_the_row_are_no_bias(ask):
+    np.save("r.npy", np.repeat(np.arange(50, dtype=np.float32)[:, None] / 50, 8, 1))
+    ask("identify", "r.npy").says("every column holds 50 numbers from 0 to 0.98").never("exchanged", "no known rule")

@@ -309,7 +309,7 @@ MISTAKES = [
     (S, lambda: {"pe": np.concatenate([np.zeros((1, 64)), sincos2d(6, 8, 64)])},
      "the row of the class token before the grid is not expected"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 2, 1, 3).reshape(48, 64)},
-     "order sin-sin where sin-cos was expected"),
+     "columns in the order sin-sin where sin-cos was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, 20)}, "temperature 20 where 10000 was expected"),
     (D, lambda: {"pe": detr(12, 16, 64, normalize=False)}, "normalize is missing"),
     (D, lambda: {"pe": detr(12, 16, 64, center=True)}, "center where it was not expected"),
@@ -354,9 +354,9 @@ CHANGES = [
     (R, lambda: {"cos": plain()["cos"], "sin": -plain()["sin"]}, "sin: the sign of all values is changed"),
     (R, lambda: {name: v[:, :16] for name, v in plain().items()}, "columns 16 to 31 are missing"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16).transpose(0, 1, 3, 2).reshape(48, 64)},
-     "the columns are interleaved where half-split ones were expected, in each of 2"),
+     "columns in the order interleaved where sin-cos was expected"),
     (S, lambda: {"pe": sincos2d(6, 8, 64).reshape(48, 2, 2, 16)[:, :, ::-1].reshape(48, 64)},
-     "the two halves of the columns are exchanged, in each of 2 blocks"),
+     "sin and cos are exchanged: the cosines come first"),
     (R + ",layout=half", lambda: pair(angles(places(6, 10), (32, 32)), "interleaved"), "the columns are interleaved where half-split ones were expected"),
     (S, lambda: {"pe": 8 * sincos2d(6, 8, 64)}, "all values are 8 times the expected ones"),
 ]  # fmt: skip
@@ -389,3 +389,12 @@ def test_a_large_table_takes_less_than_two_seconds():
     began = time.process_time()
     assert told(**arrays).recipe == "rope-axes:axes=44+42+42,grid=4x60x104,layout=interleaved"
     assert time.process_time() - began < 4
+
+
+def test_a_table_with_sines_and_cosines_in_turn_is_named():
+    """positional-encodings writes the axes so: the first half of the columns for the first axis."""
+    w = 10000.0 ** (-np.arange(12) / 12)
+    rows, columns = np.divmod(np.arange(63), 9)
+    a = np.concatenate([np.outer(rows, w), np.outer(columns, w)], axis=1)
+    table = np.stack([np.sin(a), np.cos(a)], axis=2).reshape(63, 48).astype(np.float32)
+    assert identify_grid(table_of({"pe": table})).recipe == "sincos2d:dim=48,grid=7x9,axis-order=yx,order=interleaved"

@@ -29,7 +29,7 @@ def sincos2d(
     grid: Grid2,
     base: Base = Decimal(10000),
     axis_order: Literal["xy", "yx"] = "xy",
-    order: Literal["sin-cos", "sin-sin"] = "sin-cos",
+    order: Literal["sin-cos", "sin-sin", "interleaved"] = "sin-cos",
     shift: Shift = Decimal(0),
     grid_scale: Annotated[tuple[Decimal, ...], Param(gt=0, le=1e9, items=(1, 2))] = (ONE,),
     base_size: Annotated[int | None, Param(ge=1, le=1 << 24)] = None,
@@ -42,13 +42,15 @@ def sincos2d(
     w_k = base^(-k / (dim/4 - shift)), k = 0 .. dim/4 - 1
     row of column x and row y: [sin(x w), cos(x w), sin(y w), cos(y w)]
     axis-order yx: y before x; order sin-sin: [sin(x w), sin(y w), cos(x w), cos(y w)]
+    order interleaved: sin and cos of each frequency side by side
 
     Parameters
     ----------
     axis_order
         Axis in the first half of the columns: x (MAE, diffusers) or y.
     order
-        Sines and cosines by axis, or the sines of both axes first (timm).
+        Sines and then cosines of each axis, the sines of both axes first (timm), or sin and cos in turn
+        (positional-encodings).
     grid_scale
         Divides the coordinates: one number, or one for rows and one for columns.
     base_size
@@ -61,7 +63,7 @@ def sincos2d(
 
     Used by
     -------
-    MAE, DiT and diffusers, big_vision, timm, RT-DETR, AIMv2, I-JEPA
+    MAE, DiT and diffusers, big_vision, timm, RT-DETR, AIMv2, I-JEPA, positional-encodings
 
     Use it
     ------
@@ -80,7 +82,10 @@ def sincos2d(
     )
     bands = []
     for place, side in enumerate((1, 0) if axis_order == "xy" else (0, 1)):
-        starts = (2 * place, 2 * place + 1) if order == "sin-cos" else (place, place + 2)
+        starts = (place, place + 2) if order == "sin-sin" else (2 * place, 2 * place + 1)
         sin, cos = (slice(start * quarter, (start + 1) * quarter) for start in starts)
+        if order == "interleaved":
+            first, last = sin.start, cos.stop
+            sin, cos = slice(first, last, 2), slice(first + 1, last, 2)
         bands.append(Band(frequencies, sin, cos, axis=side))
     return Waves(dim, tuple(bands), axes=axes, **lattice.plan())

@@ -111,7 +111,8 @@ def _scale(low: float, high: float) -> Decimal:
 def sincos2d(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of sincos2d from measured axes."""
     quarter = axes.count // 2
-    order = {"halves": "sin-sin", f"blocks{axes.width // 2}+{axes.width // 2}": "sin-cos"}.get(axes.layout)
+    blocks = f"blocks{axes.width // 2}+{axes.width // 2}"
+    order = {"halves": "sin-sin", blocks: "sin-cos", "alternate": "interleaved"}.get(axes.layout)
     if not axes.absolute or order is None or axes.suffix or axes.merge > 1:
         return
     for sides, (word, first) in product(two_sides(axes), (("xy", 1), ("yx", 0))):

@@ -29,13 +29,13 @@ HeadDim = Annotated[
     Param("Width of one attention head.", ge=2, le=WIDEST, even=True, names=HEAD_WIDTH, wrong=NO_MODEL, usual="128"),
 ]
 Base = Annotated[Decimal, Param("Base of the frequencies, theta.", ge=1e-6, le=1e30, names=THETA)]
-Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 16, names=HEAD_COUNT, usual="8")]
+Heads = Annotated[int, Param("Number of attention heads.", ge=1, le=1 << 12, names=HEAD_COUNT, usual="8")]
 WeightHeads = Annotated[
     int | None,
     Param(
         "Number of heads (default: that of the weights; without either, only what all heads share).",
         ge=1,
-        le=1 << 16,
+        le=1 << 12,
         names=HEAD_COUNT,
     ),
 ]

@@ -118,7 +118,10 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         ("the exponent of column j is j/d where that of its pair, 2 (j // 2)/d, was expected", lambda j: j),
     ):
         yield Change("exponent", text, waves=partial(_by_column, exponent))
-    yield Change("exponent", "integer division in the exponent: every pair has the same frequency, 1", waves=_all_alike)
+    text = "the exponent of pair i is 2 (i // 2)/d where 2i/d was expected: each frequency stands in two pairs"
+    yield Change("exponent", text, waves=partial(_same_frequency, 2))
+    text = "integer division in the exponent: every pair has the same frequency, 1"
+    yield Change("exponent", text, waves=partial(_same_frequency, 1 << 20))
 
 
 def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
@@ -137,9 +140,10 @@ def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
     return replace(waves, bands=tuple(parts))
 
 
-def _all_alike(waves: Waves) -> Waves:
-    """Return waves whose frequencies all equal the first."""
-    bands = tuple(replace(band, frequencies=(band.frequencies[0],) * len(band.frequencies)) for band in waves.bands)
+def _same_frequency(count: int, waves: Waves) -> Waves:
+    """Return waves with the first frequencies, each in this many neighbouring pairs."""
+    parts = ((band, band.frequencies) for band in waves.bands)
+    bands = tuple(replace(band, frequencies=tuple(w[k // count] for k in range(len(w)))) for band, w in parts)
     return replace(waves, bands=bands)
 
 

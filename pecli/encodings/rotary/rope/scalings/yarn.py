@@ -278,8 +278,10 @@ def _yarn_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("magnitude", f"magnitude applied twice ({float(size):.5g})", {**bare, "attention-factor": squared})
     yield Change("magnitude", "the magnitude is missing", {**bare, "scaling": NTK_BY_PARTS.name})
     if keys.get("ramp", "index") == "index":
-        yield Change("scaling", "yarn with truncate=false", {"truncate": "false"})
-        yield Change("scaling", "yarn with ramp=rotations", {"ramp": "rotations", "truncate": None})
+        yield Change("scaling", "yarn with truncate=false where truncate=true was expected", {"truncate": "false"})
+        yield Change(
+            "scaling", "yarn with ramp=rotations where ramp=index was expected", {"ramp": "rotations", "truncate": None}
+        )
     yield from NTK_BY_PARTS.mistakes(keys)
 
 
