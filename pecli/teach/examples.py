@@ -391,6 +391,7 @@ def _other_arrays(table: Table, names: Sequence[str]) -> Iterator[Step]:
 
 
 MAX_POSITIONS = 8  # positions that fit a board
+MAX_BYTES = 1 << 28  # of the values of an example, which shows some of them
 
 
 @dataclass(frozen=True)
@@ -457,4 +458,6 @@ def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
 def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = None) -> dict[str, NDArray[Any]]:
     """Return the float64 arrays of these positions; of a small whole table without any."""
     table = small_table(Exercise(recipe, None, length, compute)) if at is None else table_at(recipe, at, length)
+    if (size := sum(array.bytes for array in table.arrays)) > MAX_BYTES:
+        raise BadRecipe(f"{recipe.short} has {size >> 20:,} MiB of values, too many to work through: take a smaller one")
     return {array.name: table.read(array.name) for array in table.arrays}
