@@ -459,5 +459,5 @@ def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = 
     """Return the float64 arrays of these positions; of a small whole table without any."""
     table = small_table(Exercise(recipe, None, length, compute)) if at is None else table_at(recipe, at, length)
     if (size := sum(array.bytes for array in table.arrays)) > MAX_BYTES:
-        raise BadRecipe(f"{recipe.short} has {size >> 20:,} MiB of values, too many to work through: take a smaller one")
+        raise BadRecipe(f"{recipe.short} has {size >> 20:,} MiB of values, too many to work through: take fewer")
     return {array.name: table.read(array.name) for array in table.arrays}
