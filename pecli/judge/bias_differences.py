@@ -9,25 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.errors import PecliError
-from pecli.judge.biases import (
-    MAX_HEADS,
-    MIN_SHARE_LIKELY,
-    PAST_HIDDEN,
-    READINGS,
-    Fit,
-    Lines,
-    arrays_of,
-    best_fit,
-    distance_of,
-    fit,
-    fit_table,
-    fits,
-    is_named,
-    measured_of,
-    readings,
-    recipe_text,
-    visible,
-)
+from pecli.judge import biases
 from pecli.judge.description import harmless
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
@@ -68,10 +50,10 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
     plan = expected.plan
     if not isinstance(plan, Bias | Values) and not (isinstance(plan, Relative) and plan.waves is None):
         return None
-    if isinstance(plan, Bias) and plan.heads > MAX_HEADS:  # each formula that is tried would take seconds
+    if isinstance(plan, Bias) and plan.heads > biases.MAX_HEADS:  # each formula that is tried would take seconds
         return None
     with np.errstate(all="ignore"):
-        held = arrays_of(actual)
+        held = biases.arrays_of(actual)
         if not held:
             return None
         compared = compare_tables(actual, expected) if found is None else found
@@ -79,18 +61,18 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
         return _causes(actual, expected, held, compared) if findings is None else findings
 
 
-def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
+def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
     name, short = expected.source.encoding.name, expected.source.short
-    if (plain := measured_of(actual)) is not None:
+    if (plain := biases.measured_of(actual)) is not None:
         return [Finding("identity", f"not {name}: {plain}")]
     array = expected.arrays[0]
     for lines in held if array.dtype in GRIDS else ():
-        if lines.dtype in GRIDS and (found := _mask(lines, Lines(expected.as_type(lines.dtype), array.name))):
+        if lines.dtype in GRIDS and (found := _mask(lines, biases.Lines(expected.as_type(lines.dtype), array.name))):
             return found
     if found := _mistakes(held, expected):
         return found
     own = []
-    for one in filter(is_named, fits(actual, name)):
+    for one in filter(biases.is_named, biases.fits(actual, name)):
         own.append(one)
         if one.equal == 1.0 and len(_other_keys(one, expected)) <= 1:
             break
@@ -107,17 +89,17 @@ def _causes(actual: Tabular, expected: Table, held: list[Lines], compared: Compa
         return described  # a part of the heads may look like other slopes, or like fewer heads with another bias-max
     if found := _placed(actual, expected) or described:
         return found
-    if (index := distance_of(actual, indices=True)) is not None:
+    if (index := biases.distance_of(actual, indices=True)) is not None:
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
     if best is not None and best.candidate.trained:
         return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
-    other = best_fit(actual)
-    if other is None or not is_named(other) or other.candidate.doubts or other.candidate.name == name:
+    other = biases.best_fit(actual)
+    if other is None or not biases.is_named(other) or other.candidate.doubts or other.candidate.name == name:
         return None
-    return [Finding("identity", f"this is {recipe_text(other.table)}, where {short} was expected")]
+    return [Finding("identity", f"this is {biases.recipe_text(other.table)}, where {short} was expected")]
 
 
-def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Comparison) -> list[Finding] | None:
+def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
     """Return the findings on a file that holds the expected values within rounding; None for any other file."""
     floats = [lines for lines in held if lines.dtype in GRIDS]
     own = floats[0].dtype if floats else expected.request.dtype
@@ -131,8 +113,8 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
         for kind in dict.fromkeys((own, *(lines.effective_dtype for lines in floats[:1]))):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
-            for some in (held, *(arrays_of(actual, lines) for lines in readings(actual, exchanged=True))):
-                found = fit_table(candidate, table.as_type(kind), some, kind)
+            for some in (held, *(biases.arrays_of(actual, lines) for lines in biases.readings(actual, exchanged=True))):
+                found = biases.fit_table(candidate, table.as_type(kind), some, kind)
                 if found is not None and not found.unexplained:
                     findings = [Finding("axes", text) for text in (note, some[0].note) if text]
                     return findings + list(_harmless(found, held, expected, kind, None if findings else compared))
@@ -140,7 +122,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[Lines], compared: Com
 
 
 def _harmless(
-    found: Fit, held: list[Lines], expected: Table, kind: str, compared: Comparison | None
+    found: biases.Fit, held: list[biases.Lines], expected: Table, kind: str, compared: Comparison | None
 ) -> Iterator[Finding]:
     """Yield copies, another number for minus infinity, and roundings."""
     for lines in (lines for lines in held if lines.name in found.arrays):
@@ -153,14 +135,14 @@ def _harmless(
     want = expected.request.dtype
     if kind != want and GRIDS[kind].precision < GRIDS[want].precision and found.equal == 1.0:
         yield Finding("rounding", f"the values are rounded to {kind}")
-    elif kind != want and (near := fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, want)) is not None:
+    elif kind != want and (near := biases.fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, want)) is not None:
         if near.max_ulp:
             yield _rounded(f"{kind} values where {want} was expected", near, compared)
     elif found.max_ulp:
         yield _rounded(f"{found.arithmetic} rounding", found, compared)
 
 
-def _rounded(how: str, found: Fit, compared: Comparison | None) -> Finding:
+def _rounded(how: str, found: biases.Fit, compared: Comparison | None) -> Finding:
     """Return a rounding as the comparison has it, or as the fit where values are no neighbours in the file."""
     total = compared.total if compared is not None and compared.complete else None
     known = total is not None and 0 < total.max_abs < math.inf
@@ -172,7 +154,7 @@ def _keys(recipe: Recipe) -> dict[str, str]:
     return {key: text for key, text in recipe.keys().items() if key not in ("seed", "generator", "weights")}
 
 
-def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
+def _other_keys(found: biases.Fit, expected: Table) -> dict[str, tuple[str, str]]:
     """Return the parameters that differ: the file's and the expected text of each, "" where one has none."""
     have, want = _keys(found.table.source), _keys(expected.source)
     known = [key for key in {**want, **have} if key not in found.candidate.open]
@@ -182,14 +164,18 @@ def _other_keys(found: Fit, expected: Table) -> dict[str, tuple[str, str]]:
     return {key: (have.get(key, ""), want.get(key, "")) for key in known if have.get(key) != want.get(key)}
 
 
-def _described(found: Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
+def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
     """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
-    findings = [Finding("axes", note) for note in found.candidate.notes if note in (*READINGS.values(), PAST_HIDDEN)]
+    findings = [
+        Finding("axes", note)
+        for note in found.candidate.notes
+        if note in (*biases.READINGS.values(), biases.PAST_HIDDEN)
+    ]
     other = _other_keys(found, expected)
     keys, want = dict(found.candidate.keys), _keys(expected.source)
     for key in [key for key in other if key in want]:  # a term whose removal fits as well
         tried = {**keys, key: want[key]}
-        again = fit(replace(found.candidate, keys=tried), actual)
+        again = biases.fit(replace(found.candidate, keys=tried), actual)
         if again is not None and again.unexplained <= found.unexplained and again.equal >= found.equal:
             keys = tried
             del other[key]
@@ -207,7 +193,7 @@ def _described(found: Fit, actual: Tabular, expected: Table, compared: Compariso
     return findings
 
 
-def _extent(found: Fit, expected: Table) -> Iterator[Finding]:
+def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:
     """Yield other numbers of queries and keys, and another form."""
     have, want = found.table, expected
     shapes = [[array.shape for array in table.arrays] for table in (have, want)]
@@ -228,7 +214,7 @@ def _extent(found: Fit, expected: Table) -> Iterator[Finding]:
             yield Finding("queries", f"{many} where {want.rows} were expected")
 
 
-def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
+def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
     """Return the encoding's own mistake that gives every value but a few."""
     encoding = expected.source.encoding
     if not encoding.declares("mistakes"):
@@ -236,8 +222,8 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
     exact = Candidate("", {}, ulp=MAX_ULP)
     kind = next((lines.dtype for lines in held if lines.dtype in GRIDS), expected.request.dtype)
     effective_dtype = next((lines.effective_dtype for lines in held if lines.dtype in GRIDS), "float64")
-    best: tuple[Fit, Change] | None = None
-    plain = fit_table(exact, expected.as_type(kind), held, effective_dtype)
+    best: tuple[biases.Fit, Change] | None = None
+    plain = biases.fit_table(exact, expected.as_type(kind), held, effective_dtype)
     most = math.inf if plain is None else plain.unexplained
     for change in encoding.hook("mistakes")(expected.source.keys()):
         table = expected
@@ -251,15 +237,15 @@ def _mistakes(held: list[Lines], expected: Table) -> list[Finding]:
             except PecliError:
                 continue
         table = table.as_type(kind)
-        found = fit_table(exact, table, held, effective_dtype, change.values)
-        if found is not None and found.explained >= MIN_SHARE_LIKELY and found.unexplained < most:
+        found = biases.fit_table(exact, table, held, effective_dtype, change.values)
+        if found is not None and found.explained >= biases.MIN_SHARE_LIKELY and found.unexplained < most:
             best, most = (found, change), found.unexplained
         if not most:
             break
     return [Finding(best[1].kind, best[1].text), *(Finding("place", at) for at in best[0].places)] if best else []
 
 
-def _mask(lines: Lines, other: Lines) -> list[Finding]:
+def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
     """Return how the mask differs, by the first head, where all other values are the expected ones."""
     queries, keys = (1, 1, *lines.shape)[-2:]
     if lines.shape != other.shape or queries * keys > MAX_MASK_VALUES:
@@ -269,9 +255,9 @@ def _mask(lines: Lines, other: Lines) -> list[Finding]:
     hidden, masked, later = np.isneginf(b), np.isneginf(a), distance > 0
     near = np.abs(a - b) <= HARMLESS_ULP * units(np.maximum(np.abs(a), np.abs(b)), lines.effective_dtype)
     shown = ~(hidden | masked)
-    if np.array_equal(hidden, masked) or not shown.any() or near[shown].mean() < MIN_SHARE_LIKELY:
+    if np.array_equal(hidden, masked) or not shown.any() or near[shown].mean() < biases.MIN_SHARE_LIKELY:
         return []
-    have, want = (visible(~one, distance) for one in (masked, hidden))
+    have, want = (biases.visible(~one, distance) for one in (masked, hidden))
     if not masked.any():
         at, which = np.unique(a[hidden]), "keys after the query" if (hidden == later).all() else "masked pairs"
         text = f"{'causal ' * which.startswith('k')}mask missing" + f": {which} hold {at[0]:g}" * (len(at) == 1)

@@ -19,29 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
+from pecli.judge import waves
 from pecli.judge.description import Tally, harmless
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, factor_text, located
 from pecli.judge.orders import descriptions, numbered
 from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
-from pecli.judge.waves import (
-    COARSE_TYPES,
-    LEVELS,
-    LOW_TYPES,
-    MAX_PLACE,
-    QUARTER_WORDS,
-    QUARTERS,
-    Expectation,
-    WaveName,
-    Way,
-    bound,
-    exactly,
-    fitted,
-    names_of,
-    recipe_of,
-    verified,
-)
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
@@ -111,7 +95,7 @@ class Expected:
         start, *more = part.part(0, min(2, part.count))
         step = more[0] - start if more else Fraction(1)
         layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
-        named = exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
+        named = waves.exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
         if named is None:
             return None
         return cls(table, recipe, named, start, step, part.count, keys)
@@ -126,13 +110,13 @@ class Expected:
 class Description:
     """A description of the file, and its differences from the expected recipe as lines of text."""
 
-    name: WaveName
+    name: waves.WaveName
     lines: tuple[str, ...]
     kind: str = "parameter"
     other: float = 0.0
 
     @classmethod
-    def of(cls, name: WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
+    def of(cls, name: waves.WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
         """Return a description with the cost of its step and of its frequencies."""
         other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
         return cls(name, tuple(lines), kind, other)
@@ -195,7 +179,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
     if best is None or best.name.explained < MIN_SAMPLE * best.name.regular:
         return None
     name = with_blank_row(best.name) if want.named.blank else best.name
-    name, total = verified(name)
+    name, total = waves.verified(name)
     if total.explained < MIN_EXPLAINED:
         return None
     return list(_findings(replace(best, name=name), total, want, found))
@@ -238,7 +222,7 @@ def _components(group: tuple[Plane, ...], want: Expected) -> Iterator[tuple[str,
             yield f"the {word}", list(lone_readings(group, columns))
 
 
-def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Change | None) -> WaveName | None:
+def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Change | None) -> waves.WaveName | None:
     """Return the expected parameters, or those of a mistake, as one component has them, if they give all of it."""
     w = want.named.frequencies
     if change is not None:
@@ -248,18 +232,18 @@ def _alone(readings: Sequence[Measured], part: str, want: Expected, change: Chan
     for measured in readings:
         if measured.pairs.count == len(w) and _fits(measured.pairs, w, want.step):
             named = replace(want.named, frequencies=w, by_engine=False)
-            name = fitted(measured, want.encoding, named, exact=False)
+            name = waves.fitted(measured, want.encoding, named, exact=False)
             if name is not None and name.explained == 1.0:
                 return name
     return None
 
 
-def _by_parts(names: Mapping[str, WaveName], want: Expected, change: Change | None) -> list[Finding]:
+def _by_parts(names: Mapping[str, waves.WaveName], want: Expected, change: Change | None) -> list[Finding]:
     """Return the mistake, what differs in the cosines or the sines alone, and which of them is right."""
     found = [Finding(change.kind, change.text)] if change is not None else []
     right = []
     for label, one in names.items():
-        name, total = verified(one)
+        name, total = waves.verified(one)
         signs = [one for one in _signs(name, want) if one.kind == "sign"]
         own = [*_positions(name, want), *signs, *_magnitude(name, want)]
         rounding = "" if name.way.name == "exact" else f", but for {name.way.name} rounding"
@@ -285,13 +269,15 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
         index = (np.rint(places) - float(want.start)) / float(want.step)
         found = np.rint(index).astype(np.int64)
         among = found.min() >= 0 and found.max() < want.rows  # whoever compares rows knows more
-        if among or np.abs(places - np.rint(places)).mean() > MAX_PLACE or (index != found).any():
+        if among or np.abs(places - np.rint(places)).mean() > waves.MAX_PLACE or (index != found).any():
             continue
         order = np.argsort(places, kind="stable")
         planes = tuple(replace(plane, offset=0, values=plane.stored(0, plane.rows)[order]) for plane in group)
         for own in measured_readings(planes, np.rint(places[order]).astype(np.int64)):
-            name = WaveName(want.encoding, want.named, Fraction(0), Fraction(1), "", own, Way("exact", w)).computed()
-            if name is None or name.explained < MIN_SAMPLE or verified(name)[1].explained < MIN_SAMPLE:
+            name = waves.WaveName(
+                want.encoding, want.named, Fraction(0), Fraction(1), "", own, waves.Way("exact", w)
+            ).computed()
+            if name is None or name.explained < MIN_SAMPLE or waves.verified(name)[1].explained < MIN_SAMPLE:
                 continue
             named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
             text = next((text for text, order in named if np.array_equal(order, found)), "")
@@ -312,7 +298,7 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
         near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
-            seen = pairs.at(LEVELS["float32"])
+            seen = pairs.at(waves.LEVELS["float32"])
             return [
                 Finding("frequency", _series_words(pairs.steps, w, seen.gaps(w) > 2 * seen.slack(w), seen.slack(w)))
             ]
@@ -347,7 +333,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
     best: Description | None = None
     for way in (measured,) if measured.reading.sin is None else (measured, measured.otherwise()):
         for named, lines, kind in _candidates(way, want):
-            name = fitted(way, want.encoding, named, exact=False, guess=float(want.start))
+            name = waves.fitted(way, want.encoding, named, exact=False, guess=float(want.start))
             if name is None:
                 continue
             one = Description.of(name, lines, want, kind)
@@ -358,7 +344,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         if best is not None and best.fits and not best.name.phase:
             break
     if best is None or not best.fits or len(best.lines) > 1 or best.other:
-        names = names_of(measured)
+        names = waves.names_of(measured)
         own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
         for name in map(with_blank_row, (own or names)[:2]):
             one = Description.of(name, parameter_lines(want, name), want)
@@ -417,7 +403,7 @@ def _other_width(pairs: Pairs, want: Expected) -> Iterator[Change]:
 
 def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
     """Yield the expected frequencies in another order, and the words for it."""
-    w, seen, places = base.frequencies, pairs.at(LEVELS["float32"]), np.arange(pairs.count)
+    w, seen, places = base.frequencies, pairs.at(waves.LEVELS["float32"]), np.arange(pairs.count)
     near = np.abs(pairs.steps[:, None] - w) <= 2 * (pairs.errors[:, None] + seen.level * w)
     found = np.where(near.diagonal(), places, near.argmax(axis=1))
     unrotated, still = np.flatnonzero(w == 0), np.flatnonzero(pairs.still)
@@ -435,12 +421,12 @@ def _pair_order(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], s
 
 def _fits(pairs: Pairs, w: Floats, step: Fraction) -> bool:
     """Whether most measured frequencies are these, rounded to some type."""
-    return any(pairs.at(error).fits(w, float(step), 0.9) for error in LEVELS.values())
+    return any(pairs.at(error).fits(w, float(step), 0.9) for error in waves.LEVELS.values())
 
 
 def _some_pairs(pairs: Pairs, base: Named) -> Iterator[tuple[Named, list[str], str]]:
     """Yield the expected frequencies with the measured ones of some pairs, and which they are."""
-    w, seen = base.frequencies, pairs.at(LEVELS["float32"])
+    w, seen = base.frequencies, pairs.at(waves.LEVELS["float32"])
     off = seen.gaps(w) > 2 * seen.slack(w)
     bad = np.flatnonzero(off)
     if not 0 < len(bad) <= MAX_OTHER_PAIRS * len(w) or not np.isfinite(pairs.errors).all() or (w[bad] == 0).any():
@@ -506,7 +492,7 @@ def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[d
     """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
     try:
-        plan = bound(want.encoding, given).plan
+        plan = waves.bound(want.encoding, given).plan
         if isinstance(plan, Waves) and change.waves is not None:
             plan = change.waves(plan)
     except PecliError:
@@ -514,16 +500,16 @@ def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[d
     return (given, plan) if isinstance(plan, Waves) and not plan.axes else None
 
 
-def parameter_lines(want: Expected, name: WaveName) -> list[str]:
+def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
     """Return the parameters that differ from the expected ones as text, one line for each cause."""
     if name.encoding != want.encoding:
-        return [f"{recipe_of(name)} where {want.recipe.short} was expected"]
+        return [f"{waves.recipe_of(name)} where {want.recipe.short} was expected"]
     return key_lines(want, name.named.keys)
 
 
 def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
-    encoding, have = want.recipe.encoding, dict(bound(want.encoding, keys).keys())
+    encoding, have = want.recipe.encoding, dict(waves.bound(want.encoding, keys).keys())
     for key, value in want.keys.items():
         if have.get(key) != value and not _matters(want.encoding, have, key, value):
             have[key] = value
@@ -541,7 +527,7 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
 def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bool:
     """Whether another value of a parameter gives another table: what an odd width does changes no even one."""
     try:
-        return bound(encoding, {**keys, key: value}).plan != bound(encoding, keys).plan
+        return waves.bound(encoding, {**keys, key: value}).plan != waves.bound(encoding, keys).plan
     except PecliError:
         return True
 
@@ -558,36 +544,36 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
     findings[len(best.lines) if name.encoding != want.encoding else 0 : 0] = _rows(name, want)
     findings += [*_signs(name, want), *_magnitude(name, want), *_layout(name, want)]
     yield from findings
-    if way.name in COARSE_TYPES:
+    if way.name in waves.COARSE_TYPES:
         yield Finding("arithmetic", _low_arithmetic(name, also=bool(findings)))
     elif findings:
         yield from _rest_rounding(name, total, want, whole=not rest)
     elif found.arrays and not rest:
         yield from _rounding(name, want, total, found)
-    if rest and not findings and way.name not in COARSE_TYPES:
+    if rest and not findings and way.name not in waves.COARSE_TYPES:
         yield from _located(name, want, total)
     elif rest:
         part = [] if best.lines else list(_in_part(name.measured.planes, total, want))
-        if best.lines and way.name not in COARSE_TYPES and (name.start, name.step) == (want.start, want.step):
+        if best.lines and way.name not in waves.COARSE_TYPES and (name.start, name.step) == (want.start, want.step):
             part = [one for one in _located(name, want, total) if one.kind == "rows"]
         yield from part or [Finding("place", total.rest)]
 
 
-def _rest_rounding(name: WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
+def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
     """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
     kind, way = name.measured.dtype, name.way.name
-    if way in ("float32", "float64") or (kind in LOW_TYPES and want.table.request.dtype not in LOW_TYPES):
-        which, made = "the rest" if whole else "most of the rest", kind if kind in LOW_TYPES else way
+    if way in ("float32", "float64") or (kind in waves.LOW_TYPES and want.table.request.dtype not in waves.LOW_TYPES):
+        which, made = "the rest" if whole else "most of the rest", kind if kind in waves.LOW_TYPES else way
         yield Finding("rounding", f"{which} is {made} rounding, at most {total.residual:.2g}")
 
 
-def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
+def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
     """Yield the finding on a narrower type, or on the arithmetic of a rounding with the tolerance that accepts it."""
     figures, kind, own = found.total, name.measured.dtype, want.table.request.dtype
     largest = figures.max_abs
     if not largest:  # arrays are missing, and the others are equal
         return
-    if kind in LOW_TYPES and own not in LOW_TYPES:
+    if kind in waves.LOW_TYPES and own not in waves.LOW_TYPES:
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
         yield Finding("type", text)
@@ -604,7 +590,7 @@ def _rounding(name: WaveName, want: Expected, total: Tally, found: Comparison) -
         yield harmless(kind, largest, figures.max_ulp)
 
 
-def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
+def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
     """Yield findings on values that differ in a table of the expected recipe."""
     planes, dtype = name.measured.planes, name.measured.dtype
     where = total.places()
@@ -613,7 +599,7 @@ def _located(name: WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
-    own = Expectation(replace(name, start=want.start, step=want.step))
+    own = waves.Expectation(replace(name, start=want.start, step=want.step))
     corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
     actual = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
     expected = [
@@ -643,7 +629,7 @@ def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[
             yield from (replace(one, text=f"{which}: {one.text}") for one in findings if one.kind != "rounding")
 
 
-def _low_arithmetic(name: WaveName, *, also: bool) -> str:
+def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:
     """Describe the steps that were rounded to a narrow type, and the first position that shows it."""
     way, coarse, kind = name.way, " and ".join(name.way.coarse_steps), name.way.coarse_type
     w = name.named.frequencies
@@ -653,7 +639,7 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     text = f"{'and ' if also else ''}{text}"
     count, dtype = min(name.measured.planes[0].rows, 4096), name.measured.dtype
     positions, wrong = name.positions(np.arange(count)), np.zeros(count, bool)
-    right = Way("exact", w if "frequencies" in coarse else way.frequencies)
+    right = waves.Way("exact", w if "frequencies" in coarse else way.frequencies)
     both = (one.compute(positions, name.magnitude, dtype) for one in (way, right))
     doubt = STEP_UNITS * 2.0**-24 * np.abs(positions[:, None]) * w  # that float32 phases leave
     for one, other in zip(*both, strict=True):
@@ -663,7 +649,7 @@ def _low_arithmetic(name: WaveName, *, also: bool) -> str:
     return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
 
 
-def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
+def _rows(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the finding on missing or additional rows."""
     count = name.measured.planes[0].rows
     if count == want.rows:
@@ -678,7 +664,7 @@ def _rows(name: WaveName, want: Expected) -> Iterator[Finding]:
     yield Finding("rows", text)
 
 
-def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
+def _positions(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the findings on another first position or another step."""
     count = name.measured.planes[0].rows
     if count > 1 and name.step == -want.step and name.start == want.start + want.step * (count - 1):
@@ -699,7 +685,7 @@ def _positions(name: WaveName, want: Expected) -> Iterator[Finding]:
         yield Finding("start", text)
 
 
-def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
+def _signs(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the finding on exchanged or negated sines and cosines."""
     measured = name.measured
     if measured.reading.is_alone:
@@ -716,7 +702,7 @@ def _signs(name: WaveName, want: Expected) -> Iterator[Finding]:
         yield Finding("sign" if name.phase else "exchanged", text)
 
 
-def _quarter_words(name: WaveName, want: Expected) -> str:
+def _quarter_words(name: waves.WaveName, want: Expected) -> str:
     """Return how cosines and sines are exchanged or negated, where both have the expected columns; "" if they are not.
 
     Cosines and sines together are as many quarter turns from the expected ones as the phase has, exchanged or not.
@@ -729,16 +715,16 @@ def _quarter_words(name: WaveName, want: Expected) -> str:
         expected = order != "cos-sin" if order is not None else want.named.table.get("layout") == "sin-cos"
         exchanged = sine_first != (expected and len(measured.planes) == 1)
     first = f": the {'sines' if sine_first else 'cosines'} come first" * (len(measured.planes) == 1)
-    return QUARTER_WORDS[exchanged, name.quarter] + first * ((exchanged, name.quarter) == (True, 0))
+    return waves.QUARTER_WORDS[exchanged, name.quarter] + first * ((exchanged, name.quarter) == (True, 0))
 
 
-def _same_columns(name: WaveName, want: Expected) -> bool:
+def _same_columns(name: waves.WaveName, want: Expected) -> bool:
     """Whether sines and cosines of one array are halves of it where halves were expected, or else neighbours."""
     own, expected = want.keys.get("order", want.named.table.get("layout", "")), ("concat", "sin-cos", "cos-sin")
     return (name.measured.reading.layout in expected) == (own in expected)
 
 
-def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
+def _magnitude(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield a finding if the magnitude is missing, applied twice or different, and no parameter explains it."""
     measured, own = name.measured, want.named.magnitude
     have, near = name.magnitude, 4 * measured.pairs.magnitude_error
@@ -765,10 +751,10 @@ def _magnitude(name: WaveName, want: Expected) -> Iterator[Finding]:
     yield Finding("magnitude", text)
 
 
-def _layout(name: WaveName, want: Expected) -> Iterator[Finding]:
+def _layout(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     """Yield the finding on another layout of the columns, where both tables have one shape."""
     reading, own = name.measured.reading, want.named.table.get("layout", "")
-    sine_first = name.measured.swapped != (name.phase in QUARTERS)
+    sine_first = name.measured.swapped != (name.phase in waves.QUARTERS)
     words = {"half": "half-split", "interleaved": "interleaved"}
     order = want.keys.get("order")
     if {reading.layout, own} == {"half", "interleaved"}:

@@ -13,20 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from pecli.judge import grids
 from pecli.judge.description import Tally, harmless
-from pecli.judge.grids import (
-    Grid,
-    GridName,
-    PlannedPairs,
-    compare_all,
-    fitted,
-    grids_of,
-    is_exact,
-    names_of,
-    pairs_of,
-    planned_grids,
-    views,
-)
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.waves import bound
@@ -63,13 +51,13 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
     plan = expected.plan
     if not isinstance(plan, Waves) or not plan.axes or not plan.bands:
         return None
-    pairs = PlannedPairs.of(plan)
+    pairs = grids.PlannedPairs.of(plan)
     if len({band.axis for band in plan.bands}) < 2 and not pairs.ascending:
         return None
     found: list[list[Finding]] = []
     with np.errstate(all="ignore"):
-        for view in views(actual):
-            planned = list(planned_grids(view.few(SAMPLE_ROWS), pairs))
+        for view in grids.views(actual):
+            planned = list(grids.planned_grids(view.few(SAMPLE_ROWS), pairs))
             for grid in planned:
                 findings = _same(grid, expected, compared)
                 if findings is not None:
@@ -79,7 +67,9 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
                     return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
             features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
             found += [
-                findings for grid in (*features, *grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))
+                findings
+                for grid in (*features, *grids.grids_of(view))
+                if (findings := _by_recipe(grid, pairs, expected))
             ]
             if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
                 continue
@@ -91,13 +81,13 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
     return min(found, key=lambda findings: (findings[0].kind == "encoding", len(findings)), default=None)
 
 
-def _same(grid: Grid, expected: Table, found: Comparison) -> list[Finding] | None:
+def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding] | None:
     """Return the rounding, or the few corrupted values, that explain all differences; None where there are others."""
-    name = fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
+    name = grids.fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
     layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
     if name is None or layouts == {"half", "interleaved"}:
         return None
-    dtype, tally = grid.view.dtype, compare_all(name)
+    dtype, tally = grid.view.dtype, grids.compare_all(name)
     if tally.unexplained:  # with all others equal, whoever compares values knows more
         few = tally.unexplained == len(tally.singles) and name.kind == "float64"
         rounded = tally.equal + tally.unexplained < tally.count
@@ -107,7 +97,7 @@ def _same(grid: Grid, expected: Table, found: Comparison) -> list[Finding] | Non
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
-    how = "rounding alone" if is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
+    how = "rounding alone" if grids.is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
     if tally.equal == tally.count:
         return []
     if not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
@@ -118,11 +108,11 @@ def _same(grid: Grid, expected: Table, found: Comparison) -> list[Finding] | Non
 # by recipe ----------------------------------------------------------------------------------------
 
 
-def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+def _by_recipe(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> list[Finding] | None:
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in names_of(grid) if compare_all(name).unexplained <= odd]
+    names = [name for name in grids.names_of(grid) if grids.compare_all(name).unexplained <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
@@ -136,8 +126,8 @@ def _by_recipe(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding
     want = {key: text for key, text in want.items() if key in have or key in optional}
     differ = [key for key in want if have.get(key) != want[key]]
     for key in differ:  # a parameter without effect on the values is not reported
-        other = fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
-        if other is not None and compare_all(other).unexplained <= odd:
+        other = grids.fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
+        if other is not None and grids.compare_all(other).unexplained <= odd:
             have[key] = want[key]
     return _parameters(have, want)
 
@@ -205,7 +195,7 @@ class Stream:
     added: Floats
 
 
-def _by_coordinates(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Finding] | None:
+def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> list[Finding] | None:
     """Return how the coordinates of the rows differ; None where pairs at the expected frequencies do not show them."""
     view, plan = grid.view, pairs.plan
     if view.total != plan.rows or view.total * view.planes[0].width > MAX_VALUES or pairs.plan.ramps:
@@ -236,11 +226,11 @@ def _by_coordinates(grid: Grid, pairs: PlannedPairs, expected: Table) -> list[Fi
     return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
 
 
-def _explained(grid: Grid, pairs: PlannedPairs, expected: Table) -> bool:
+def _explained(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> bool:
     """Whether changed pairs of the expected plan give nearly all values."""
     name, keys, none = expected.source.encoding.name, expected.source.keys(), Tally.of(grid.view.planes)
-    own = GridName(name, keys, {}, 0.0, pairs, "float64", none, grid)
-    return compare_all(own).explained >= MIN_SHARE_EXPLAINED
+    own = grids.GridName(name, keys, {}, 0.0, pairs, "float64", none, grid)
+    return grids.compare_all(own).explained >= MIN_SHARE_EXPLAINED
 
 
 def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], str] | None:
@@ -258,7 +248,9 @@ def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], s
     return [first + space * level for first, space, level in zip(firsts, spaces, levels, strict=True)], text
 
 
-def _places(grid: Grid, pairs: PlannedPairs, axis: int, rows: Integers, guess: Floats | None = None) -> Floats:
+def _places(
+    grid: grids.Grid, pairs: grids.PlannedPairs, axis: int, rows: Integers, guess: Floats | None = None
+) -> Floats:
     """Return the coordinates of rows that the pairs of an axis show, near a guess where all of them turn fast."""
     view = grid.view
     which = np.flatnonzero((pairs.axis == axis) & (pairs.cos >= 0) & (pairs.sin >= 0))
@@ -266,7 +258,7 @@ def _places(grid: Grid, pairs: PlannedPairs, axis: int, rows: Integers, guess: F
         values = view.planes[0].at(rows)
         z = values[:, pairs.cos[which]] + 1j * values[:, pairs.sin[which]]
     else:
-        z = pairs_of(view, grid.reading, pairs.cos[which], rows)
+        z = grids.pairs_of(view, grid.reading, pairs.cos[which], rows)
     w, size, none = pairs.frequencies[which], pairs.magnitude[which], np.zeros(len(which))
     noise = np.full(len(which), 2 * EPSILON[view.dtype])
     unit = phasors(z.real / size, z.imag / size)
@@ -311,7 +303,7 @@ def _space(own: Floats) -> float:
 
 
 def _coordinate_words(
-    streams: Sequence[Stream], want: Floats, pairs: PlannedPairs, keys: Mapping[str, str]
+    streams: Sequence[Stream], want: Floats, pairs: grids.PlannedPairs, keys: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Yield how streams of coordinates differ from the expected ones."""
     count = len(streams)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.formats.decimals import digits_text, printed_digits
+from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
@@ -28,18 +29,6 @@ from pecli.judge.planes import (
     unit,
 )
 from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups
-from pecli.judge.waves import (
-    LEVELS,
-    LOW_TYPES,
-    MAX_FREQUENCY_UNITS,
-    QUARTER_WORDS,
-    WaveName,
-    exactly,
-    merit,
-    names_of,
-    recipe_of,
-    verified,
-)
 from pecli.numbers.printing import percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
@@ -82,16 +71,16 @@ def identify_vector(table: Tabular) -> Identification | None:
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
     best: tuple[float, float, str, str] | None = None
     pairs = Pairs(values, EPSILON[dtype] * values, values == 0, magnitude=np.nan)
-    for error in LEVELS.values():
+    for error in waves.LEVELS.values():
         for encoding in CATALOGUE.values():
             if not encoding.declares("identify_waves"):
                 continue
             for named in encoding.hook("identify_waves")(pairs.at(error)):
-                exact = exactly(encoding.name, named) if named.step == 1 else None
+                exact = waves.exactly(encoding.name, named) if named.step == 1 else None
                 if exact is None:
                     continue
                 kind, worst = _arithmetic(values, exact, dtype)
-                if worst <= MAX_FREQUENCY_UNITS:
+                if worst <= waves.MAX_FREQUENCY_UNITS:
                     found = (named.fitted, worst, join_recipe(encoding.name, exact.keys), kind)
                     best = min(best, found) if best is not None else found
         if best is not None:
@@ -437,9 +426,9 @@ def _readings(group: tuple[Plane, ...], stated: Integers | None) -> Iterator[Mea
 
 def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identification | None:
     unknown: Identification | None = None
-    waiting: list[WaveName] = []
+    waiting: list[waves.WaveName] = []
     for measured in _readings(group, stated):
-        names = names_of(measured)
+        names = waves.names_of(measured)
         if names and len(measured.signal.rows) == 1:  # one row shows no direction: all readings are weighed together
             waiting += names
             continue
@@ -448,22 +437,22 @@ def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identificati
             return found
         unknown = unknown if unknown and unknown.measured else found
     if waiting:
-        waiting.sort(key=merit)
+        waiting.sort(key=waves.merit)
         return _judged(waiting, waiting[0].measured)
     return unknown
 
 
-def _judged(names: list[WaveName], measured: Measured) -> Identification:
+def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     """Return the verdict on the best name, after all values of the file were compared with it."""
     if names[0].explained < MIN_SAMPLED:
         return _measured_only(measured, names[0], names[0].explained)
-    best, found = verified(with_blank_row(names[0]))
+    best, found = waves.verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
     return described(best, found, names)
 
 
-def with_blank_row(name: WaveName) -> WaveName:
+def with_blank_row(name: waves.WaveName) -> waves.WaveName:
     """Return a name with its only zero row as the parameter pad-row, where the encoding has that parameter."""
     blank = name.measured.signal.blank
     if len(blank) != 1 or name.measured.stated is not None or "pad_row" not in CATALOGUE[name.encoding].parameters:
@@ -476,7 +465,7 @@ def with_blank_row(name: WaveName) -> WaveName:
     return replace(name, named=replace(name.named, keys=keys, blank=(int(position),)))
 
 
-def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> Identification:
+def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName] = ()) -> Identification:
     """Return the identification of a name whose values were compared."""
     measured, way = name.measured, name.way
     if way.name == "float64" and found.equal == found.count:
@@ -492,10 +481,11 @@ def described(name: WaveName, found: Tally, names: Sequence[WaveName] = ()) -> I
         notes.append(arithmetic_note(name, found))
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
-    aliases = tuple(recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
+    aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
-    return Identification(recipe_of(name), confidence, found.residual, found.equal / max(1, found.count), way.name,
-                          tuple(notes), aliases[:2], found.count, arrays)  # fmt: skip
+    share = found.equal / max(1, found.count)
+    return Identification(waves.recipe_of(name), confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
+                          found.count, arrays)  # fmt: skip
 
 
 # Width of a table whose first pairs a file may hold.
@@ -523,19 +513,19 @@ WIDER_BASES = PUBLISHED_BASES[:3]
 MAX_BASE_ERROR = 1e-6
 
 
-def _as_good(other: WaveName, name: WaveName) -> bool:
+def _as_good(other: waves.WaveName, name: waves.WaveName) -> bool:
     """Whether another name gives the same values and somebody would choose it."""
     same = other.explained == 1.0 and other.equal >= name.equal and not other.phase and not name.phase
     same &= other.magnitude == other.named.magnitude or name.magnitude != name.named.magnitude
     return same and other.cost <= name.cost + MAX_ALIAS_COST
 
 
-def arithmetic_note(name: WaveName, found: Tally) -> str:
+def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     """Return the note on the arithmetic and on the distance of the values from it."""
     way, total = name.way, max(1, found.count)
     if found.equal == found.count:
         made = "the exact ones" if way.name == "exact" else way.words()
-        low = name.measured.dtype if name.measured.dtype in LOW_TYPES else ""
+        low = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else ""
         return f"all {found.count:,} values are equal to {made}{f' rounded to {low}' if low else ''}"
     share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
@@ -548,7 +538,7 @@ def arithmetic_note(name: WaveName, found: Tally) -> str:
     return f"{every} within {ulps} ulp of what {way.words()} give, {share}; {drift}"
 
 
-def structure_notes(name: WaveName) -> Iterator[str]:
+def structure_notes(name: waves.WaveName) -> Iterator[str]:
     """Yield notes on properties that the recipe does not express: angles, exchanged parts, signs, another factor."""
     measured = name.measured
     if measured.stated is not None:
@@ -562,7 +552,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
     elif name.phase or (len(measured.planes) == 2 and measured.swapped):
         exchanged = measured.swapped if len(measured.planes) == 2 else name.quarter % 2 == 1
         holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
-        yield QUARTER_WORDS[exchanged, name.quarter] + holds
+        yield waves.QUARTER_WORDS[exchanged, name.quarter] + holds
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:
         yield "cosines and sines are in one array, each twice"
     ratio = name.magnitude / name.named.magnitude
@@ -570,7 +560,7 @@ def structure_notes(name: WaveName) -> Iterator[str]:
         yield f"every value is {ratio:.6g} times the recipe's (attention factor)"
 
 
-def _measured_only(measured: Measured, nearest: WaveName | None, explained: float = 0.0) -> Identification:
+def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained: float = 0.0) -> Identification:
     """Return an unknown identification with the measurements of a reading."""
     reading, pairs = measured.reading, measured.pairs
     if explained < MIN_SAMPLED and not follows_waves(measured):
@@ -593,10 +583,10 @@ def _measured_only(measured: Measured, nearest: WaveName | None, explained: floa
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
     else:
         some = " sampled" if explained == nearest.explained else ""
-        text += f"; nearest: {recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
+        text += f"; nearest: {waves.recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
-                          nearly=explained, nearest=recipe_of(nearest) if nearest else None)  # fmt: skip
+                          nearly=explained, nearest=waves.recipe_of(nearest) if nearest else None)  # fmt: skip
 
 
 LAYOUT_WORDS = {

@@ -18,19 +18,8 @@ from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, printed_digits
-from pecli.judge.orders import (
-    UNKNOWN,
-    ZERO,
-    Integers,
-    descriptions,
-    gaps,
-    match,
-    ordinal,
-    plural,
-    repeated,
-    units_from,
-)
-from pecli.judge.planes import EPSILON, Floats, effective_dtype, numbers, rounded, sample_rows, unit
+from pecli.judge import orders
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, numbers, rounded, sample_rows, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
@@ -114,7 +103,7 @@ def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
     """Return rows in any order; NaN for `UNKNOWN` and `NAN`, zeros for `ZERO`."""
-    found = np.where(rows == ZERO, 0.0, np.nan)[:, None].repeat(width_of(array), 1)
+    found = np.where(rows == orders.ZERO, 0.0, np.nan)[:, None].repeat(width_of(array), 1)
     known = np.flatnonzero((rows >= 0) & (rows < count_of(array)))
     if isinstance(array, ComputedRows) and array.values is not None:
         found[known] = _numbers(array, array.values[rows[known]])
@@ -296,7 +285,7 @@ class RowChange:
         if self.columns is not None:
             known = (self.columns >= 0) & (self.columns < values.shape[1])
             values = values[:, np.where(known, self.columns, 0)]
-            values[:, ~known] = np.where(self.columns[~known] == ZERO, 0.0, np.nan)
+            values[:, ~known] = np.where(self.columns[~known] == orders.ZERO, 0.0, np.nan)
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))
@@ -384,11 +373,11 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
     places = np.arange(start, stop)
     with np.errstate(all="ignore"):
         actual, made = floats(pair.actual, start, stop), change.made(pair, places)
-        off = gaps(actual, made)
+        off = orders.gaps(actual, made)
         if change.order is not None:
-            off[change.order[places] == UNKNOWN] = 0.0
+            off[change.order[places] == orders.UNKNOWN] = 0.0
         if change.half:
-            off[gaps(actual, pair.expected_rows(places)) <= change.half + pair.within("stored")] = 0.0
+            off[orders.gaps(actual, pair.expected_rows(places)) <= change.half + pair.within("stored")] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
@@ -507,13 +496,13 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
     places, actual = pair.places, pair.sample[0]
     if change.order is not None:
         places = places[places < len(change.order)]
-        places = places[change.order[places] != UNKNOWN]
+        places = places[change.order[places] != orders.UNKNOWN]
         actual = rows_at(pair.actual, places)
     made = change.made(pair, places)
     if actual.shape != made.shape:
         return False
     # twice the share that may be left in all: the sample is not the whole
-    return bool(np.count_nonzero(gaps(actual, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
+    return bool(np.count_nonzero(orders.gaps(actual, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
 
 
 def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
@@ -580,15 +569,15 @@ def _region(pair: ArrayPair, seen: Differences, near: float = 0.0) -> str:
 def indices(word: str, at: Integers, side: int) -> str:
     """Return indices of an axis as text."""
     first, last = int(at[0]), int(at[-1])
-    many = plural(word)
+    many = orders.plural(word)
     if first == last:
         return f"{word} {first}"
     if last - first + 1 == len(at):
         to_end = last == side - 1 and word not in ("head", "batch")
-        return units_from(first, word) if to_end else f"{many} {first} to {last}"
+        return orders.units_from(first, word) if to_end else f"{many} {first} to {last}"
     steps = np.diff(at)
     if len(at) > 2 and (steps == steps[0]).all() and last + steps[0] >= side:
-        return f"every {ordinal(int(steps[0]))} {word}{f' from {word} {first} on' if first else ''}"
+        return f"every {orders.ordinal(int(steps[0]))} {word}{f' from {word} {first} on' if first else ''}"
     if len(at) <= MAX_NAMED:
         return f"{many} {', '.join(map(str, at[:-1].tolist()))} and {last}"
     return f"{len(at):,} of {side:,} {many}, {first} to {last}"
@@ -666,7 +655,7 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
         made = function(x) if kind == "constant" else np.where(np.isfinite(x), function(x), x)
         if kind not in ("constant", "decimals") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
             continue  # another constant would explain as much
-        off = gaps(differing[0].as_stored(made), y)
+        off = orders.gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
             half = function.args[0] if isinstance(function, partial) and kind == "decimals" else None
@@ -780,11 +769,11 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
-    found = match(actual, expected, near)
-    if word == "row" and len(actual) == len(expected) and (found == UNKNOWN).any():
-        yield from repeated(match(expected, actual, near), word)
-    if (found == UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
-        yield from descriptions(found, len(expected), word)
+    found = orders.match(actual, expected, near)
+    if word == "row" and len(actual) == len(expected) and (found == orders.UNKNOWN).any():
+        yield from orders.repeated(orders.match(expected, actual, near), word)
+    if (found == orders.UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
+        yield from orders.descriptions(found, len(expected), word)
 
 
 def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
@@ -908,7 +897,7 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
     if count * first.width > MAX_EXCHANGED or any(pair.actual.lead != 1 for pair in differing):
         return
     whole = [floats(pair.expected, 0, count) for pair in differing]
-    (last,) = match(floats(first.actual, count - 1, count), whole[0], max(first.near, first.within("effective")))
+    (last,) = orders.match(floats(first.actual, count - 1, count), whole[0], max(first.near, first.within("effective")))
     if not 1 <= last < count - 1:
         return
     rows = np.arange(count)
