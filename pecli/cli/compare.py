@@ -148,7 +148,7 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
         )  # fmt: skip
         largest = figures.largest if figures.nan.alone else figures.max_abs
         ulps = f"{figures.max_ulp:,}" if figures.max_ulp or not figures.max_abs else "< 1"
-        ulps = ulps if array.ulp_dtype and figures.max_abs < math.inf else ""
+        ulps = ulps if array.ulp_dtype and largest < math.inf else ""
         rows.append([
             array.name, f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
             *([ulps] if counted else []), _place(place), *both,

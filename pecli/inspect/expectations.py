@@ -122,7 +122,7 @@ def step_of(rows: RowReader) -> RowStep:
         first, second = reading.columns
         turning = values[:, first] + 1j * values[:, second]
         turn = (turning[1:] * turning[:-1].conj()).mean(axis=0)
-        turn /= np.abs(turn)
+        turn /= np.maximum(np.abs(turn), np.finfo(float).tiny)  # a pair may be zero
 
         def miss_of_turns(before: Floats, after: Floats) -> Floats:
             was, became = (part[:, first] + 1j * part[:, second] for part in (before, after))

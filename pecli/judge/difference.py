@@ -49,7 +49,7 @@ MAX_LISTED = 8
 # Digits of a factor on every position that somebody chose, such as a length.
 MAX_STEP_DIGITS = 6
 # Share of the pairs that may have other frequencies than expected and be named; of more, all are others.
-MAX_OTHER_PAIRS = 0.5
+MAX_OTHER_PAIRS = 0.45
 # Cost of frequencies without a rule, in digits: parameters that give the same ones are reported instead.
 OTHER_FREQUENCIES = 1.5
 # Of a width that exponents are divided by: the largest, and how far the measured one may be from a whole number.

@@ -419,7 +419,7 @@ def encoding(
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        word = name or function.__name__.rstrip("_").replace("_", "-")
+        word = (name or function.__name__.rstrip("_").replace("_", "-")).lower()
         page = sections(function)
 
         def prose(section: str) -> str:

@@ -229,7 +229,7 @@ def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> 
         return f"{wanted} {key} missing" if have == "none" else f"a {have} {key} where none was expected"
     if not have or not wanted:
         return f"{key} {wanted} is missing" if wanted else f"{key} {have} where none was expected"
-    were = "were" if key in ("heads", "buckets", "dim") else ""
+    were = "were" if key in ("heads", "buckets") else ""
     return f"{have} {key} where {wanted} were expected" if were else f"{key} {have} where {wanted} was expected"
 
 
