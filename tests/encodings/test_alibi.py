@@ -109,7 +109,7 @@ def test_products_are_rounded_once():
     [
         ("alibi:heads=2,alibi-heads=3", "alibi-heads=3 must be at most heads=2"),
         ("alibi:heads=3,slope-values=1+2", r"slope-values=\(2 slopes\) must be 3"),
-        ("alibi:heads=0", "heads=0 must be from 1 to 65536"),
+        ("alibi:heads=0", "heads=0 must be from 1 to 4096"),
     ],
 )
 def test_what_does_not_fit_is_said_with_both_values(recipe, says):
