@@ -227,13 +227,12 @@ def extrapolate(
     >>> extrapolate("rope:dim=4,base=100", train=8, test=16).verdict
     'unseen'
     """
-    from pecli.extrapolate.report import report, subject_of
+    from pecli.extrapolate.report import report, with_stored_recipe
 
     number = None if factor is None else parse_number("factor", str(factor))
     test, train = parse_integer("test", test), None if train is None else parse_integer("train", train)
-    return report(
-        subject_of(source_of(subject)), train, test, scaling=scaling, factor=number, threshold=threshold, tuned=tuned
-    )
+    source = with_stored_recipe(source_of(subject))
+    return report(source, train, test, scaling=scaling, factor=number, threshold=threshold, tuned=tuned)
 
 
 @with_known_options

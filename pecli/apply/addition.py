@@ -17,16 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.exact import ExactRows, Floats, Places, largest_size, round_sums, rows_of
-from pecli.apply.tensors import (
-    ApplyOptions,
-    ApplyResult,
-    Tensor,
-    axes_notes,
-    keys_of,
-    only_tensor,
-    open_rows,
-    roles_note,
-)
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, open_rows, roles_of
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, parse_integer, shorten
@@ -50,6 +41,8 @@ BLOCK_VALUES = 1 << 15
 ROW_BLOCK_VALUES, CACHED_BLOCKS = 1 << 18, 32
 
 Rows = NDArray[np.int64]
+# Of vectors `start` to `stop`, what a framework makes of them; of exact values, what their last places are counted in.
+Steps = tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]
 
 
 class AddedRows(Tabular):
@@ -72,15 +65,9 @@ class AddedRows(Tabular):
     """
 
     def __init__(
-        self,
-        exact_rows: ExactRows,
-        tensor: Tensor,
-        dtype: str,
-        scale: Decimal | str | None = None,
-        *,
-        where: Rows | None = None,
-        multiplied: bool = False,
-    ) -> None:
+        self, exact_rows: ExactRows, tensor: Tensor, dtype: str, scale: Decimal | str | None = None, *,
+        where: Rows | None = None, multiplied: bool = False,
+    ) -> None:  # fmt: skip
         if exact_rows.width not in (tensor.width, 1 if multiplied else tensor.width):
             rule = f"has vectors of {tensor.width}, and the table has rows of {exact_rows.width}"
             raise BadParameter("input", tensor.name, rule)
@@ -160,14 +147,15 @@ def _scale_queries(
 ) -> ApplyResult:
     """Return queries with their factors, and keys as they are."""
     table, rows = open_rows(source, tensors, options)
+    keys, roles = roles_of(tensors)
     parts: list[tuple[str, Tabular, str]] = []
     for tensor in tensors:
-        if tensor in keys_of(tensors):
+        if tensor in keys:
             parts.append((tensor.name, tensor.view.table, tensor.view.array.name))
             continue
         made = AddedRows(rows_of(table), tensor, options.dtype or tensor.dtype, multiplied=True, where=rows)
         parts.append((tensor.name, made, tensor.name))
-    return ApplyResult(ConcatTable(parts), (effect.note, roles_note(tensors), *axes_notes(tensors)))
+    return ApplyResult(ConcatTable(parts), (effect.note, roles, *axes_notes(tensors)))
 
 
 class ConditionedRows(Tabular):
@@ -195,9 +183,8 @@ class ConditionedRows(Tabular):
         self.base = base_of(plan, positions, Table.parse)
         width = tensor.width if self.base is None else self.base.arrays[0].shape[1]
         if added and width != tensor.width:
-            raise BadParameter(
-                "input", tensor.name, f"has vectors of {tensor.width}, and the table has rows of {width}"
-            )
+            rule = f"has vectors of {tensor.width}, and the table has rows of {width}"
+            raise BadParameter("input", tensor.name, rule)
         self.around = plan.reach(self.n)
         plan.fit(tensor.width, width)
         self.arrays = (tensor.like(tensor.name, self.dtype, width),)
@@ -237,9 +224,8 @@ class FrameworkRows(Tabular):
     ----------
     exact : Tabular
         The real values, rounded to float64, of the same names and shapes.
-    compute : mapping of str to callable
-        For each name, of vectors `start` to `stop` gives (n, width) in the arithmetic; and of exact values, what
-        their last places are counted in.
+    compute : mapping of str to Steps
+        For each name.
     arithmetic : {"float32", "bfloat16"}
         Of every step.
     dtype : str
@@ -251,13 +237,7 @@ class FrameworkRows(Tabular):
         The largest error so far, in units in the last place of the arithmetic.
     """
 
-    def __init__(
-        self,
-        exact: Tabular,
-        compute: Mapping[str, tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]],
-        arithmetic: str,
-        dtype: str,
-    ) -> None:
+    def __init__(self, exact: Tabular, compute: Mapping[str, Steps], arithmetic: str, dtype: str) -> None:
         self.exact, self.compute, self.arithmetic, self.dtype = exact, compute, arithmetic, dtype
         self.arrays = tuple(replace(array, dtype=dtype) for array in exact.arrays)
         self.metadata = exact.metadata
@@ -277,9 +257,7 @@ class FrameworkRows(Tabular):
             narrow(values, None, self.dtype, target)
 
 
-def adding_steps(
-    tensor: Tensor, table: Tabular, factor: float, rows: Rows | None, arithmetic: str
-) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+def adding_steps(tensor: Tensor, table: Tabular, factor: float, rows: Rows | None, arithmetic: str) -> Steps:
     """Return how a framework adds a table's rows (n, width) to a tensor that a factor multiplies first."""
     name = table.arrays[0].name
 

@@ -187,21 +187,18 @@ def _recipe(source: NamedSource) -> Recipe | None:
 
 def _effect(recipe: Recipe | None, family: Family) -> Effect:
     """Return the effect of an encoding beyond its family's; encodings of vectors or content must declare it."""
-    if recipe is None:
+    must_declare = family in (Family.RELATIVE, Family.CONDITIONAL)
+    if recipe is None or not (must_declare or recipe.encoding.declares("apply")):
         return Effect()
-    if recipe.encoding.declares("apply") or family in (Family.RELATIVE, Family.CONDITIONAL):
-        found: Effect = recipe.encoding.hook("apply")(recipe)
-        return found
-    return Effect()
+    found: Effect = recipe.encoding.hook("apply")(recipe)
+    return found
 
 
 def _family_of_arrays(source: NamedSource) -> Family:
     """Return the family of a file that names no recipe."""
-    arrays = source.open().arrays
-    names = {array.name for array in arrays}
-    if "bias" in names:
+    first, *more = source.open().arrays
+    if "bias" in {array.name for array in (first, *more)}:
         return Family.BIAS
-    (first, *more) = arrays
     stacked = len(first.shape) == 3 and first.shape[0] == 2
     rotary = more or stacked or first.name in ("cos_sin", "sin_cos", "cis")
     return Family.ROTARY if rotary else Family.ABSOLUTE
@@ -214,11 +211,11 @@ def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
     if table.arrays[0].dtype in COMPLEX.values():
         rule = "holds complex numbers, which multiply complex embeddings: multiply them by its array"
         raise BadRecipe(f"{shorten(source.text)} {rule}")
-    exact_rows = rows_of(table)
     notes, dtype = tuple(axes_notes([tensor])), options.dtype or tensor.dtype
-    if options.arithmetic == "exact":
-        return ApplyResult(AddedRows(exact_rows, tensor, dtype, options.scale, where=rows), notes)
-    exact = AddedRows(exact_rows, tensor, "float64", options.scale, where=rows)
+    emulated = options.arithmetic != "exact"
+    exact = AddedRows(rows_of(table), tensor, "float64" if emulated else dtype, options.scale, where=rows)
+    if not emulated:
+        return ApplyResult(exact, notes)
     steps = adding_steps(tensor, table, float(exact.factor.hi), rows, options.arithmetic)
     made = FrameworkRows(exact, {tensor.name: steps}, options.arithmetic, dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst)
@@ -247,12 +244,12 @@ def random_inputs(sides: str, kv_heads: int | None, dtype: str, seed: int) -> li
 def with_inputs(inputs: list[Tensor], made: ApplyResult) -> Tabular:
     """Return inputs, positions, cosines and sines, and results as one table."""
     parts = [(tensor.name, tensor.view.table, tensor.view.array.name) for tensor in inputs]
-    if made.companion is not None:
-        where = made.companion
+    if (where := made.companion) is not None:
+        parts += [(name, where, name) for name in ("cos", "sin")]
         if "positions" not in where:
             found = where.position(0, where.arrays[0].rows)
             where = InMemory({"positions": np.arange(where.arrays[0].rows) if found is None else found})
-        parts += [("positions", where, "positions"), *((name, made.companion, name) for name in ("cos", "sin"))]
+        parts.insert(-2, ("positions", where, "positions"))
     outputs = made.outputs
     ending = "" if "scores" in outputs else "_rotated"
     parts += [(f"{array.name}{ending}", outputs, array.name) for array in outputs.arrays]

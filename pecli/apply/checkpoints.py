@@ -13,15 +13,16 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.cosines import OF_MODEL, PAIRINGS, HeadPairs, members
 from pecli.apply.exact import Floats
+from pecli.apply.rotation import OF_MODEL, PAIRINGS, HeadPairs, members
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
@@ -34,6 +35,9 @@ from pecli.numbers.rounding import widen
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
+
+if TYPE_CHECKING:
+    from pecli.judge.kernels import AppliedRotation, RotationSource
 
 Integers = NDArray[np.int64]
 
@@ -263,11 +267,16 @@ def permute_checkpoint(
     PecliError
         If nothing fits, or it cannot be written; nothing is left then.
     """
-    opened = {file: _moves(file, rows) for file in files_of(path)}
-    found = {name: heads for _, moved in opened.values() for name, heads in moved.items()}
+    found: Moved = {}
+    edits: dict[str, Edit] = {}
+    for file in files_of(path):
+        table = _opened(file)
+        if moved := rows.chosen({array.name: array for array in table.arrays}, tuple(table.left_out)):
+            changed = {name: _permuted(table, name, heads, rows) for name, heads in moved.items()}
+            edits[file] = os.path.getsize(file), _edited(table, 0, changed)
+            found |= moved
     if not found:
         raise none_found(path, rows)
-    edits = {f: (os.path.getsize(f), _permuted(*opened[f], rows)) for f in opened if opened[f][1]}
     _rewrite(path, target, edits, clobber, progress)
     return found
 
@@ -299,24 +308,18 @@ def replace_array(
     old, (array,) = table.array(name), new.arrays
     head = table.bytes_at(0, LENGTH_BYTES)
     header = json.loads(table.bytes_at(LENGTH_BYTES, int.from_bytes(head, "little")))
-    name = next(key for key in header if plain(key) == name)
-    begin, size = header[name]["data_offsets"][0], os.path.getsize(file) + array.bytes - old.bytes
+    stored = next(key for key in header if plain(key) == name)
+    begin, size = header[stored]["data_offsets"][0], os.path.getsize(file) + array.bytes - old.bytes
     for key, entry in header.items():
         if key != "__metadata__" and entry["data_offsets"][0] > begin:
             entry["data_offsets"] = [offset + array.bytes - old.bytes for offset in entry["data_offsets"]]
-    header[name] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
+    header[stored] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % LENGTH_BYTES)
     first = table.place(name) - begin
-
-    def pieces() -> Iterator[bytes]:
-        yield len(text).to_bytes(LENGTH_BYTES, "little") + text
-        yield from _between(table, first, first + begin)
-        for block in new.blocks():
-            yield block.values[array.name].tobytes()
-        yield from _between(table, first + begin + old.bytes, os.path.getsize(file))
-
-    edits: dict[str, Edit] = {file: (size - first + LENGTH_BYTES + len(text), pieces())}
+    changed = {name: (block.values[array.name].tobytes() for block in new.blocks())}
+    pieces = chain([len(text).to_bytes(LENGTH_BYTES, "little"), text], _edited(table, first, changed))
+    edits: dict[str, Edit] = {file: (size - first + LENGTH_BYTES + len(text), pieces)}
     for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
         held = json.loads(index.read_text())
         if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
@@ -332,11 +335,9 @@ Edit = tuple[int, Iterable[bytes]]
 
 def files_of(path: str) -> list[str]:
     """Return a safetensors file, or the safetensors files of a folder."""
-    return (
-        [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
-        if os.path.isdir(path)
-        else [path]
-    )
+    if not os.path.isdir(path):
+        return [path]
+    return [entry.path for entry in _sorted(path) if entry.name.endswith(".safetensors")]
 
 
 def file_with(path: str, name: str) -> str:
@@ -397,30 +398,27 @@ def _opened(path: str) -> SafetensorsTable:
     return table
 
 
-def _moves(path: str, rows: HeadRows) -> tuple[SafetensorsTable, Moved]:
-    table = _opened(path)
-    return table, rows.chosen({array.name: array for array in table.arrays}, tuple(table.left_out))
-
-
 def _between(table: SafetensorsTable, start: int, stop: int) -> Iterator[bytes]:
     """Yield bytes of a file."""
     for at in range(start, stop, PIECE):
         yield table.bytes_at(at, min(PIECE, stop - at))
 
 
-def _permuted(table: SafetensorsTable, moved: Moved, rows: HeadRows) -> Iterator[bytes]:
-    """Yield a file, the rows of some tensors in another order."""
-    at = 0
-    for name in sorted(moved, key=table.place):
-        array, begin = table.array(name), table.place(name)
-        yield from _between(table, at, begin)
-        head = array.bytes // moved[name]
-        order = rows.order(array.shape[0] // moved[name])
-        for number in range(moved[name]):
-            held = np.frombuffer(table.bytes_at(begin + number * head, head), np.uint8).reshape(len(order), -1)
-            yield held[order].tobytes()
-        at = begin + array.bytes
-    yield from _between(table, at, os.path.getsize(table.path))
+def _edited(table: SafetensorsTable, start: int, changed: Mapping[str, Iterable[bytes]]) -> Iterator[bytes]:
+    """Yield a file from a byte on, with other bytes in the place of some tensors."""
+    for name in sorted(changed, key=table.place):
+        yield from _between(table, start, table.place(name))
+        yield from changed[name]
+        start = table.place(name) + table.array(name).bytes
+    yield from _between(table, start, os.path.getsize(table.path))
+
+
+def _permuted(table: SafetensorsTable, name: str, heads: int, rows: HeadRows) -> Iterator[bytes]:
+    """Yield a tensor with its rows in another order."""
+    array, begin = table.array(name), table.place(name)
+    size, order = array.bytes // heads, rows.order(array.shape[0] // heads)
+    for at in range(begin, begin + array.bytes, size):
+        yield np.frombuffer(table.bytes_at(at, size), np.uint8).reshape(len(order), -1)[order].tobytes()
 
 
 def rows_from(path: str, given: Mapping[str, int | str | None]) -> HeadRows:
@@ -468,7 +466,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
     from pecli.judge.compare import explained
-    from pecli.judge.kernels import AppliedRotation, RotationSource, as_vectors, faults
+    from pecli.judge.kernels import RotationSource, faults
 
     facts = golden.metadata
     findings: list[Finding] = []
@@ -490,22 +488,26 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
             fault = _repeated(y, right)
             findings += [Finding("rotation", f"{name}: {fault}")] if fault else []
             continue
-        recipe = split_recipe(facts["applied"])
-        pairs, axes = HeadPairs.parse(facts["pairs"]), AXES_BY_RANK[len(shape)]
-        applied = AppliedRotation(
-            x=as_vectors(before, axes),
-            y=as_vectors(y, axes),
-            right=as_vectors(right, axes),
-            positions=golden.read("positions").astype(np.int64),
-            pairs=(pairs.from_pairs, pairs.to_pairs),
-            rotary=int(facts["rotary-dim"]),
-            dtype=dtype,
-            source=RotationSource((recipe[0], recipe[1])),
-            heads=max(heads, default=1),
-            axes=axes,
-        )
+        applied = applied_rotation(
+            facts, AXES_BY_RANK[len(shape)], (before, y, right), positions=golden.read("positions").astype(np.int64),
+            dtype=dtype, source=RotationSource(split_recipe(facts["applied"])), heads=max(heads, default=1),
+        )  # fmt: skip
         findings += faults(applied, name, explained)
     return findings
+
+
+def applied_rotation(
+    facts: Mapping[str, str], axes: str, vectors: Iterable[Floats], *, positions: Integers, dtype: str,
+    source: RotationSource, heads: int,
+) -> AppliedRotation:  # fmt: skip
+    """Return inputs, outputs and exact outputs of a rotation as the judge takes them; `facts` are a result's."""
+    from pecli.judge.kernels import AppliedRotation, as_vectors
+
+    pairs = HeadPairs.parse(facts["pairs"])
+    x, y, right = (as_vectors(one, axes) for one in vectors)
+    return AppliedRotation(
+        x, y, right, positions, (pairs.from_pairs, pairs.to_pairs), int(facts["rotary-dim"]), dtype, source, heads, axes
+    )
 
 
 def _repeated(tested: Floats, truth: Floats) -> str | None:
@@ -514,15 +516,11 @@ def _repeated(tested: Floats, truth: Floats) -> str | None:
         return None
     times = tested.shape[1] // truth.shape[1]
     heads = f"{tested.shape[1]} heads where {truth.shape[1]} were expected, the queries'"
-    for made, findings in (
-        (np.repeat(truth, times, axis=1), f"each stands {times} times"),
-        (
-            np.tile(truth, (1, times, 1, 1)),
-            "all stand one after the other, again and again, in the order of none of the groups",
-        ),
-    ):
+    again = "all stand one after the other, again and again, in the order of none of the groups"
+    repeated, tiled = np.repeat(truth, times, axis=1), np.tile(truth, (1, times, 1, 1))
+    for made, finding in ((repeated, f"each stands {times} times"), (tiled, again)):
         if made.shape == tested.shape and (np.abs(tested - made) <= MAX_RELATIVE_GAP * np.abs(truth).max()).all():
-            return f"{heads}: {findings}"
+            return f"{heads}: {finding}"
     return None
 
 
@@ -531,9 +529,6 @@ def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Findin
     for from_pairs, to_pairs in (PAIRINGS, PAIRINGS[::-1]):
         moved = PermutedRows(expected, HeadRows(from_pairs, to_pairs, heads, heads))
         if compare_tables(tested, moved).equal:
-            return [
-                Finding(
-                    "pairs", f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
-                )
-            ]
+            text = f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
+            return [Finding("pairs", text)]
     return []

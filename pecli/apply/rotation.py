@@ -1,58 +1,44 @@
-"""Rotation of queries and keys, in blocks, each value rounded once."""
+"""Rotation of queries and keys: the pairs of a head, the cosines and sines that rotate them, and the blocks of vectors.
+
+A pair (x, y) at position p with frequency w becomes (x c - y s, x s + y c), c = m cos(p w), s = m sin(p w),
+m the magnitude.  The inverse of a rotation is its transposed matrix over m^2, its gradient the transposed matrix.
+Cosines and sines are exact, stored, scaled or inverted; each value is rounded once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from math import isfinite
+from math import isfinite, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.addition import FrameworkRows, rounded
-from pecli.apply.cosines import (
-    OF_LAYOUT,
-    OF_MODEL,
-    HeadPairs,
-    Integers,
-    Points,
-    Rotations,
-    ScaledRotations,
-    columns,
-    complex_points,
-    inverse_of,
-    members,
-    rotations_of,
-    scatter_pairs,
-)
+from pecli.apply.addition import FrameworkRows, Steps, rounded
 from pecli.apply.exact import (
     CANDIDATE_ERROR,
+    ExactRows,
     Floats,
     Places,
     StoredRows,
     ValueRows,
+    WavePoints,
+    bands_of,
     double_double_sums,
     exact_sums,
     largest_size,
     round_candidates,
 )
-from pecli.apply.tensors import (
-    ApplyOptions,
-    ApplyResult,
-    Tensor,
-    Tile,
-    axes_notes,
-    keys_of,
-    open_rows,
-    roles_note,
-    table_rows,
-    tiles,
-)
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, Tile, axes_notes, open_rows, roles_of, table_rows
+from pecli.engine.runs import fill_points, plane_error
 from pecli.engine.threads import Scratch, default_threads, run_tasks
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
-from pecli.numbers.double_double import DoubleDouble
+from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.dtypes import storage
 from pecli.numbers.rounding import narrow, widen
 from pecli.spec.hooks import Effect
@@ -64,10 +50,288 @@ from pecli.tables.parts import ConcatTable
 from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
+Integers = NDArray[np.int64]
+
+PAIRINGS = ("half", "interleaved")
+# Pairing implied by a stored layout; other layouts imply none.
+OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
+
+# A model's pairing, as its config is read.
+OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
+
+
+@dataclass(frozen=True)
+class HeadPairs:
+    """Pairing of columns in the input and output vectors.
+
+    Attributes
+    ----------
+    from_pairs, to_pairs : {"half", "interleaved"}
+        In the input, and in the output: x_i with x_(i + d/2), or x_2i with x_(2i+1).
+    """
+
+    from_pairs: str
+    to_pairs: str
+
+    @classmethod
+    def parse(cls, text: str) -> HeadPairs:
+        """Return the pairing for "half", "interleaved" or "interleaved:half".
+
+        Raises
+        ------
+        BadParameter
+            For another word.
+        """
+        from_pairs, colon, to_pairs = text.partition(":")
+        to_pairs = to_pairs if colon else from_pairs
+        if from_pairs not in PAIRINGS or to_pairs not in PAIRINGS:
+            raise BadParameter("pairs", text, "must be half, interleaved or interleaved:half")
+        return cls(from_pairs, to_pairs)
+
+    def __str__(self) -> str:
+        return self.from_pairs if self.from_pairs == self.to_pairs else f"{self.from_pairs}:{self.to_pairs}"
+
+    def inverse(self) -> HeadPairs:
+        """Return the inverse pairing."""
+        return HeadPairs(self.to_pairs, self.from_pairs)
+
+
+Columns = slice | Integers
+
+
+def columns(width: int, pairing: str, parts: tuple[int, ...] = ()) -> tuple[Columns, Columns]:
+    """Return the columns of the first and of the second members of the pairs among the first `width`.
+
+    half:        [a0 a1 b0 b1 | rest] -> a, b; of parts (1, 2), blocks with halves of their own:
+                 [a0 b0 | a1 a2 b1 b2 | rest]
+    interleaved: [a0 b0 a1 b1 | rest] -> a, b
+    """
+    if pairing == "interleaved":
+        return slice(0, width, 2), slice(1, width, 2)
+    if len(parts) < 2:
+        return slice(0, width // 2), slice(width // 2, width)
+    counts = np.array(parts)
+    first = np.arange(width // 2) + np.repeat(np.cumsum(counts) - counts, counts)  # past the second members before
+    return first, first + np.repeat(counts, counts)
+
+
+def members(vectors: NDArray[Any], width: int, pairing: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return views of the first and second members of the pairs in the first `width` columns, (.., width/2) each."""
+    first, second = columns(width, pairing)
+    return vectors[..., first], vectors[..., second]
+
+
+def scatter_pairs(pairs: NDArray[Any], target: NDArray[Any], destination: tuple[Columns, Columns]) -> None:
+    """Scatter interleaved pairs to the columns of their first and second members.
+
+    Parameters
+    ----------
+    pairs : (k + 1,) ndarray
+        The pairs of each row of `target` in turn, and one number that is not used.
+    target : (.., m) ndarray
+        The output, of the same type.
+    destination : (columns, columns)
+        Columns of the first and of the second members.
+
+    Notes
+    -----
+    Numbers at every other place are gathered one by one.  Many at once are cut out of pairs that are seen as integers
+    of twice the width, whose lower half is the first member; seen from one number further on, it is the second.
+    """
+    size = pairs.itemsize
+    shape = *target.shape[:-1], (len(pairs) - 1) // (2 * prod(target.shape[:-1]))
+    if size == 8 or sys.byteorder != "little":
+        target[..., destination[0]], target[..., destination[1]] = (pairs[k:-1:2].reshape(shape) for k in (0, 1))
+        return
+    bits = target.view(f"u{size}")
+    for k in (0, 1):
+        bits[..., destination[k]] = np.ndarray(shape, f"u{2 * size}", pairs, offset=k * size)
+
+
+Points = NDArray[np.complex128]
+
+
+class Rotations(ABC):
+    """Cosines and sines of rows at the requested accuracy; exact as stored unless a subclass differs.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of columns.
+    coarse : float
+        Factor of `CANDIDATE_ERROR`: 1 if the parts of `rows` are correctly rounded or exact.
+    loose : float
+        Further error of the points of `near`, in the complex plane.
+    """
+
+    pairs: int
+    coarse: float = 1.0
+    loose: float = 0.0
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows `start` to `stop`, (n, pairs) complex128, an array of the caller's own."""
+
+    def approximate(self, start: int, stop: int) -> Points:
+        """Return `rows` to within `loose`, where that is less work."""
+        return self.rows(start, stop)
+
+    @abstractmethod
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places (k,), as double-double numbers, and a bound on the absolute error of each."""
+
+
+class ExactRotations(Rotations):
+    """The real cosines and sines of a recipe's rotary plan.
+
+    Parameters
+    ----------
+    table : Table
+        Float64, of a rotary encoding in the layout split.
+    """
+
+    def __init__(self, table: Table) -> None:
+        plan = table.plan
+        assert isinstance(plan, Waves)
+        self.table, self.plan, self.pairs = table, plan, plan.width
+        self.points = WavePoints(plan, table.part)
+        self.loose = plane_error(self.points.run[0]) if self.points.run is not None else 0.0
+        self.where = bands_of(plan, "sin")
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Rotations`."""
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        self.table.fill(start, stop, {"cos": found.real, "sin": found.imag})
+        return found
+
+    def approximate(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows as products of a rotation table, not rounded to float64; see `Rotations`."""
+        if self.points.run is None:
+            return self.rows(start, stop)
+        frequencies, multiples = self.points.run
+        found = np.empty((stop - start, self.pairs), np.complex128)
+        fill_points(frequencies, multiples[start:stop], found)
+        return found
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        return self.points.doubled(rows, self.where[:, pairs])
+
+
+class StoredRotations(Rotations):
+    """Cosines and sines of a file, exact as stored.
+
+    Parameters
+    ----------
+    table : Tabular
+        With arrays cos and sin (n, pairs).
+    """
+
+    def __init__(self, table: Tabular) -> None:
+        self.cos, self.sin = (StoredRows(table, name) for name in ("cos", "sin"))
+        self.pairs = self.cos.width
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows; see `Rotations`."""
+        return complex_points(self.cos.rows(start, stop), self.sin.rows(start, stop))
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        (c, error), (s, _) = (part.doubled(rows, pairs) for part in (self.cos, self.sin))
+        return c, s, error
+
+
+def rotations_of(table: Tabular) -> Rotations:
+    """Return the real cosines and sines of a recipe's table, or those of a file."""
+    return ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
+
+
+def complex_points(c: Floats, s: Floats) -> Points:
+    """Return c + i s."""
+    found = np.empty(c.shape, np.complex128)
+    found.real, found.imag = c, s
+    return found
+
+
+# Factors and squares between this and its reciprocal neither overflow nor lose digits.
+MAX_RATIO = 2.0**400
+
+
+class ScaledRotations(Rotations):
+    """Rotations whose cosines and sines a number above zero for each row and pair multiplies or divides.
+
+    Parameters
+    ----------
+    rotations : Rotations
+        What is scaled.
+    scale : ExactRows
+        The numbers, (n, pairs) or (n, 1).
+    divides : bool
+        Whether they divide.
+    """
+
+    def __init__(self, rotations: Rotations, scale: ExactRows, divides: bool) -> None:
+        self.rotations, self.scale, self.divides = rotations, scale, divides
+        self.pairs = rotations.pairs
+        # two more roundings of scaled ones; of inverse ones the square errs by 8u, the quotient by 12u, the sums by 15u
+        self.coarse = rotations.coarse + 1
+
+    def rows(self, start: int, stop: int) -> Points:
+        """Return c + i s of rows, by float64 where nothing overflows; see `Rotations`."""
+        points, size = self.rotations.rows(start, stop), self.scale.rows(start, stop)
+        if ((size > 1 / MAX_RATIO) & (size < MAX_RATIO)).all():
+            with np.errstate(all="ignore"):
+                for part in (points.real, points.imag):
+                    (np.divide if self.divides else np.multiply)(part, size, out=part)
+            return points
+        rows, pairs = (index.reshape(-1) for index in np.indices(points.shape))
+        c, s, _ = self.doubled(rows + start, pairs)
+        return complex_points(c.hi, s.hi).reshape(points.shape)
+
+    def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+        """Return c and s at some places; see `Rotations`."""
+        c, s, error = self.rotations.doubled(rows, pairs)
+        scale, scale_error = self.scale.doubled(rows, pairs)
+        with np.errstate(all="ignore"):
+            change = divide if self.divides else multiply
+            found = change(c, scale), change(s, scale)
+            # the operation errs by at most 15u^2 of the result, the scale by its own relative error
+            relative = 2.0**-98 + 2 * scale_error / scale.hi
+            largest = np.maximum(*(np.abs(part.hi) for part in found))
+            return *found, largest * relative + 2 * error * (1 / scale.hi if self.divides else scale.hi)
+
+
+class SquaredLengths(ExactRows):
+    """c^2 + s^2 of each pair of rotations: of a recipe the square of the magnitude."""
+
+    def __init__(self, rotations: Rotations) -> None:
+        self.rotations = rotations
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return rows; see `ExactRows`."""
+        points = self.rotations.rows(start, stop)
+        with np.errstate(all="ignore"):
+            return np.asarray(points.real * points.real + points.imag * points.imag)
+
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+        """Return some values; see `ExactRows`."""
+        c, s, error = self.rotations.doubled(rows, columns)
+        square = add(multiply(c, c), multiply(s, s))
+        # the sum errs by at most 10u^2 of itself, and by 2 (|c| + |s|) times the error of c and s
+        return square, 2.0**-102 * square.hi + 3 * error * np.sqrt(square.hi)
+
+
+def inverse_of(rotations: Rotations) -> Rotations:
+    """Return the inverse of each pair's matrix, without its transposition: that of a rotation alone is itself."""
+    if isinstance(rotations, ExactRotations) and all(size == 1 for size in rotations.plan.magnitudes):
+        return rotations
+    return ScaledRotations(rotations, SquaredLengths(rotations), divides=True)
+
+
 # Bytes of computed blocks that a cache keeps.
 CACHE_BYTES = 1 << 25
 
-# Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `tiles`.
+# Values rotated in one block, whose cosines are computed together: few calls of NumPy, see `Tensor.tiles`.
 BLOCK_VALUES = 1 << 18
 
 # Divisor of the block for types other than float32, whose rounding makes copies.
@@ -91,13 +355,6 @@ class Doubt(NamedTuple):
     point: Points
 
 
-class RotationTask(NamedTuple):
-    """Rotation of one tensor, whose name the output has, and the type of the output."""
-
-    tensor: Tensor
-    dtype: str
-
-
 class RotatedTensors(Tabular):
     """Tensors rotated by a rotary table; a row is a vector.
 
@@ -105,8 +362,10 @@ class RotatedTensors(Tabular):
     ----------
     rotations : Rotations
         The cosines and sines, row by row.
-    tasks : sequence of RotationTask
+    tensors : sequence of Tensor
         What is rotated.
+    dtype : str, optional
+        Of the outputs, which have the tensors' names and, by default, their types.
     pairing : HeadPairs
         Which columns are a pair.
     backward : bool
@@ -120,31 +379,25 @@ class RotatedTensors(Tabular):
     """
 
     def __init__(
-        self,
-        rotations: Rotations,
-        tasks: Sequence[RotationTask],
-        pairing: HeadPairs,
-        *,
-        backward: bool = False,
-        rows: NDArray[np.int64] | None = None,
-        parts: tuple[int, ...] = (),
+        self, rotations: Rotations, tensors: Sequence[Tensor], dtype: str | None, pairing: HeadPairs, *,
+        backward: bool = False, rows: NDArray[np.int64] | None = None, parts: tuple[int, ...] = (),
         metadata: Mapping[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rotations, self.pairing, self.backward, self.rows = rotations, pairing, backward, rows
-        self.tasks = {task.tensor.name: task for task in tasks}
+        self.tensors = {tensor.name: tensor for tensor in tensors}
         self.width = 2 * rotations.pairs
-        for task in tasks:
-            if task.tensor.width < self.width:
-                rule = f"has vectors of {task.tensor.width}, and the table rotates {self.width} columns"
-                raise BadParameter("input", task.tensor.name, rule)
-        self.arrays: tuple[Array, ...] = tuple(task.tensor.like(task.tensor.name, task.dtype) for task in tasks)
+        for tensor in tensors:
+            if tensor.width < self.width:
+                rule = f"has vectors of {tensor.width}, and the table rotates {self.width} columns"
+                raise BadParameter("input", tensor.name, rule)
+        self.arrays: tuple[Array, ...] = tuple(tensor.like(tensor.name, dtype) for tensor in tensors)
         self.metadata = metadata or {}
         self.input_columns, self.output_columns = (
             columns(self.width, pairs, parts) for pairs in (pairing.from_pairs, pairing.to_pairs)
         )
         all_columns, both = np.arange(self.width), (self.input_columns, self.output_columns)
         self.pair_columns = np.array([[all_columns[side] for side in pair] for pair in both])
-        self.block_rows = 1 << (max(1, BLOCK_VALUES // max(task.tensor.width for task in tasks)).bit_length() - 1)
+        self.block_rows = 1 << (max(1, BLOCK_VALUES // max(tensor.width for tensor in tensors)).bit_length() - 1)
         kept = max(2, CACHE_BYTES // (self.block_rows * self.width * 8))
         self._block, self._doubled_block = lru_cache(kept)(self._computed), lru_cache(kept)(self._computed_doubled)
 
@@ -172,7 +425,7 @@ class RotatedTensors(Tabular):
     def _last(self) -> int:
         if self.rows is not None:
             return int(self.rows.max()) + 1
-        return max(task.tensor.side("s") for task in self.tasks.values())
+        return max(tensor.side("s") for tensor in self.tensors.values())
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -186,20 +439,20 @@ class RotatedTensors(Tabular):
 
     def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
         for name, target in out.items():
-            task, doubts = self.tasks[name], list[Doubt]()
-            rows = self.block_rows if task.dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)
+            tensor, dtype, doubts = self.tensors[name], self.array(name).dtype, list[Doubt]()
+            rows = self.block_rows if dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)
             parts = sorted(  # heads after each other whose positions, and so the cosines, are the same
-                tiles(task.tensor, start, stop, rows, self.rows is None),
+                tensor.tiles(start, stop, rows, self.rows is None),
                 key=lambda tile: tile.positions.start if tile.positions else 0,
             )
-            run_tasks([partial(self._rotate, task, tile, target, start, doubts) for tile in parts], threads)
-            self._decide(task, start, target, doubts)
+            run_tasks([partial(self._rotate, tensor, dtype, tile, target, start, doubts) for tile in parts], threads)
+            self._decide(tensor, dtype, start, target, doubts)
 
     def _rotate(
-        self, task: RotationTask, tile: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
+        self, tensor: Tensor, dtype: str, tile: Tile, out: NDArray[Any], first: int, doubts: list[Doubt], own: Scratch
     ) -> None:
         """Rotate vectors; `out` begins with vector `first`."""
-        tensor, count = task.tensor, tile.stop - tile.start
+        count = tile.stop - tile.start
         points, size = self._points(tensor, tile)
         stored = tensor.view.held(tile.start, tile.stop)
         if stored is None:
@@ -210,8 +463,8 @@ class RotatedTensors(Tabular):
         z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*tile.shape, self.rotations.pairs)
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
         target = tile.of(out, first)
-        in_place = task.dtype != "float64" and self.pairing.to_pairs == "interleaved"
-        packed = own.get(f"rotated {task.dtype}", flat.size + 1, out.dtype.type)
+        in_place = dtype != "float64" and self.pairing.to_pairs == "interleaved"
+        packed = own.get(f"rotated {dtype}", flat.size + 1, out.dtype.type)
         rotated = target[..., : self.width] if in_place else packed[:-1].reshape(flat.shape)
         with np.errstate(all="ignore"):
             bound = largest_size(vectors[..., : self.width]) * size
@@ -219,18 +472,18 @@ class RotatedTensors(Tabular):
                 z.real, z.imag = vectors[..., self.input_columns[0]], vectors[..., self.input_columns[1]]
             else:
                 np.copyto(flat, vectors[..., : self.width])
-            if task.dtype == "float64" and isfinite(bound):
+            if dtype == "float64" and isfinite(bound):
                 unsure = self._rotate_double_double(tile, tensor, z, rotated)
             else:
                 np.multiply(z, points, out=z)
-                places = round_candidates(flat, bound, task.dtype, rotated, own)
+                places = round_candidates(flat, bound, dtype, rotated, own)
                 unsure = self._doubtful(places, tile, vectors, points)
         if not in_place:
             scatter_pairs(packed, target, self.output_columns)
         if tensor.width > self.width:
-            narrow(vectors[..., self.width :].astype(np.float64), None, task.dtype, target[..., self.width :])
+            narrow(vectors[..., self.width :].astype(np.float64), None, dtype, target[..., self.width :])
         if sum(len(doubt.vector) for doubt in unsure) > MAX_DEFERRED_SUMS:
-            self._decide(task, first, out, unsure)
+            self._decide(tensor, dtype, first, out, unsure)
         else:
             doubts += unsure
 
@@ -266,12 +519,12 @@ class RotatedTensors(Tabular):
         vector = tile.start + line * tile.shape[1] + place
         return [Doubt(vector, pair, second, x.astype(np.float64), y.astype(np.float64), point)]
 
-    def _decide(self, task: RotationTask, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
+    def _decide(self, tensor: Tensor, dtype: str, start: int, out: NDArray[Any], doubts: list[Doubt]) -> None:
         """Round each doubtful sum by itself, and write it."""
         if not doubts:
             return
         vectors, pairs, second, x, y, points = map(np.concatenate, zip(*doubts, strict=True))
-        rows = task.tensor.rows(vectors, self.rows)
+        rows = tensor.rows(vectors, self.rows)
         negative = (second == 1) == self.backward  # x c - y s of first members, y c + x s of second ones
 
         def doubled(places: Places) -> tuple[DoubleDouble, DoubleDouble, Floats]:
@@ -281,7 +534,7 @@ class RotatedTensors(Tabular):
 
         signed_sine = np.where(second, points.imag, -points.imag)
         out[vectors - start, self.pair_columns[1, second, pairs]] = exact_sums(
-            x, points.real, y, signed_sine, np.arange(len(x)), doubled, task.dtype, self.rotations.coarse,
+            x, points.real, y, signed_sine, np.arange(len(x)), doubled, dtype, self.rotations.coarse,
             self.rotations.loose,
         )  # fmt: skip
 
@@ -339,20 +592,18 @@ def rotate(
     facts = {"applied": applied, "pairs": str(pairing), "way": options.way}
     facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
     how = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
-    keys = keys_of(tensors) if effect.factor else []
-    notes_of = (effect.note, roles_note(tensors)) if effect.factor else ()
-    notes = (*filter(None, (note, *notes_of)), *axes_notes(tensors))
+    keys, roles = roles_of(tensors) if effect.factor else ([], "")
+    notes = (*filter(None, (note, effect.note if effect.factor else "", roles)), *axes_notes(tensors))
     companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
 
     def exact(dtype: str | None) -> Tabular:
         """Return the real values rounded to a type, by default each tensor's own."""
         found: dict[bool, RotatedTensors] = {}
         for key in (False, True):
-            selected = [RotationTask(t, dtype or t.dtype) for t in tensors if (t in keys) == key]
-            if selected:
+            if selected := [tensor for tensor in tensors if (tensor in keys) == key]:
                 scaled = _with_factor(rotations, table, effect, key)
                 scaled = inverse_of(scaled) if options.way == "inverse" else scaled
-                found[key] = RotatedTensors(scaled, selected, pairing, **how)
+                found[key] = RotatedTensors(scaled, selected, dtype, pairing, **how)
         if len(found) == 1:
             return next(iter(found.values()))
         return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)
@@ -372,13 +623,7 @@ def rotate(
     return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
 
 
-def rotation_steps(
-    tensor: Tensor,
-    table: Tabular,
-    pairing: HeadPairs,
-    rows: Integers | None,
-    arithmetic: str,
-) -> tuple[Callable[[int, int], Floats], Callable[[Floats], Floats]]:
+def rotation_steps(tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Integers | None, arithmetic: str) -> Steps:
     """Return how a framework rotates a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
 
     cos and sin are computed in float32, as ``generate --arithmetic float32`` does, and rounded to the type.

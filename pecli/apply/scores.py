@@ -112,35 +112,28 @@ class BiasRows:
         return widen(read.reshape(count, self.width), self.dtype)
 
 
-@dataclass(frozen=True)
-class Mask:
-    """Keys that a query does not see: those after it, the queries being the last of the keys, and masked ones."""
+def hidden_keys(
+    options: ApplyOptions, sides: tuple[int, int, int, int]
+) -> Callable[[QueryRows], NDArray[np.bool_]] | None:
+    """Return what says which keys some queries do not see, (stop - start, keys); None if every key is seen.
 
-    queries: int
-    keys: int
-    causal: bool = False
-    seen: NDArray[np.bool_] | None = None
+    Those are the keys after a query, the queries being the last of the keys, and masked ones.
+    """
+    seen, (batches, _, queries, keys) = options.key_mask, sides
+    if seen is None and not options.causal:
+        return None
+    if seen is not None and (seen.shape[0] not in (1, batches) or seen.shape[1] != keys):
+        rule = f"has the sides {seen.shape[0]} x {seen.shape[1]}: {batches} batches x {keys} keys are needed"
+        raise BadParameter("mask", "(of keys)", rule)
 
-    @classmethod
-    def of(cls, options: ApplyOptions, sides: tuple[int, int, int, int]) -> Mask | None:
-        """Return the mask of logits of these sides; None if every key is seen."""
-        seen, (batches, _, queries, keys) = options.key_mask, sides
-        if seen is None and not options.causal:
-            return None
-        if seen is not None and (seen.shape[0] not in (1, batches) or seen.shape[1] != keys):
-            rule = f"has the sides {seen.shape[0]} x {seen.shape[1]}: {batches} batches x {keys} keys are needed"
-            raise BadParameter("mask", "(of keys)", rule)
-        return cls(queries, keys, options.causal, seen)
+    def hidden(rows: QueryRows) -> NDArray[np.bool_]:
+        found = np.zeros((rows.stop - rows.start, keys), np.bool_)
+        if options.causal:
+            last = np.arange(rows.start, rows.stop) + keys - queries  # that a query sees
+            found |= np.arange(keys) > last[:, None]
+        return found if seen is None else found | ~seen[rows.batch % len(seen)]
 
-    def hidden(self, rows: QueryRows) -> NDArray[np.bool_]:
-        """Return which keys are hidden from some queries, (stop - start, keys)."""
-        found = np.zeros((rows.stop - rows.start, self.keys), np.bool_)
-        if self.causal:
-            last = np.arange(rows.start, rows.stop) + self.keys - self.queries  # that a query sees
-            found |= np.arange(self.keys) > last[:, None]
-        if self.seen is not None:
-            found |= ~self.seen[rows.batch % len(self.seen)]
-        return found
+    return hidden
 
 
 UNIT = 2.0**-53
@@ -212,7 +205,7 @@ class ScoreRows(Tabular):
         self.queries, self.width = sides[2:]
         shape = tuple(side for side, letter in zip(sides, "bhqk", strict=True) if letter in axes)
         self.arrays = (Array(name, shape, self.dtype, tuple(LONG[letter] for letter in axes), len(shape) - 1),)
-        self.mask, self.error, self._lock = Mask.of(options, sides), 0.0, threading.Lock()
+        self.hidden, self.error, self._lock = hidden_keys(options, sides), 0.0, threading.Lock()
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -239,9 +232,8 @@ class ScoreRows(Tabular):
         values, error = self.scores(rows)
         for change in self.changes:
             error = change(values, error, rows)
-        hidden = None
-        if self.mask is not None:
-            hidden = self.mask.hidden(rows)
+        hidden = None if self.hidden is None else self.hidden(rows)
+        if hidden is not None:
             values[hidden] = -np.inf
         if self.options.softmax:
             with np.errstate(invalid="ignore", under="ignore"):
@@ -354,7 +346,9 @@ class Products:
         """Return one product, (queries, keys), and a bound on its error."""
         own = {"query": query, "key": key}
         content = own[term.content] if term.content in own else self.held[term.content, None][0][rows.head][None]
-        vectors, known = (key, 0.0) if term.against == "key" else self._vectors(term, rows.head)
+        vectors, known = (key, 0.0) if term.against == "key" else self.held[term.against, term.projection]
+        if vectors.shape[1] != self.width:  # of all heads
+            vectors = vectors[:, rows.head * self.width :][:, : self.width]
         with np.errstate(invalid="ignore", over="ignore"):
             products: Floats = content @ vectors.T
             # two factors rounded once, d products and sums, the scale (a root and its reciprocal) and its product
@@ -369,11 +363,6 @@ class Products:
         if len(content) == 1:
             return products[0][index], error
         return np.take_along_axis(products, index, axis=1), error
-
-    def _vectors(self, term: Term, head: int) -> tuple[Floats, float]:
-        """Return the vectors of a head, all or the columns that are its own, and a bound on their error."""
-        whole, error = self.held[term.against, term.projection]
-        return whole if whole.shape[1] == self.width else whole[:, head * self.width :][:, : self.width], error
 
     def index(self, term: Term, rows: QueryRows) -> NDArray[np.int64]:
         """Return which vector belongs to each query and key, (queries, keys)."""
@@ -540,9 +529,8 @@ def _scale(source: NamedSource, width: int, options: ApplyOptions, effect: Effec
     stated, _, cap = (source.model_scores or "").partition("capped ")
     stated = stated.strip()
     if cap and options.softmax and options.scale is None:
-        raise BadParameter(
-            "softmax", "true", f"gives weights of other scores than this model's, which it caps at {cap}"
-        )
+        rule = f"gives weights of other scores than this model's, which it caps at {cap}"
+        raise BadParameter("softmax", "true", rule)
     if options.scale == "sqrt":
         return 1 / sqrt(width), f"the products are divided by sqrt({width}), as given"
     if options.scale is not None:
@@ -592,8 +580,7 @@ def _moved(
     found, notes = [], []
     for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
         own = replace(options, dtype="float64", scores=False, scale=None, causal=False, key_mask=None, softmax=False)
-        if skip:
-            own = _later(own, skip, keys.side("s"))
+        own = _later(own, skip, keys.side("s")) if skip else own
         done = move(at_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
         found.append(tensor_of(done.outputs, name, tensor.axes))
         notes += [note for note in done.notes if note not in notes and " holds " not in note]

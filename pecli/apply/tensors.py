@@ -136,6 +136,35 @@ class Tensor:
         at = (batch * heads + head) * length
         return self.read(at + start, at + stop)
 
+    def tiles(self, start: int, stop: int, run: int, aligned: bool) -> Iterator[Tile]:
+        """Yield tiles that cover vectors `start` to `stop`: parts of a head, whole heads, or positions of all heads.
+
+        Parameters
+        ----------
+        run : int
+            How many vectors a tile has about; none with positions has them on both sides of a multiple of it.
+        aligned : bool
+            Whether equal positions have equal rows in every batch; otherwise vectors are taken as they come.
+        """
+        length, heads = self.side("s"), self.side("h") if self.axes[-2:] == "hd" else 1
+        while start < stop:
+            place, inside = start // heads % length, start % heads
+            left, most = (stop - start) // heads, run - place % run
+            if not aligned or inside or not left:
+                tile = Tile(start, min(stop, start + (run if not aligned else heads - inside)), (1, 0))
+                tile = tile._replace(shape=(1, tile.stop - start))
+            elif heads > 1:
+                count = min(length - place, most, left, max(1, run // heads))
+                tile = Tile(start, start + count * heads, (count, heads), range(place, place + count), True)
+            elif place or length > run or left < length:
+                count = min(length - place, most, left)
+                tile = Tile(start, start + count, (1, count), range(place, place + count))
+            else:
+                count = min(left, run) // length
+                tile = Tile(start, start + count * length, (count, length), range(length))
+            yield tile
+            start = tile.stop
+
     def like(self, name: str, dtype: str | None = None, width: int | None = None) -> Array:
         """Return the description of an array of the same axes."""
         shape = (*self.shape[:-1], self.width if width is None else width)
@@ -322,36 +351,6 @@ class Tile(NamedTuple):
     def of(self, rows: NDArray[Any], first: int) -> NDArray[Any]:
         """Return a view of the tile's vectors, (*shape, width), in rows (n, width) that begin with vector `first`."""
         return rows[self.start - first : self.stop - first].reshape(*self.shape, -1)
-
-
-def tiles(tensor: Tensor, start: int, stop: int, run: int, aligned: bool) -> Iterator[Tile]:
-    """Yield tiles that cover vectors `start` to `stop`: parts of a head, some whole heads, or positions of all heads.
-
-    Parameters
-    ----------
-    run : int
-        How many vectors a tile has about; none with positions has them on both sides of a multiple of it.
-    aligned : bool
-        Whether equal positions have equal rows in every batch; otherwise vectors are taken as they come.
-    """
-    length, heads = tensor.side("s"), tensor.side("h") if tensor.axes[-2:] == "hd" else 1
-    while start < stop:
-        place, inside = start // heads % length, start % heads
-        left, most = (stop - start) // heads, run - place % run
-        if not aligned or inside or not left:
-            tile = Tile(start, min(stop, start + (run if not aligned else heads - inside)), (1, 0))
-            tile = tile._replace(shape=(1, tile.stop - start))
-        elif heads > 1:
-            count = min(length - place, most, left, max(1, run // heads))
-            tile = Tile(start, start + count * heads, (count, heads), range(place, place + count), True)
-        elif place or length > run or left < length:
-            count = min(length - place, most, left)
-            tile = Tile(start, start + count, (1, count), range(place, place + count))
-        else:
-            count = min(left, run) // length
-            tile = Tile(start, start + count * length, (count, length), range(length))
-        yield tile
-        start = tile.stop
 
 
 class RandomTensor(Tabular):
@@ -580,16 +579,13 @@ def axes_notes(tensors: Sequence[Tensor]) -> list[str]:
     return [f"axes of {' and '.join(names)}: {axes}" for axes, names in by_axes.items()]
 
 
-def keys_of(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Return the tensors that hold keys: those whose names begin with k, or else the second of two."""
-    named = [tensor for tensor in tensors if tensor.name.lower().startswith("k")]
-    return named or list(tensors[1:2])
+def roles_of(tensors: Sequence[Tensor]) -> tuple[list[Tensor], str]:
+    """Return the tensors that hold keys, and the role of each as a note, for encodings that treat them differently.
 
-
-def roles_note(tensors: Sequence[Tensor]) -> str:
-    """Return the role of each tensor, queries or keys, for encodings that treat them differently."""
-    keys = keys_of(tensors)
-    return "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
+    Keys are those whose names begin with k, or else the second of two.
+    """
+    keys = [tensor for tensor in tensors if tensor.name.lower().startswith("k")] or list(tensors[1:2])
+    return keys, "; ".join(f"{tensor.name} holds {'keys' if tensor in keys else 'queries'}" for tensor in tensors)
 
 
 def only_tensor(tensors: Sequence[Tensor], what: str) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli import options as shared
 from pecli.cli.options import SCREEN, Option, SourceOptions, argument, flag, option, positions, refuse, whole
 from pecli.cli.terminal.items import LEFT, RIGHT, Fact, Item, ScreenTable, Verdict, grid, shapes_text, size_text
+from pecli.cli.terminal.output import tell
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter, BadRecipe, MissingParameter
 from pecli.formats.paths import Kind, kind_of
@@ -22,10 +23,9 @@ from pecli.spec.recipe import Recipe, split_recipe
 
 if TYPE_CHECKING:
     from pecli.inspect.configs import StackRow
-    from pecli.plots.charts import Chart
     from pecli.spec.tabular import Tabular
     from pecli.tables.comparison import ArrayComparison, Comparison
-    from pecli.tables.figures import OddValues, Place, Tolerance
+    from pecli.tables.figures import Place, Tolerance
     from pecli.tables.sources import NamedSource
 
 TOLERANCE, MODELS = "Tolerances", "Models"
@@ -83,23 +83,19 @@ MAX_ULP = 1 << 24  # of a short report: values further apart have too little in 
 MAX_REASONS, MAX_ARRAYS = 4, 4  # lines of a short report
 
 
-def headline(found: Comparison) -> str:
-    """Return the verdict: same, or different and the first cause, and whether that is harmless."""
-    cause = _cause(found)
+def headline(found: Comparison) -> tuple[str, str]:
+    """Return the verdict, same, or different and the first cause, and whether that is harmless; and the cause."""
+    cause = next((finding.text for finding in found.findings if finding.kind != "dtype"), "")
     if found.equal or not cause:
-        return found.verdict
+        return found.verdict, cause
     if ": harmless" in cause and all(finding.kind in ("rounding", "dtype") for finding in found.findings):
-        return f"different, but harmless: {cause.replace(': harmless', '')}"
-    return f"different: {cause}"
-
-
-def _cause(found: Comparison) -> str:
-    return next((finding.text for finding in found.findings if finding.kind != "dtype"), "")
+        return f"different, but harmless: {cause.replace(': harmless', '')}", cause
+    return f"different: {cause}", cause
 
 
 def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = False) -> list[Item]:
     """Return whether two tables are the same, why not, and where: a table with a row for each array."""
-    first, cause = headline(found), _cause(found)
+    first, cause = headline(found)
     reasons = [one.text for one in found.findings if one.text != cause]
     if first != found.verdict:
         dtypes = {dtype for array in found.arrays for dtype in (array.dtype, array.other_dtype)}
@@ -115,19 +111,6 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
         items.append(_table(found.arrays if every else found.arrays[:MAX_ARRAYS], names, every=every))
         if len(found.arrays) > MAX_ARRAYS and not every:
             items.append(f"  and {len(found.arrays) - MAX_ARRAYS} more arrays, with --all")
-    return items
-
-
-def comparison_view(
-    sides: Sequence[tuple[str, Tabular]], found: Comparison, models: Sequence[str], *, every: bool
-) -> list[Item]:
-    """Return the verdict on two tables, and how their `models` differ; with `every`, all figures of what differs."""
-    items = difference_view(found, ("A", "B"), every=every)
-    items[1:1] = [f"  the models differ: {text}" for text in models]
-    if every:
-        items[1:1] = [Fact(name, f"{text}   {shapes_text(table.arrays)}", 4)
-                      for name, (text, table) in zip("AB", sides, strict=True)]  # fmt: skip
-        items += [f"  {line}" for array in found.arrays for line in details(array)]
     return items
 
 
@@ -160,27 +143,18 @@ def _place(place: Place | None) -> str:
     return "" if place is None else f"[{', '.join(map(str, place.index))}]"
 
 
-def details(found: ArrayComparison) -> list[str]:
-    """Return lines on one array: the first place, NaN and infinity."""
-    lines, figures = [], found.figures
+def details(found: ArrayComparison) -> Iterator[str]:
+    """Yield lines on one array: the first place, NaN and infinity."""
+    figures = found.figures
     if figures.first is not None:
         left, right = figures.first.left, figures.first.right
         both = f"{shortest_text(left, found.dtype)} against {shortest_text(right, found.other_dtype)}"
-        lines.append(f"first: {found.name}{_place(figures.first)} is {both}")
+        yield f"first: {found.name}{_place(figures.first)} is {both}"
     for word, odd in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if odd.as_dict():
-            lines.append(f"{word}: {_sides(odd)}")
-    return lines
-
-
-def _row(place: Sequence[int]) -> str:
-    """Return a row's number; of a row of several axes, such as head and query, those of all."""
-    return str(place[0]) if len(place) == 1 else f"[{', '.join(map(str, place))}]"
-
-
-def _sides(counts: OddValues) -> str:
-    where = f", the first at row {_row(counts.first_row)}" if counts.first_row else ""
-    return f"{counts.left} on the left alone, {counts.right} on the right alone, {counts.both} on both{where}"
+            row = ", ".join(map(str, odd.first_row or ()))  # of several axes, such as head and query, all numbers
+            where = f", the first at row {f'[{row}]' if ',' in row else row}" if row else ""
+            yield f"{word}: {odd.left} on the left alone, {odd.right} on the right alone, {odd.both} on both{where}"
 
 
 def matrix_view(names: Sequence[str], pairs: Mapping[tuple[int, int], Comparison], *, every: bool) -> list[Item]:
@@ -244,13 +218,13 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
     """Print declared facts and measured figures of encodings; return 0."""
     from pecli.inspect.facts import TITLES, figures, sheet
 
-    items = list({_name(e, r): (e, r) for e, r in items}.values())  # an encoding that is named twice is shown once
-    sheets = {_name(e, r): {**sheet(e), **(figures(r) if r else {})} for e, r in items}
+    # an encoding that is named twice is shown once
+    sheets = {r.short if r else e.name: {**sheet(e), **(figures(r) if r else {})} for e, r in items}
     keys = list(dict.fromkeys(key for facts in sheets.values() for key in facts))
-    brief = not options.all and options.format is None and len(items) > 1
+    brief = not options.all and options.format is None and len(sheets) > 1
 
     def view() -> list[Item]:
-        if len(items) <= MAX_COLUMNS:  # a column each; more of them are rows
+        if len(sheets) <= MAX_COLUMNS:  # a column each; more of them are rows
             rows = [[TITLES.get(key, key), *(facts.get(key, "-") for facts in sheets.values())] for key in keys]
             shown = [row for row in rows if not brief or (row[0] not in MINOR and len({*row[1:]}) > 1)]
             table = [grid([("", LEFT), *((name, LEFT) for name in sheets)], shown)] if shown else []
@@ -266,10 +240,6 @@ def show_facts(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
 
     answer(options, lambda: {"encodings": sheets}, view)
     return 0
-
-
-def _name(encoding: Encoding, recipe: Recipe | None) -> str:
-    return encoding.name if recipe is None else recipe.short
 
 
 MAX_RECIPES = 8  # encodings whose recipes are shown; of more the names
@@ -295,18 +265,16 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
         held.append([name, f"{cost.positions:,}", f"{cost.trained:,}", *sizes])
         counts = (*cost.per_token, cost.additions, cost.products)
         work.append([encoding.name, *(f"{count:,}" for count in counts)])
+    of_table = ("positions", "trained", "table", "held by a fused kernel")
+    of_work = ("additions/token", "products/token", "additions", "products")
     view: list[Item] = [
         f"A model of width {setting.width}, {setting.heads} heads, {setting.layers} layers; {setting.dtype}",
-        _costs(("positions", "trained", "table", "held by a fused kernel"), held),
-        _costs(("additions/token", "products/token", "additions", "products"), work),
+        *(grid([("encoding", LEFT), *((word, RIGHT) for word in words)], rows)
+          for words, rows in ((of_table, held), (of_work, work))),
         "Additions and products are those of all positions and layers, without trained projections.",
-    ]
+    ]  # fmt: skip
     answer(options, lambda: {"setting": asdict(setting), "costs": found}, lambda: view)
     return 0
-
-
-def _costs(words: Sequence[str], rows: Sequence[Sequence[str]]) -> ScreenTable:
-    return grid([("encoding", LEFT), *((word, RIGHT) for word in words)], rows)
 
 
 def show_stacks(path: str, options: CompareOptions) -> int:
@@ -386,9 +354,17 @@ DEFAULT_ROWS = 128  # of recipes that say no length
 
 def command(options: CompareOptions) -> int:
     """Compare tables: whether they agree, and why and where they do not."""
-    sources = _sources(options)
+    if not (options.sources or options.all or options.cost):
+        raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
+    sources = options.sources or tuple(CATALOGUE)  # --all and --cost alone are about all encodings
     if options.plot is not None:
-        _check_plot(options, len(sources))
+        from pecli.cli.plot import check_plot
+
+        refuse("has no values to draw: leave it or --plot out", options, "stacks", "cost")
+        if len(sources) != 2:
+            rule = f"draws the difference of two sources, and {len(sources)} are given"
+            raise BadParameter("plot", options.plot, rule)
+        check_plot(options)
     if options.stacks:
         if len(sources) != 1:
             raise BadParameter("stacks", len(sources), "is for one config.json: name it alone")
@@ -402,44 +378,12 @@ def command(options: CompareOptions) -> int:
         refuse("has no effect with --cost: leave it out", options, *TOLERANCES, "values")
         if named is None:
             raise BadParameter("cost", "true", "is for encodings and recipes, and a file is none")
-
         return show_costs(named, options)
     refuse("is for --cost: give it too, or leave this out", options, *OF_COST)
     if named is not None:
         refuse("is for values: give --values too, or leave it out", options, *TOLERANCES, "heads", "plot")
         return show_facts(named, options)
     return _compare_values(sources, options)
-
-
-def _check_plot(options: CompareOptions, sources: int) -> None:
-    """Refuse a picture that cannot be drawn, before any work."""
-    from pecli.cli.plot import check_plot
-
-    refuse("has no values to draw: leave it or --plot out", options, "stacks", "cost")
-    if sources != 2:
-        raise BadParameter("plot", options.plot, f"draws the difference of two sources, and {sources} are given")
-    check_plot(options)
-
-
-def _draw(charts: Sequence[Chart], options: CompareOptions) -> None:
-    """Draw a difference, and say so where there is none."""
-    from pecli.cli.plot import show_charts
-    from pecli.cli.terminal.output import tell
-
-    if charts:
-        show_charts(charts, str(options.plot), quiet=options.quiet)
-    elif not options.quiet:
-        tell("no picture: all values are equal")
-
-
-def _sources(options: CompareOptions) -> list[str]:
-    """Return the sources; without any, ``--all`` and ``--cost`` are about the whole catalogue."""
-    if options.sources:
-        return list(options.sources)
-    if not options.all and not options.cost:
-        raise BadRecipe("compare needs two sources or more: files, recipes, or --all")
-
-    return list(CATALOGUE)
 
 
 def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
@@ -481,31 +425,37 @@ def _two(sources: Sequence[NamedSource], tolerance: Tolerance, options: CompareO
     a, b = open_aligned(first, second, DEFAULT_ROWS)
     charts = None
     if options.plot is not None:
+        from pecli.cli.plot import show_charts
         from pecli.plots.tables import charts_of_difference
 
         charts = charts_of_difference(a, b, (first.text, second.text))
     found = _compared(a, b, tolerance, options)
-    models = _model_differences(first, second)
-    result: dict[str, Any] = {"sources": [first.text, second.text], **({"models": models} if models else {})}
-    sides = ((first.text, a), (second.text, b))
-    taken = [] if not found.equal else [line for two in ((first, a), (second, b)) for line in _taken_layout(*two)]
-    answer(
-        options, lambda: {**result, **found.as_dict()},
-        lambda: [*comparison_view(sides, found, models, every=options.all), *taken], verdict=True,
-    )  # fmt: skip
-    if charts is not None:
-        _draw(charts, options)
-    return 0 if found.equal else 1
-
-
-def _model_differences(first: NamedSource, second: NamedSource) -> list[str]:
-    """Return what two configs state apart from the values: how many positions, and which columns rotate together."""
+    # what two configs state apart from the values
     lengths, pairings = (first.model_length, second.model_length), (first.model_pairing, second.model_pairing)
-    return [
+    models = [
         f"{one} {word} in {first.text}, {other} in {second.text}"
         for word, (one, other) in (("positions", lengths), ("pairs", pairings))
         if one and other and one != other
     ]
+    sides = ((first, a), (second, b))
+
+    def result() -> dict[str, Any]:
+        return {"sources": [first.text, second.text], **({"models": models} if models else {}), **found.as_dict()}
+
+    def view() -> list[Item]:
+        items = difference_view(found, ("A", "B"), every=options.all)
+        named = [Fact(name, f"{source.text}   {shapes_text(table.arrays)}", 4)
+                 for name, (source, table) in zip("AB", sides, strict=True)]  # fmt: skip
+        items[1:1] = [*(named if options.all else []), *(f"  the models differ: {text}" for text in models)]
+        items += [f"  {line}" for array in found.arrays for line in details(array)] if options.all else []
+        return items + ([line for two in sides for line in _taken_layout(*two)] if found.equal else [])
+
+    answer(options, result, view, verdict=True)
+    if charts:
+        show_charts(charts, str(options.plot), quiet=options.quiet)
+    elif charts is not None and not options.quiet:
+        tell("no picture: all values are equal")
+    return 0 if found.equal else 1
 
 
 def _taken_layout(source: NamedSource, table: Tabular) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pecli.cli import options as shared
 from pecli.cli.options import TABLE, argument, flag, option, positions, refuse, whole, with_rows
-from pecli.cli.terminal.writing import Writing, checkpoint_written, deliver
+from pecli.cli.terminal.writing import Writing, deliver, deliver_checkpoint
 from pecli.errors import BadRecipe
 from pecli.tables.layouts import LAYOUTS
 
@@ -61,14 +63,14 @@ def _weights(options: ConvertOptions) -> int:
     refuse("is for tables, not for weights", options, "start", "len", "dtype", "layout", "from_layout")
     names = ("from_pairs", "to_pairs", "heads", "kv_heads", "rotary_dim", "tensors")
     rows = rows_from(options.source, {name: getattr(options, name) for name in names})
-    if not is_checkpoint(options.source) or options.format not in (None, "safetensors") or options.output is None:
-        return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
-    if not options.output.endswith(".safetensors") and options.source.endswith(".safetensors"):
-        return deliver(PermutedRows(open_table(options.source), rows), options.source, options)
-    with checkpoint_written(options) as done:
-        moved = permute_checkpoint(
-            options.source, options.output, rows, clobber=not options.no_clobber, progress=done.progress
-        )  # fmt: skip
-        done.facts = {"moved": moved}
-        done.text = f"{len(moved)} tensors from {rows.from_pairs} to {rows.to_pairs}, the others as they were"
-    return 0
+    source, output = options.source, options.output
+    other = output is None or (source.endswith(".safetensors") and not output.endswith(".safetensors"))
+    if other or not is_checkpoint(source) or options.format not in (None, "safetensors"):
+        return deliver(PermutedRows(open_table(source), rows), source, options)
+
+    def write(progress: Callable[[int], None]) -> tuple[dict[str, Any], str]:
+        moved = permute_checkpoint(source, str(output), rows, clobber=not options.no_clobber, progress=progress)
+        text = f"{len(moved)} tensors from {rows.from_pairs} to {rows.to_pairs}, the others as they were"
+        return {"moved": moved}, text
+
+    return deliver_checkpoint(write, options)

@@ -100,7 +100,8 @@ def _example(options: ExplainOptions) -> int:
     assert source.recipe is not None
     refuse("has no effect on a worked example: leave it out", options, "dtype", "layout", "form")
     given = {**source.given, **options.table}
-    rows = _length(given)
+    length = given.get("length", given.get("len"))
+    rows = None if length is None else parse_count("len", length)
     found = work_through(source.recipe, _chosen_positions(given, rows), rows)
     result = {"source": source.text, **found.as_dict(), "recipe": str(source.recipe)}
     if ":" in options.source:
@@ -116,12 +117,6 @@ def _other_defaults(recipe: Recipe) -> str:
     encoding, keys = recipe.encoding, recipe.keys()
     known = {p.option: p.text(p.default) for p in encoding.options if p.default is not None}
     return ", ".join(f"{key}={word}" for key, word in known.items() if keys.get(key, word) != word)
-
-
-def _length(given: Mapping[str, Any]) -> int | None:
-
-    length = given.get("length", given.get("len"))
-    return None if length is None else parse_count("len", length)
 
 
 def _chosen_positions(given: Mapping[str, Any], rows: int | None) -> Positions | None:
@@ -149,15 +144,12 @@ def _step(step: Step, width: int) -> list[Item]:
 
     items: list[Item] = ["", step.title]
     for number, item in enumerate(step.items):
-        if isinstance(item, str):
-            items += [INDENT + item]
+        items += [""] if number and not isinstance(item, str) else []
+        if isinstance(item, SmallTable):
+            items.append(_table(item))
         else:
-            items += [""] if number else []
-            items += [
-                _table(item)
-                if isinstance(item, SmallTable)
-                else "\n".join(INDENT + line for line in item.lines(width - len(INDENT)))
-            ]
+            lines = [item] if isinstance(item, str) else item.lines(width - len(INDENT))
+            items.append("\n".join(INDENT + line for line in lines))
     return items
 
 
@@ -166,11 +158,8 @@ def _table(table: SmallTable) -> ScreenTable:
     from pecli.numbers.printing import DECIMALS, column
     from pecli.spec.hooks import NOISE
 
-    digits = 6 if table.decimals is None else None
-    texts = [
-        column(items, table.decimals or DECIMALS, digits=digits, noise=NOISE)
-        for items in zip(*table.rows, strict=True)
-    ]  # fmt: skip
+    decimals, digits = table.decimals or DECIMALS, 6 if table.decimals is None else None
+    texts = [column(items, decimals, digits=digits, noise=NOISE) for items in zip(*table.rows, strict=True)]
     columns = [(heading, RIGHT if place else LEFT) for place, heading in enumerate(table.columns)]
     counted = all(heading.replace(".", "").lstrip("-").isdigit() or heading == "…" for heading, _ in columns[1:])
     rows = [list(row) for row in zip(*texts, strict=True)]

@@ -221,20 +221,16 @@ def _tables(encoding: Encoding, own: dict[str, Any], options: TableOptions) -> t
         found = every_layer(options.config, encoding.name, own, stack)
         reading = next(iter(found.values())).reading
         made: Tabular = Grouped({name: _table(one.recipe, options, one.layer) for name, one in found.items()})
-        label = options.config
+        label, remarks = options.config, list[str]()
     else:
         one = configured(options.config, encoding=encoding.name, given=own, layer_type=options.layer_type, stack=stack)
         reading = one.reading
         table = _table(one.recipe, options, one.layer)
         made, label = table, table.label
         remarks = [one.layer.chosen, *(one.layer.notes if one.layer.also else ())]  # of another table in the config
-        for remark in filter(None, () if options.silent else remarks):
-            tell(clean(f"pecli: {remark}"))
-    if not options.silent:
-        for warning in reading.warnings:
-            if warning in reading.misspelled:
-                continue
-            tell(clean(f"pecli: warning: {warning}"))
+    remarks += [f"warning: {warning}" for warning in reading.warnings if warning not in reading.misspelled]
+    for remark in filter(None, () if options.silent else remarks):
+        tell(clean(f"pecli: {remark}"))
     return made, label
 
 
@@ -248,9 +244,8 @@ def _table(recipe: Recipe, options: TableOptions, layer: LayerReading | None) ->
     layout = options.layout
     if layout == "model":
         if layer is None or not layer.layout:
-            raise BadParameter(
-                "layout", layout, "is what a model's own module returns: it needs --config of one whose layout is known"
-            )
+            rule = "is what a model's own module returns: it needs --config of one whose layout is known"
+            raise BadParameter("layout", layout, rule)
         layout = layer.layout
     names = ("start", "step", "positions", "form", "shard", "queries", "keys", "align", "name", "lead", "companion")
     given = {name: getattr(options, name) for name in names}
@@ -276,7 +271,8 @@ class GenerateGroup(PlainGroup):
         UnknownName
             If there is no such encoding, with the nearest name.
         """
-        self._add(cmd_name)
+        if cmd_name not in self.commands:
+            self.commands[cmd_name] = _built(cmd_name)
         return super().get_command(ctx, cmd_name)
 
     def sections(self) -> list[Section]:
@@ -291,15 +287,17 @@ class GenerateGroup(PlainGroup):
             found.setdefault("Options of every encoding", []).append((label.strip(), one.brief))
         return [Section(title, rows) for title, rows in found.items()]
 
-    def _add(self, word: str) -> None:
 
-        if word not in self.commands:
-            name, own, table = _meaning(word)
-            encoding, runner = CATALOGUE[name], _runner(CATALOGUE[name], own, table, word)
-            first, *paragraphs = (" ".join(text.split()) for text in encoding.description.split("\n\n"))
-            made = shared.command_of(runner, name, EncodingCommand, first, examples_text(examples(encoding)))
-            made.encoding, made.given, made.details = encoding, own, "\n\n".join([*paragraphs, formula_of(encoding)])
-            self.commands[word] = made
+def _built(word: str) -> Any:
+    """Return the Typer command of an encoding, of a recipe or of a config."""
+    name, own, table = _meaning(word)
+    encoding, runner = CATALOGUE[name], _runner(CATALOGUE[name], own, table, word)
+    first, *paragraphs = (" ".join(text.split()) for text in encoding.description.split("\n\n"))
+    formula = "\n".join(["Formula:", *(f"  {line}" for line in encoding.formula)])
+    source = f"Source: {'; '.join(map(str, encoding.source))}."
+    made = shared.command_of(runner, name, EncodingCommand, first, examples_text(examples(encoding)))
+    made.encoding, made.given, made.details = encoding, own, "\n\n".join([*paragraphs, formula, source])
+    return made
 
 
 class EncodingCommand(PlainCommand):
@@ -380,13 +378,6 @@ def _meaning(word: str) -> tuple[str, dict[str, str], dict[str, str]]:
     raise shared.absent(word)
 
 
-def formula_of(encoding: Encoding) -> str:
-    """Return the formula of an encoding and its source, for the whole help."""
-    sources = "; ".join(str(source) for source in encoding.source)
-    formula = "\n".join(f"  {line}" for line in encoding.formula)
-    return f"Formula:\n{formula}\n\nSource: {sources}."
-
-
 def examples(encoding: Encoding) -> list[str]:
     """Return command lines about an encoding that run as they stand."""
     length = "" if "grid=" in encoding.example else " --len 8"  # a grid says how many rows there are
@@ -396,11 +387,10 @@ def examples(encoding: Encoding) -> list[str]:
 
 def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
-    own = {parameter.name: parameter.option for parameter in encoding.options}
-    own |= {word.replace("-", "_"): word for word in encoding.other_words}
+    others = {word.replace("-", "_"): word for word in encoding.other_words}
+    own = {parameter.name: parameter.option for parameter in encoding.options} | others
     known = {parameter.name: parameter for parameter in encoding.options}
     parameters = [own_parameter(parameter, _panel(parameter, known)) for parameter in encoding.options]
-    others = [word.replace("-", "_") for word in encoding.other_words]
     parameters += [Option("", hidden=True).parameter(name, str | None, None) for name in others]
     of_table = parameters_of(TableOptions, encoding.family)
     for name in {parameter.name for parameter in parameters} & {parameter.name for parameter in of_table}:
@@ -408,21 +398,14 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
         raise BadRecipe(f"{encoding.name} declares {option}, an option of every table: give the parameter another name")
 
     def run(given: dict[str, Any]) -> int:
-
-        own_values = {option: given.pop(name) for name, option in own.items()}
-        options = checked(TableOptions, _together(given, table))
-        return produce(encoding, {**defaults, **{k: v for k, v in own_values.items() if v is not None}}, options)
+        typed = {name: value for name, value in given.items() if value is not None}
+        own_values = {option: typed.pop(name) for name, option in own.items() if name in typed}
+        found = {key.replace("-", "_"): text for key, text in table.items()}  # what the recipe says of the table
+        if "positions" in typed:  # which exclude a length
+            found = {name: text for name, text in found.items() if name not in ("len", "start", "step")}
+        elif typed.keys() & {"len", "start", "step"}:
+            found.pop("positions", None)
+        return produce(encoding, {**defaults, **own_values}, checked(TableOptions, {**found, **typed}))
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
     return Runner(run, [*parameters, *of_table], [*keys, *table])
-
-
-def _together(given: dict[str, Any], table: Mapping[str, str]) -> dict[str, Any]:
-    """Return what is given of a table, above what a recipe says; a list of positions excludes a length."""
-    found = {key.replace("-", "_"): text for key, text in table.items()}
-    typed = {name for name, value in given.items() if value is not None}
-    if "positions" in typed:
-        found = {name: text for name, text in found.items() if name not in ("len", "start", "step")}
-    elif typed & {"len", "start", "step"}:
-        found.pop("positions", None)
-    return {**given, **{name: text for name, text in found.items() if name not in typed}}

@@ -26,7 +26,7 @@ from pecli.spec.recipe import join_recipe, split_recipe
 if TYPE_CHECKING:
     from pecli.inspect.checkpoints import Checkpoint
     from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
-    from pecli.inspect.expectations import Property
+    from pecli.inspect.properties import Property
     from pecli.inspect.statistics import Excerpt, Inspection, Statistics
     from pecli.spec.tabular import Tabular
     from pecli.tables.sources import NamedSource
@@ -210,8 +210,7 @@ def properties_view(found: Sequence[Property]) -> ScreenTable:
 
 def _expect(table: Tabular, options: InspectOptions) -> int:
     """Check each expectation over every row; return 0 if all hold, else 1."""
-    from pecli.inspect.expectations import expect
-    from pecli.inspect.properties import as_dicts
+    from pecli.inspect.properties import as_dicts, expect
 
     words = [word.strip() for word in (options.expect or "").replace("+", ",").split(",") if word.strip()]
     with progress_for("checking", options, table) as advance:

@@ -30,7 +30,7 @@ from pecli.cli.terminal.output import clean
 from pecli.errors import BadFile, BadParameter, PecliError
 from pecli.formats.paths import Kind, kind_of
 from pecli.models.stacks import STACKS
-from pecli.numbers.decimals import parse_count, parse_integer, parse_number
+from pecli.numbers.decimals import parse_count, parse_integer
 from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.settings import settings, using
 from pecli.spec.catalogue import unknown_encoding
@@ -128,9 +128,8 @@ class Runner:
         self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter], keys: Iterable[str] = ()
     ) -> None:
         self._run, self._keys = run, tuple(keys)
-        info = typer.Option(
-            "--help-all", callback=show_everything, is_eager=True, expose_value=False, help="Show all options and exit."
-        )
+        how: dict[str, Any] = {"is_eager": True, "expose_value": False, "help": "Show all options and exit."}
+        info = typer.Option("--help-all", callback=show_everything, **how)
         whole = inspect.Parameter("help_all", KEYWORD, default=False, annotation=Annotated[bool, info])
         self.__signature__ = inspect.Signature([*parameters, whole])
         self.__annotations__ = {}
@@ -279,14 +278,6 @@ def positions(low: int) -> Callable[[str, str], int]:
     return lambda name, given: check(name, str(parse_count(name, given)))
 
 
-def share(name: str, given: str) -> float:
-    """Return a number between 0 and 1."""
-    value = float(parse_number(name, given))
-    if not 0 < value < 1:
-        raise BadParameter(name, given, "must be above 0 and below 1")
-    return value
-
-
 def refuse(rule: str, options: object, *names: str) -> None:
     """Raise BadParameter, with this rule, for the first of these options that was given."""
     for name in names:
@@ -317,8 +308,6 @@ def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
     return using(replace(chosen, tell=None) if given.get("quiet") else chosen)
 
 
-LIMIT_OPTION = Option("Largest file that is read into memory, such as 2G.", "SIZE", check=_limit)
-TRUST_RECIPE = Option("Let a recipe stored in a file open other files.")
 JSON = Option("Print one JSON object.", panel=SCREEN)
 QUIET = Option("Print no messages.", panel=SCREEN, names=("--quiet", "-q"))
 SILENT = Option("Print nothing: the exit status is the answer.", panel=SCREEN, names=("--quiet", "-q"))
@@ -345,8 +334,8 @@ PRECISION = Option("Decimals to print (default: what suits).", "N", SCREEN, chec
 class SourceOptions:
     """Options of every command that reads sources."""
 
-    trust_recipe: bool = flag(TRUST_RECIPE)
-    limit: int | None = option(LIMIT_OPTION)
+    trust_recipe: bool = flag("Let a recipe stored in a file open other files.")
+    limit: int | None = option("Largest file that is read into memory, such as 2G.", "SIZE", check=_limit)
     json: bool = flag(JSON)
     quiet: bool = flag(QUIET)
 

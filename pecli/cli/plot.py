@@ -38,15 +38,13 @@ class PlotOptions(TableChoice):
 def command(options: PlotOptions) -> int:
     """Draw a table."""
     from pecli.cli.inspect import open_table_of
-    from pecli.plots.charts import check_words
     from pecli.plots.figures import check_picture, is_page
     from pecli.plots.page import page_of
-    from pecli.plots.tables import ALL, charts_of_table
+    from pecli.plots.tables import charts_of_table
     from pecli.tables.sources import read_source
 
     check_picture(options.output, page=True)
     words = options.kind.split("+") if options.kind else []
-    check_words(words, (*PICTURES, ALL))
     page = is_page(options.output)
     if page:
         refuse("is for pictures: a page shows all values", options, "kind", "channels")

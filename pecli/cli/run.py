@@ -10,7 +10,6 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NoReturn
 
 from typer import Abort, TyperException
 
@@ -96,11 +95,20 @@ def _without_plugins(words: list[str]) -> list[str]:
 def _reported(error: BaseException, arguments: Sequence[str]) -> int:
     """Say in one sentence what went wrong; return the exit status."""
     if isinstance(error, BrokenPipe | BrokenPipeError):
-        _die_of_sigpipe()
+        _forget_stdout()
+        if hasattr(signal, "SIGPIPE"):
+            die(signal.SIGPIPE)
+        raise SystemExit(141)
     if isinstance(error, Abort):
         return TROUBLE
-    if isinstance(error, PecliError | TyperException):
-        return _report(error, arguments)
+    if isinstance(error, PecliError):
+        tell(_brief(f"pecli: {error}"))
+        return error.status
+    if isinstance(error, TyperException):
+        from pecli.cli.usage import explain
+
+        tell(_brief(f"pecli: {explain(error, arguments)}"))
+        return TROUBLE
     if _lacks_memory(error):
         remedy = ""
         if any(word.startswith(("-o", "--output")) for word in arguments):
@@ -172,17 +180,6 @@ def _shell(word: str) -> str:
     return word
 
 
-def _report(error: PecliError | TyperException, arguments: Sequence[str]) -> int:
-    """Say in one sentence what is wrong; wrong usage and bad input are both 2."""
-    if isinstance(error, PecliError):
-        tell(_brief(f"pecli: {error}"))
-        return error.status
-    from pecli.cli.usage import explain
-
-    tell(_brief(f"pecli: {explain(error, arguments)}"))
-    return TROUBLE
-
-
 def _open_streams() -> None:
     """Make the three streams usable whatever the caller left of them.
 
@@ -206,13 +203,6 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _die_of_sigpipe() -> NoReturn:
-    _forget_stdout()
-    if hasattr(signal, "SIGPIPE"):
-        die(signal.SIGPIPE)
-    raise SystemExit(141)
 
 
 def _forget_stdout() -> None:

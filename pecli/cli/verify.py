@@ -113,19 +113,13 @@ def verified_view(found: Verified, given: str | None = None, *, every: bool = Fa
 def folder_view(found: Folder, *, every: bool = False) -> list[Item]:
     """Return whether the parts in a folder make up one table."""
     total = f"{len(found.parts)} of {found.count} parts" if found.count else f"{len(found.parts)} files"
-    verdict = (
-        f"verified: {found.path} is complete and correct" if found.good else f"different: {found.path} is not complete"
-    )
-    if not found.good and not found.findings:
-        verdict = f"different: {found.path} is whole and not right"
-    items: list[Item] = [Verdict(f"{verdict}, {total}", found.good)]
+    wrongly = "is not complete" if found.findings else "is whole and not right"
+    verdict = "is complete and correct" if found.good else wrongly
+    lead = "verified" if found.good else "different"
+    items: list[Item] = [Verdict(f"{lead}: {found.path} {verdict}, {total}", found.good)]
     items += [f"  {text}" for text in found.findings]
-    wrong = [
-        f"  {part.path} is not verified: {_problem(part)}"
-        for part in found.parts
-        if not part.good and part.recipe is not None
-    ]  # the others are findings
-    items += wrong if every else wrong[:MAX_PARTS]
+    wrong = [f"  {one.path} is not verified: {_problem(one)}" for one in found.parts if not one.good and one.recipe]
+    items += wrong if every else wrong[:MAX_PARTS]  # those without a recipe are findings
     if len(wrong) > MAX_PARTS and not every:
         items.append(f"  and {len(wrong) - MAX_PARTS} more parts, with --all")
     if every:

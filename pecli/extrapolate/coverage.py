@@ -235,18 +235,14 @@ def wave_reach(
     frequencies, seen = plan.frequencies, old.frequencies
     pairs = cover(frequencies, train, test, seen)
     fine, before = _resolution(frequencies), _resolution(seen)
+    outside = sum(pair.outside for pair in pairs) / (max(1, len(pairs)) * (test - train))
     return WaveReach(
-        pairs, columns=2 * len(pairs), critical_dimension=critical_dimension(seen, train),
-        inside=inside_share(pairs, train, test), magnitude=float(plan.magnitude), resolution=fine,
+        pairs, columns=2 * len(pairs), critical_dimension=critical_dimension(seen, train), inside=1.0 - outside,
+        magnitude=float(plan.magnitude), resolution=fine,
         resolution_kept=fine / before if before else 1.0, smallest_factor=smallest_factor(pairs, train, test),
         smallest_base=smallest_base(seen, base, train, test),
         score=score(frequencies, float(plan.magnitude), train, test),
     )  # fmt: skip
-
-
-def inside_share(pairs: Sequence[Coverage], train: int, test: int) -> float:
-    """Return the share of phases of positions train .. test-1 that training showed."""
-    return 1.0 - sum(pair.outside for pair in pairs) / (max(1, len(pairs)) * (test - train))
 
 
 def smallest_factor(pairs: Sequence[Coverage], train: int, test: int) -> float | None:

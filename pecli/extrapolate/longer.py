@@ -7,18 +7,19 @@ from decimal import Decimal
 from math import isqrt
 
 from pecli.errors import BadParameter, MissingParameter
-from pecli.extrapolate.report import Extrapolation, Subject, check_rows, extrapolate, lengths_of, reach_of
+from pecli.extrapolate.report import Extrapolation, check_rows, extrapolate, lengths_of, reach_of
 from pecli.extrapolate.resize import Extension, Resized, trained_rows
 from pecli.extrapolate.scalings import chosen, scaled_recipe
 from pecli.numbers.reader import shown
 from pecli.settings import notice
 from pecli.spec.tabular import Tabular
+from pecli.tables.sources import NamedSource
 from pecli.tables.table import Table
 
 
 def longer_table(
-    subject: Subject, train: int | None, test: int | None, scaling: str | None = None, factor: Decimal | None = None,
-    dtype: str | None = None, layout: str | None = None,
+    source: NamedSource, train: int | None, test: int | None, scaling: str | None = None,
+    factor: Decimal | None = None, dtype: str | None = None, layout: str | None = None,
 ) -> tuple[Extrapolation, Table]:  # fmt: skip
     """Return the report of a recipe between two lengths, and its table of the longer one.
 
@@ -27,22 +28,22 @@ def longer_table(
     BadParameter
         If the encoding has no values there, for rows of a file, and for more than one scaling.
     """
-    train, test = lengths_of(subject, train, test)
-    recipe = subject.recipe
+    train, test = lengths_of(source, train, test)
+    recipe = source.recipe
     if recipe is None:
         rule = f"holds rows 0 to {train - 1} and none to {test - 1}: choose with --extend how to make them"
-        raise BadParameter("SOURCE", subject.text, rule)
+        raise BadParameter("SOURCE", source.text, rule)
     if scaling is not None:
         names = chosen(scaling, recipe)
         if len(names) > 1:
             rule = f"is {len(names)} scalings, and -o writes one table: name one"
             raise BadParameter("scaling", scaling, rule)
         recipe = scaled_recipe(recipe, names[0], train, test, factor)
-    found = extrapolate(shown(subject.text), recipe, train, test)
+    found = extrapolate(shown(source.text), recipe, train, test)
     if found.verdict in ("ends", "untrained", "fixed"):
         rule = f"cannot reach {test} positions: {found.finding}; {found.remedy}"
-        raise BadParameter("SOURCE", subject.text, rule)
-    keys = {k: v for k, v in subject.source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
+        raise BadParameter("SOURCE", source.text, rule)
+    keys = {k: v for k, v in source.given.items() if k not in ("len", "start", "step", "positions", "shard")}
     return found, Table.of_keys(recipe, keys, length=test, dtype=dtype, layout=layout)
 
 
@@ -68,7 +69,7 @@ def with_grid(extension: Extension, rows: int, *, find_prefix: bool) -> Extensio
 
 
 def extended_rows(
-    subject: Subject, train: int | None, test: int | None, extension: Extension, *, find_prefix: bool = False
+    source: NamedSource, train: int | None, test: int | None, extension: Extension, *, find_prefix: bool = False
 ) -> Tabular:
     """Return trained rows, of a file or a learned recipe, as `test` rows, or as the grid and the prefix make.
 
@@ -79,7 +80,7 @@ def extended_rows(
     BadParameter
         If the number of rows is not known, or differs from that of the grid.
     """
-    rows, array = trained_rows(trained_table(subject, train, extension.way))
+    rows, array = trained_rows(trained_table(source, train, extension.way))
     check_rows(train, len(rows))
     if (sides := extension.to_grid) is not None:
         given, extension = extension, with_grid(extension, len(rows), find_prefix=find_prefix)
@@ -93,10 +94,10 @@ def extended_rows(
         test = new
     if test is None:
         raise MissingParameter("the number of rows is missing: give test-len=N, or to-grid=HxW")
-    return Resized(rows, array, extension, test, shown(subject.text))
+    return Resized(rows, array, extension, test, shown(source.text))
 
 
-def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
+def trained_table(source: NamedSource, train: int | None, way: str) -> Tabular:
     """Return the rows that are to be extended in this way.
 
     Raises
@@ -104,9 +105,9 @@ def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
     BadParameter
         If they are computed and not trained, or their number is not known.
     """
-    if subject.table is not None:
-        return subject.table
-    recipe = subject.recipe
+    if source.table is not None:
+        return source.table
+    recipe = source.recipe
     assert recipe is not None
     if reach_of(recipe).new != "rows":
         rule = f"is for trained rows, and {recipe.encoding.name} is computed at every position: leave it out"
@@ -114,4 +115,4 @@ def trained_table(subject: Subject, train: int | None, way: str) -> Tabular:
     length = train if train is not None else recipe.values.get("max_len")
     if length is None:
         raise MissingParameter("the number of trained rows is missing: give train-len=N")
-    return subject.source.open(length=length)
+    return source.open(length=length)

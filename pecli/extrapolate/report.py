@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -21,7 +21,6 @@ from pecli.spec.declaration import Family
 from pecli.spec.hooks import LONGER, New, Reach
 from pecli.spec.plans import Bias, Conditional, Plan, Relative, Values, Waves
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Tabular
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, read_source
 
@@ -90,13 +89,10 @@ class Extrapolation:
     basis: str = ""
     config: tuple[str, ...] = ()
 
-    @property
-    def _said(self) -> str:
-        phrase = [f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}", self.finding, self.remedy]
-        return "\n  ".join(filter(None, phrase))
-
     def __repr__(self) -> str:
-        return "\n  ".join([self._said, *(scaled.line for scaled in self.scalings)])
+        verdict = f"{self.source}, trained on {self.train}, at {self.test}: {self.verdict}"
+        scalings = (scaled.line for scaled in self.scalings)
+        return "\n  ".join(filter(None, (verdict, self.finding, self.remedy, *scalings)))
 
 
 def rules_of(reports: Sequence[Extrapolation]) -> dict[str, str]:
@@ -304,47 +300,13 @@ THRESHOLD = 0.01
 ROPE_NUMBERS = ("factor", "original-max", "low-freq-factor", "high-freq-factor")
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A source, read but without lengths.
-
-    Attributes
-    ----------
-    source : NamedSource
-    table : Tabular or None
-        What a file holds.
-    stored : Recipe or None
-        What a file says that it is.
-    keys : dict of str
-        The table's own keys, of the text or of what the file says.
-    """
-
-    source: NamedSource
-    table: Tabular | None = None
-    stored: Recipe | None = None
-    keys: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def recipe(self) -> Recipe | None:
-        """The encoding; None for a table without a recipe."""
-        return self.source.recipe or self.stored
-
-    @property
-    def text(self) -> str:
-        """The subject's name, as the user typed it."""
-        return self.source.text
-
-
-def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
+def read_sources(text: str, layer_type: str | None) -> list[NamedSource]:
     """Read a source; a config whose layers differ counts as one source for each kind of layer."""
     if kind_of(text) is not Kind.CONFIG:
         if layer_type is not None:
             raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
-        return [subject_of(read_source(text))]
-    from pecli.models.reader import (
-        of_layer,
-        read_config,  # for configs alone: it is much to load
-    )
+        return [with_stored_recipe(read_source(text))]
+    from pecli.models.reader import of_layer, read_config  # for configs alone: it is much to load
 
     reading = read_config(text)
     try:
@@ -357,36 +319,35 @@ def read_subjects(text: str, layer_type: str | None) -> list[Subject]:
     for name, layer in layers.items():
         keys = {} if layer.length is None else {"len": str(layer.length)}
         label = f"{text} ({name})" if name else text
-        found.append(Subject(NamedSource(label, of_layer(reading, layer, {}).recipe, keys), keys=keys))
+        found.append(NamedSource(label, of_layer(reading, layer, {}).recipe, keys))
     return found
 
 
-def subject_of(source: NamedSource) -> Subject:
-    """Return the subject of a source; a file that holds its recipe counts as that recipe."""
+def with_stored_recipe(source: NamedSource) -> NamedSource:
+    """Return a source whose table is open if it is a file, and counts as the recipe that the file holds, if any."""
     if source.recipe is not None:
-        return Subject(source, keys=source.given)
+        return source
     table = source.open()
     if table.recipe is None:
-        return Subject(source, table)
+        return replace(source, table=table)
     name, keys = split_recipe(table.recipe)
     own = take_table_keys(name, keys)
-    return Subject(source, table, Recipe.bind(name, **keys), own)
+    return replace(source, table=table, recipe=Recipe.bind(name, **keys), keys=own)
 
 
 def lengths_of(
-    subject: Subject, train: int | None, test: int | None, tuned: bool = False, factor: Decimal | None = None
+    source: NamedSource, train: int | None, test: int | None, tuned: bool = False, factor: Decimal | None = None
 ) -> tuple[int, int]:
     """Return the training length, given or stated by the source, and the test length, given or by the factor."""
-    if subject.recipe is None:
-        assert subject.table is not None
-        rows = len(trained_rows(subject.table)[0])
+    if source.recipe is None:
+        rows = len(trained_rows(source.open())[0])
         check_rows(train, rows)
         train = rows
     elif train is None:
-        train = _trained_length(subject, subject.recipe, tuned)[0]
+        train = _trained_length(source, source.recipe, tuned)[0]
     if train is None:
         both = "" if test is not None else " and test-len=32768"
-        raise MissingParameter(f"{subject.text} does not say how long it was trained: give train-len=4096{both}")
+        raise MissingParameter(f"{source.text} does not say how long it was trained: give train-len=4096{both}")
     if test is None and factor is not None:
         test = int(train * factor)
     if test is None:
@@ -395,12 +356,12 @@ def lengths_of(
     return train, test
 
 
-def _trained_length(subject: Subject, recipe: Recipe, tuned: bool) -> tuple[int | None, str]:
+def _trained_length(source: NamedSource, recipe: Recipe, tuned: bool) -> tuple[int | None, str]:
     """Return the training length that a source states, and where; rows of other positions than 0, 1, .. state none.
 
     A model that was trained with its scaling (`tuned`) saw the length that its config declares.
     """
-    declared = parse_integer("len", subject.keys["len"]) if "len" in subject.keys else None
+    declared = parse_integer("len", source.given["len"]) if "len" in source.given else None
     for name in ("max_len", "original_max", "max_position"):
         value = recipe.values.get(name)
         if isinstance(value, int) and not (tuned and declared and name != "max_len"):
@@ -408,13 +369,13 @@ def _trained_length(subject: Subject, recipe: Recipe, tuned: bool) -> tuple[int 
                 f"; --tuned takes {declared}, its whole length" if not tuned and declared not in (None, value) else ""
             )
             return value, f"its {name.replace('_', '-')}{other}"
-    if subject.keys.keys() & {"start", "step", "positions"}:
+    if source.given.keys() & {"start", "step", "positions"}:
         return None, ""
     if declared is not None:
         return declared, "the length that it states"
-    if subject.table is None:
+    if source.table is None:
         return None, ""
-    array = subject.table.arrays[0]
+    array = source.table.arrays[0]
     return array.shape[array.lead - 1], "the rows of the file"  # of a bias the queries, not heads times queries
 
 
@@ -425,14 +386,15 @@ def check_rows(train: int | None, rows: int) -> None:
 
 
 def report(
-    subject: Subject, train: int | None, test: int | None, *, scaling: str | None = None,
+    source: NamedSource, train: int | None, test: int | None, *, scaling: str | None = None,
     factor: Decimal | None = None, threshold: float | None = None, tuned: bool = False,
 ) -> Extrapolation:  # fmt: skip
     """Return the report of a source between two lengths; see :func:`pecli.extrapolate.report.extrapolate`.
 
     Parameters
     ----------
-    subject : Subject
+    source : NamedSource
+        As `read_sources` and `with_stored_recipe` return it.
     train, test : int, optional
         Lengths; the source may state the first.
     scaling : str, optional
@@ -445,22 +407,22 @@ def report(
     BadParameter
         For a length that nothing states, and for a scaling of trained rows.
     """
-    basis = "" if train or subject.recipe is None else _trained_length(subject, subject.recipe, tuned)[1]
-    train, test = lengths_of(subject, train, test, tuned, factor)
+    basis = "" if train or source.recipe is None else _trained_length(source, source.recipe, tuned)[1]
+    train, test = lengths_of(source, train, test, tuned, factor)
     if threshold is not None and not 0 < threshold < 1:
-        raise BadParameter("threshold", threshold, "must be above 0 and below 1")
+        raise BadParameter("threshold", f"{threshold:g}", "must be above 0 and below 1")
     if factor is not None and scaling is None:
         raise BadParameter("factor", factor, "needs a scaling: all, or a list of scalings")
-    if subject.recipe is None:
+    if source.recipe is None:
         if scaling is not None:
             raise BadParameter("scaling", scaling, "is for recipes: trained rows have no frequencies to scale")
-        return stored_rows(subject.text, train, test)
-    names = chosen(scaling, subject.recipe) if scaling else ()
+        return stored_rows(source.text, train, test)
+    names = chosen(scaling, source.recipe) if scaling else ()
     found = extrapolate(
-        subject.text, subject.recipe, train, test, scalings=names, factor=factor,
+        source.text, source.recipe, train, test, scalings=names, factor=factor,
         strict=scaling not in (None, "all"), threshold=threshold or THRESHOLD, tuned=tuned,
     )  # fmt: skip
-    keys = (_config_key(subject.text, scaled, test) for scaled in found.scalings if scaled.reach is not None)
+    keys = (_config_key(source.text, scaled, test) for scaled in found.scalings if scaled.reach is not None)
     return replace(found, basis=basis, config=tuple(filter(None, keys)))
 
 

@@ -44,18 +44,8 @@ SOURCES = {
 CUBIC, CUBIC_ANTIALIASED = -0.75, -0.5  # PyTorch takes another cubic where it antialiases, that of PIL
 
 
-@dataclass(frozen=True)
-class Taps:
-    """For each new row, old rows and weights.
-
-    Attributes
-    ----------
-    index : (m, k) int64
-    weight : (m, k) float64
-    """
-
-    index: NDArray[np.int64]
-    weight: NDArray[np.float64]
+# For each of m new rows, the indices of k old rows and their weights, (m, k) each.
+Taps = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,7 @@ def make_taps(extension: Extension, old: int, new: int, dtype: str = "float64") 
             return _antialiased(way, old, scale, _rounded(centre, dtype))
         return _smooth(way, old, _rounded(centre - 0.5, dtype))  # one rounding, as a fused multiply-add has
     i = np.arange(new, dtype=np.int64)
-    return Taps((i * old // new if way == "nearest" else i % old)[:, None], np.ones((new, 1)))
+    return (i * old // new if way == "nearest" else i % old)[:, None], np.ones((new, 1))
 
 
 def _rounded(place: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
@@ -111,7 +101,7 @@ def _smooth(way: str, old: int, place: NDArray[np.float64]) -> Taps:
     offsets = (0, 1) if way == "linear" else (-1, 0, 1, 2)
     weights = [1 - t, t] if way == "linear" else [_cubic(np.abs(t - k), CUBIC) for k in offsets]
     index = below.astype(np.int64)[:, None] + np.array(offsets)
-    return Taps(np.clip(index, 0, old - 1), np.stack(weights, 1))
+    return np.clip(index, 0, old - 1), np.stack(weights, 1)
 
 
 def _antialiased(way: str, old: int, scale: float, centre: NDArray[np.float64]) -> Taps:
@@ -124,7 +114,7 @@ def _antialiased(way: str, old: int, scale: float, centre: NDArray[np.float64]) 
     distance = np.abs(index - centre[:, None] + 0.5) / widening
     weight = np.maximum(1 - distance, 0.0) if way == "linear" else _cubic(distance, CUBIC_ANTIALIASED)
     weight = np.where(index < stop[:, None], weight, 0.0)
-    return Taps(np.minimum(index, old - 1), weight / weight.sum(1, keepdims=True))
+    return np.minimum(index, old - 1), weight / weight.sum(1, keepdims=True)
 
 
 def _cubic(x: NDArray[np.float64], a: float) -> NDArray[np.float64]:
@@ -188,14 +178,13 @@ class Resized(Tabular):
     def _mixed(self, new: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return new rows (after the prefix): a weighted sum of old ones, in one order whatever the block."""
         (_, old_width), (_, width) = self._sides
-        down, across = self._taps
+        (down, down_weight), (across, across_weight) = self._taps
         y, x = np.divmod(new, width)
         total = np.zeros((len(new), self._rows.shape[1]))
-        for i in range(down.index.shape[1]):
-            for j in range(across.index.shape[1]):
-                weight = down.weight[y, i] * across.weight[x, j]
-                index = down.index[y, i] * old_width + across.index[x, j] + self._extension.prefix
-                total += weight[:, None] * widen(self._rows[index], self.arrays[0].dtype)
+        for i, j in np.ndindex(down.shape[1], across.shape[1]):
+            weight = down_weight[y, i] * across_weight[x, j]
+            index = down[y, i] * old_width + across[x, j] + self._extension.prefix
+            total += weight[:, None] * widen(self._rows[index], self.arrays[0].dtype)
         return total
 
 

@@ -346,7 +346,8 @@ def _said(rows: list[StackRow], own: StackRow) -> str:
     """Return the difference of the first stack in words, with its size, and the names of the others."""
     one = rows[0]
     text = one.differences[-1].partition(":")[0] if one.differences else one.trouble
-    others = f" ({_names(rows[1:])} differ{'s' * (len(rows) == 2)} too)" if rows[1:] else ""
+    names = ", ".join(stack_of(row.stack).title for row in rows[1:])
+    others = f" ({' and '.join(names.rsplit(', ', 1))} differ{'s' * (len(rows) == 2)} too)" if names else ""
     return f"{stack_of(one.stack).title} {one.version} {text}: {_figure(one, own)}{others}"
 
 
@@ -361,8 +362,3 @@ def _figure(row: StackRow, own: StackRow) -> str:
     if row.frequencies > 1:
         return f"a frequency {figure(1 + row.frequencies, 4)} times too high"
     return f"a frequency {figure(100 * row.frequencies, 3)} % off"
-
-
-def _names(rows: list[StackRow]) -> str:
-    names = [stack_of(row.stack).title for row in rows]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

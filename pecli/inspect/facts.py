@@ -138,7 +138,11 @@ def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost
         If there is no such table.
     """
     made = recipe or fitted(encoding, setting)
-    table = Table.make(made, length=_length(made, setting.length), dtype=setting.dtype)
+    length: int | None = None
+    if made.rows is None:  # as many positions as the model has, but no more than have a value
+        high = made.domain.high
+        length = setting.length if high is None else min(setting.length, int(high) + 1)
+    table = Table.make(made, length=length, dtype=setting.dtype)
     first = next((array for array in table.arrays if array.name == "cos"), table.arrays[0])
     declared, usual = encoding.work or Work(), USUAL.get(encoding.family, Work())
     names = {
@@ -161,14 +165,6 @@ def cost_of(encoding: Encoding, recipe: Recipe | None, setting: Setting) -> Cost
         additions=layers * formula_value(declared.additions or usual.additions, names),
         products=layers * formula_value(declared.products or usual.products, names),
     )
-
-
-def _length(recipe: Recipe, length: int) -> int | None:
-    """Return how many positions: as many as the model has, but no more than have a value."""
-    if recipe.rows is not None:
-        return None
-    high = recipe.domain.high
-    return length if high is None else min(length, int(high) + 1)
 
 
 def fitted(encoding: Encoding, setting: Setting) -> Recipe:

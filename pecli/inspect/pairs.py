@@ -93,22 +93,17 @@ def take(
     """
     wanted = table.arrays if names is None else [table.array(name) for name in names]
     arrays = [array for array in wanted if array.bytes]
-    stacked = len(arrays) == 1 and unstack and _is_pair(arrays[0])
+    stacked = len(arrays) == 1 and unstack and is_stack(arrays[0])
+    stacked = stacked and arrays[0].shape[-1] != 2 and arrays[0].name not in ("bias", "index")
     views = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [view_of(table, a) for a in arrays]
-    planes = [plane for view in views for plane in _planes(view, rows)]
+    planes = []
+    for view in views:
+        count = max(2, min(rows, HEAD_VALUES // max(1, view.row_size)))
+        planes += planes_of(view, 0, min(count, view.rows))
     dtype = arrays[0].dtype if arrays else "float32"
     values = np.concatenate([plane.values.ravel() for plane in planes]) if planes else np.zeros(0)
     resolution = EPSILON[effective_dtype(values, dtype)]
     return Sample(table, planes, views, dtype, resolution, stacked, _positions(table, planes))
-
-
-def _is_pair(array: Array) -> bool:
-    return is_stack(array) and array.shape[-1] != 2 and array.name not in ("bias", "index")
-
-
-def _planes(view: ArrayView, rows: int) -> list[SampledPlane]:
-    count = max(2, min(view.rows, rows, HEAD_VALUES // max(1, view.row_size)))
-    return planes_of(view, 0, min(count, view.rows))
 
 
 def planes_of(view: ArrayView, start: int, stop: int) -> list[SampledPlane]:

@@ -1,32 +1,392 @@
-"""Properties of a table, measured from its values and not asserted."""
+"""Properties of a table, measured from its values and not asserted, and expectations, checked over every row.
+
+n rows, d columns; a row is what all arrays hold of one position, or of a bias of one query, whatever the head. Pairs
+are the two numbers that rotate together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pecli.errors import BadParameter
-from pecli.inspect.expectations import (
-    Bounded,
-    BoundedByDistance,
-    Property,
-    RowReader,
-    Shifted,
-    Smooth,
-    Toeplitz,
-    Unique,
-    shifted,
-)  # fmt: skip
-from pecli.inspect.pairs import Floats, PairReading, head_values, is_matrix, reading_of, some_of
+from pecli.errors import BadParameter, UnknownName
+from pecli.inspect.pairs import Floats, PairReading, head_values, is_matrix, planes_of, reading_of, some_of, take
+from pecli.judge.planes import EPSILON
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.printing import figure
-from pecli.spec.declaration import REGISTRY, Family
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.declaration import EXPECTATIONS, REGISTRY, Family
+from pecli.spec.tabular import BLOCK_BYTES, Array, Tabular
 from pecli.tables.layouts import cosines_and_sines
 from pecli.tables.table import Table
 from pecli.tables.views import view_of
+
+# Of the largest value: what a shift by one matrix may miss, or eight roundings where the type is coarser.
+MAX_RELATIVE_MISS = 1e-3
+
+
+MAX_GROWTH = 1.5  # how much larger values may be in the second half of the rows, or of the distances
+MAX_NEIGHBOUR_RATIO = 0.75  # of the distance of two rows at random: neighbours that are nearer are called near
+
+
+@dataclass(frozen=True)
+class Property:
+    """One measured property.
+
+    Attributes
+    ----------
+    name : str
+        Name of the property.
+    holds : bool or None
+        Whether it holds; None for a number without a verdict.
+    text : str
+        The measurement in words.
+    figures : dict
+        The numbers.
+    """
+
+    name: str
+    holds: bool | None
+    text: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+FITTED_ROWS = 2048  # rows that a matrix is fitted to
+
+
+class RowReader:
+    """Rows of a table: the values of all arrays at one position as float64, complex ones as two parts.
+
+    Attributes
+    ----------
+    count, columns : int
+        n and d.
+    sample : Sample
+        The first of them, as many as are asked for.
+    names : list of str
+        Of the arrays, by default those with as many rows as the first.
+    """
+
+    def __init__(self, table: Tabular, rows: int = FITTED_ROWS, names: list[str] | None = None) -> None:
+        self.names = names or [array.name for array in next(iter(table.groups()), [])]
+        self.sample = take(table, rows, names=self.names)
+        self.count = min((view.rows for view in self.sample.views), default=0)
+        self.columns = sum(int(np.prod(plane.values.shape[1:])) for plane in self.sample.planes)
+
+    def read(self, start: int, stop: int) -> Floats:
+        """Return rows `start` to `stop`, (stop - start, d)."""
+        planes = [plane for view in self.sample.views for plane in planes_of(view, start, stop)]
+        return np.concatenate([plane.values.reshape(stop - start, -1) for plane in planes], axis=1)
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield all of them in order, with the first row's number."""
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.columns))
+        for start in range(0, self.count, step):
+            yield start, self.read(start, min(start + step, self.count))
+
+
+class Check(ABC):
+    """One expectation, which sees every row once and in order."""
+
+    name: str
+    last: Floats | None = None  # the last row of the block before
+
+    @abstractmethod
+    def add(self, start: int, rows: Floats) -> None:
+        """Look at rows `start` and on, (m, d)."""
+
+    @abstractmethod
+    def finish(self) -> Property:
+        """Return whether it holds, with the measurement."""
+
+    def chained(self, start: int, rows: Floats) -> tuple[int, Floats]:
+        """Return rows behind the last row of the block before, if there was one, with the first one's number."""
+        found = rows if self.last is None else np.concatenate([self.last, rows])
+        self.last = rows[-1:]
+        return start - len(found) + len(rows), found
+
+
+class Finite(Check):
+    """Every value is a number."""
+
+    name = "finite"
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, -1
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Count NaN and infinite values."""
+        odd = ~np.isfinite(rows)
+        if odd.any():
+            self.first = start + int(odd.any(axis=1).argmax()) if self.first < 0 else self.first
+            self.count += int(odd.sum())
+
+    def finish(self) -> Property:
+        """Return how many are not, and the first row that has one."""
+        which = "value is" if self.count == 1 else "values are"
+        text = f"{self.count:,} {which} NaN or infinite, the first in row {self.first}" if self.count else "all are"
+        return Property(self.name, not self.count, text, {"count": self.count})
+
+
+class Unique(Check):
+    """No two rows are the same; of a bias, no two queries over all heads."""
+
+    name = "unique"
+
+    def __init__(self, queries: int | None = None) -> None:
+        self.queries = queries
+        self.digests: list[bytes] = []
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Remember a digest of 128 bits for each row, which are alike by chance once in 10^26 tables of 10^6 rows."""
+        for place, row in enumerate(rows + 0.0, start):  # minus zero is zero
+            at = place % self.queries if self.queries else place
+            before = self.digests[at] if at < len(self.digests) else b""
+            self.digests[at : at + 1] = [blake2b(row.tobytes(), digest_size=16, key=before).digest()]
+
+    def finish(self) -> Property:
+        """Return the first row that repeats an earlier row."""
+        seen: dict[bytes, int] = {}
+        twice = [(seen[d], i) for i, d in enumerate(self.digests) if seen.setdefault(d, i) != i]
+        text = f"all {len(self.digests):,} rows differ"
+        if twice:
+            text = f"row {twice[0][1]} is row {twice[0][0]} again, {len(twice):,} in all repeat an earlier row"
+        return Property(self.name, not twice, text, {"twice": len(twice), "rows": list(twice[0]) if twice else None})
+
+
+class Bounded(Check):
+    """Sizes do not grow with the position: the second half of the rows is no larger than the first."""
+
+    name = "bounded"
+
+    def __init__(self, count: int) -> None:
+        self.half, self.sizes = count // 2, [0.0, 0.0]
+        self.halves = "the first half of the rows", "the second"
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Keep the largest size of either half."""
+        sizes = np.abs(rows).max(axis=1, initial=0.0, where=np.isfinite(rows))
+        cut = max(0, self.half - start)
+        for part, found in enumerate((sizes[:cut], sizes[cut:])):
+            self.sizes[part] = max(self.sizes[part], float(found.max(initial=0.0)))
+
+    def finish(self) -> Property:
+        """Return how many times larger the second half is."""
+        low, high = self.sizes
+        text = f"sizes reach {low:.6g} in {self.halves[0]}, {high:.6g} in {self.halves[1]}"
+        return Property(self.name, high <= MAX_GROWTH * low, text, {"first": low, "second": high})
+
+
+class BoundedByDistance(Bounded):
+    """The same of a bias, by the distance of key and query."""
+
+    def __init__(self, queries: int, keys: int) -> None:
+        super().__init__(keys)
+        self.queries, self.offset = queries, keys - queries
+        self.halves = f"distances up to {self.half}", "larger ones"
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Keep the largest size of near and of far keys."""
+        places = (start + np.arange(len(rows))) % self.queries + self.offset
+        far = np.abs(np.arange(rows.shape[1]) - places[:, None]) > self.half
+        for part, chosen in enumerate((~far, far)):
+            found = np.abs(rows).max(initial=0.0, where=chosen & np.isfinite(rows))
+            self.sizes[part] = max(self.sizes[part], float(found))
+
+
+class Smooth(Check):
+    """Neighbouring rows are nearer to each other than rows at random."""
+
+    name = "smooth"
+
+    def __init__(self) -> None:
+        self.gap, self.at, self.count, self.power = 0.0, 0, 0, 0
+        self.mean: Floats | float = 0.0
+        self.squares = 0.0  # of differences from the mean
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Keep the widest gap, and the sums for the distance of two rows at random."""
+        if self.last is None:  # squares of values beyond 1e154 are none
+            self.power = int(np.frexp(np.abs(rows).max(initial=0.0, where=np.isfinite(rows)))[1])
+        rows, before = np.ldexp(rows, -self.power), self.count
+        first, chained = self.chained(start, rows)
+        with np.errstate(invalid="ignore", over="ignore"):  # infinity beside infinity
+            gaps = np.linalg.norm(np.diff(chained, axis=0), axis=1)
+        gaps[np.isnan(gaps)] = np.inf
+        if len(gaps) and gaps.max() > self.gap:
+            self.gap, self.at = float(gaps.max()), first + int(gaps.argmax())
+        mean = (rows := np.where(np.isfinite(rows), rows, 0.0)).mean(axis=0)
+        self.count += len(rows)
+        moved = mean - self.mean
+        self.squares += float(((rows - mean) ** 2).sum() + (moved**2).sum() * before * len(rows) / self.count)
+        self.mean = self.mean + moved * (len(rows) / self.count)
+
+    def finish(self) -> Property:
+        """Return the widest gap and the distance of two rows at random."""
+        gap, far = (math.ldexp(v, self.power) for v in (self.gap, math.sqrt(2 * self.squares / max(1, self.count))))
+        text = f"rows {self.at} and {self.at + 1} are {gap:.4g} apart, two rows at random {far:.4g}"
+        return Property(self.name, gap <= MAX_NEIGHBOUR_RATIO * far, text, {"largest": gap, "random": far})
+
+
+class Shifted(Check):
+    """One matrix M takes every row to the next, so that a shift by k is M^k wherever it begins.
+
+    It is a rotation of each pair if the first rows are rotating pairs, else the matrix that fits them.
+
+    Raises
+    ------
+    BadParameter
+        If there are too few rows for it.
+    """
+
+    name = "relative"
+
+    def __init__(self, reader: RowReader) -> None:
+        sample, count = reader.sample, min(reader.count, *(len(plane.values) for plane in reader.sample.planes))
+        values = reader.read(0, count)
+        self.scale = float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
+        self.off, self.at, self.largest = 0.0, 0, self.scale
+        self.pairs = reading_of(sample)
+        if self.pairs is not None and (len(self.pairs.first) != count or count < 3 or self.pairs.tail):
+            self.pairs = None
+        if self.pairs is not None:
+            turning = self._turning(values)
+            turn = (turning[1:] * turning[:-1].conj()).mean(axis=0)
+            self.step, resolution = turn / np.abs(turn), sample.resolution
+        elif count - 1 <= reader.columns:
+            rule = (
+                f"cannot be fitted: a matrix of {reader.columns} columns takes {reader.columns + 2} rows of the first"
+            )
+            raise BadParameter("expect", "relative", f"{rule} {FITTED_ROWS}, and there are {count}")
+        else:
+            finite = np.where(np.isfinite(values), values, 0.0)
+            self.step = np.linalg.lstsq(finite[:-1], finite[1:], rcond=1e-12)[0]
+            resolution = EPSILON.get(sample.dtype, 2.0**-53)
+        self.limit = max(MAX_RELATIVE_MISS, 8 * resolution)
+
+    def _turning(self, rows: Floats) -> NDArray[np.complex128]:
+        assert self.pairs is not None
+        first, second = self.pairs.columns
+        return np.asarray(rows[:, first] + 1j * rows[:, second])
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Keep how far the step from a row misses the next."""
+        first, chained = self.chained(start, rows)
+        self.largest = max(self.largest, float(np.abs(rows).max(initial=0.0, where=np.isfinite(rows))))
+        if len(chained) < 2:
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            if self.pairs is None:
+                off = chained[:-1] @ self.step - chained[1:]
+            else:
+                turning = self._turning(chained)
+                off = turning[1:] - self.step * turning[:-1]
+            missed = np.abs(off).max(axis=1) / self.scale
+        missed = np.where(np.isfinite(missed), missed, np.inf)
+        worst = int(missed.argmax())
+        if missed[worst] > self.off:
+            self.off, self.at = float(missed[worst]), first + worst
+
+    def finish(self) -> Property:
+        """Return the largest miss, relative to the largest value."""
+        off = self.off * (self.scale / self.largest)
+        text = f"M takes row p to row p + 1 but for {off:.1e} of the largest value at most, at row {self.at}"
+        return Property(self.name, off <= self.limit, text, {"residual": off})
+
+
+class Toeplitz(Check):
+    """A bias whose values the distance of key and query alone decides: equal along every diagonal, to the bit."""
+
+    name = "relative"
+
+    def __init__(self, queries: int) -> None:
+        self.queries, self.count, self.first = queries, 0, -1
+
+    def add(self, start: int, rows: Floats) -> None:
+        """Count the values that differ from the value one query up and one key before."""
+        begin, chained = self.chained(start, rows)
+        same = (chained[1:, 1:] == chained[:-1, :-1]) | (np.isnan(chained[1:, 1:]) & np.isnan(chained[:-1, :-1]))
+        same |= ((begin + 1 + np.arange(len(same))) % self.queries == 0)[:, None]  # a head begins
+        if not same.all():
+            self.first = begin + 1 + int((~same).any(axis=1).argmax()) if self.first < 0 else self.first
+            self.count += int((~same).sum())
+
+    def finish(self) -> Property:
+        """Return how many values differ along their diagonal."""
+        place = divmod(self.first, self.queries)
+        text = "every diagonal has one value"
+        if self.count:
+            text = f"{self.count:,} values differ along their diagonal, the first of head {place[0]}, query {place[1]}"
+        return Property(self.name, not self.count, text, {"differ": self.count})
+
+
+def expect(table: Tabular, words: Sequence[str], progress: Callable[[int], None] | None = None) -> list[Property]:
+    """Return whether a table has these properties, each checked over all of it; every value is read once.
+
+    Raises
+    ------
+    UnknownName
+        For a word that cannot be checked.
+    BadParameter
+        For one that means nothing for this table, or cannot be decided.
+    """
+    for word in words:
+        if word not in EXPECTATIONS:
+            raise UnknownName("expectation", word, EXPECTATIONS)
+    matrices = [array for array in table.arrays if is_matrix(table, array)]
+    found: list[Property] = []
+    parts: Sequence[RowReader | QueryReader] = [QueryReader(table, array) for array in matrices] or [RowReader(table)]
+    for part in parts:
+        checks = [_check(word, part) for word in dict.fromkeys(words)]
+        for start, rows in part.blocks():
+            for check in checks:
+                check.add(start, rows)
+            if progress is not None:
+                progress(rows.nbytes)
+        found += [check.finish() for check in checks]
+    return found
+
+
+class QueryReader:
+    """The rows of a bias, one for each head and query."""
+
+    def __init__(self, table: Tabular, array: Array) -> None:
+        self.view = view_of(table, array)
+        self.queries, self.keys = array.shape[-2:]
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """Yield them in order, (m, keys), with the first one's number."""
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.view.row_size))
+        each = self.view.row_size // self.keys  # rows of this kind in one of the array's
+        for start in range(0, self.view.rows, step):
+            (plane,) = planes_of(self.view, start, min(start + step, self.view.rows))
+            yield start * each, plane.values.reshape(-1, self.keys)
+
+
+def _check(word: str, part: RowReader | QueryReader) -> Check:
+    """Return the check of a word."""
+    makers: dict[str, Callable[[], Check]]
+    if isinstance(part, QueryReader):
+        makers = {
+            "finite": Finite, "unique": lambda: Unique(part.queries), "relative": lambda: Toeplitz(part.queries),
+            "bounded": lambda: BoundedByDistance(part.queries, part.keys),
+        }  # fmt: skip
+        if word not in makers:
+            raise BadParameter("expect", word, "is for vectors of positions, and this is a bias")
+    else:
+        makers = {
+            "finite": Finite, "unique": Unique, "bounded": lambda: Bounded(part.count), "smooth": Smooth,
+            "relative": lambda: Shifted(part),
+        }  # fmt: skip
+        if part.count < 2 and word != "finite":
+            raise BadParameter("expect", word, f"needs two rows or more, and there are {part.count}")
+    return makers[word]()
 
 
 def as_dicts(found: Sequence[Property]) -> list[dict[str, Any]]:
@@ -55,14 +415,8 @@ MAX_MEAN_PRODUCT = 0.5  # mean product of two oscillations, above which they are
 MAX_PAIRS = 1024  # of which every two are multiplied
 
 
-def turning_properties(reading: PairReading, *, rotates: bool) -> Iterator[Property]:
-    """Yield the properties of rotating pairs; with `rotates` also their effect on vectors."""
-    if rotates:
-        yield from _of_rotation(reading)
-    yield from _orthogonal(reading)
-
-
 def _of_rotation(reading: PairReading) -> Iterator[Property]:
+    """Yield the effect of rotating pairs on vectors."""
     size = reading.magnitude
     spread = float(np.abs(np.hypot(reading.first, reading.second) / size - 1).max())
     word = "preserved" if abs(size - 1) < 1e-3 else f"multiplied by {figure(size)}"
@@ -100,12 +454,10 @@ def _orthogonal(reading: PairReading) -> Iterator[Property]:
     slow = figure(float(turns[alike.any(axis=0)].max(initial=0.0)), 3)
     which = f" of {len(gram):,} of the {every:,}" if len(gram) < every else ""
     text = f"over {len(turning)} rows the mean product of two pairs' oscillations{which} is {mean:.3f} (0: orthogonal)"
-    text += f"; none of {pairs // 2:,} exceeds {MAX_MEAN_PRODUCT}" if not some else ""
-    text += (
-        f"; {some:,} of {pairs // 2:,} exceed {MAX_MEAN_PRODUCT}, all of pairs that turn {slow} times or less"
-        if some
-        else ""
-    )
+    if some:
+        text += f"; {some:,} of {pairs // 2:,} exceed {MAX_MEAN_PRODUCT}, all of pairs that turn {slow} times or less"
+    else:
+        text += f"; none of {pairs // 2:,} exceeds {MAX_MEAN_PRODUCT}"
     figures = {"mean": mean, "largest": float(gram.max()), "alike": some / (pairs // 2)}
     yield Property("orthogonal frequencies", None, text, figures)
 
@@ -145,14 +497,15 @@ def _of_rows(reader: RowReader) -> list[Property]:
     found += [_relative(reader, rows), *_similarity(finite)]
     reading = reading_of(sample)
     if reading is not None and len(reading.first) == count:
-        found += turning_properties(reading, rotates=sample.stacked or _rotates(sample.table))
+        found += _of_rotation(reading) if sample.stacked or _rotates(sample.table) else ()
+        found += _orthogonal(reading)
     return found
 
 
 def _relative(reader: RowReader, rows: Floats) -> Property:
     """Return whether one matrix takes each row to the next; of too few rows, that it was not measured."""
     try:
-        check = shifted(reader)
+        check = Shifted(reader)
     except BadParameter as error:
         return Property(Shifted.name, None, f"not measured: {error.rule}")
     check.add(0, rows)

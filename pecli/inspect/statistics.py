@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.errors import BadRecipe, PecliError
 from pecli.numbers.printing import figure
-from pecli.numbers.rounding import floats
+from pecli.numbers.rounding import floats, widen
 from pecli.spec.plans import Bias
 from pecli.spec.tabular import Array, Block, Tabular
 from pecli.tables.table import Table
@@ -79,18 +79,12 @@ class Inspection:
         }
 
     def __repr__(self) -> str:
-        lines = [f"{name} ({', '.join(rest)})" for name, *rest in self._rows()]
-        return "\n  ".join([f"{self.source}: {self.recipe or 'without a recipe'}", *lines])
-
-    def _rows(self) -> list[tuple[str, ...]]:
-        """Return the figures of each array, each preceded by its name."""
-        found = []
+        lines = [f"{self.source}: {self.recipe or 'without a recipe'}"]
         for array, s in zip(self.arrays, self.statistics, strict=True):
             figures = {"minimum": s.minimum, "maximum": s.maximum, "mean": s.mean, "not finite": s.nan + s.infinite}
-            texts = {name: "none" if value is None else figure(value) for name, value in figures.items()}
-            shown = (f"{name} {text}" for name, text in texts.items())
-            found.append((array.name, " x ".join(map(str, array.shape)), array.dtype, *shown))
-        return found
+            texts = (f"{name} {'none' if value is None else figure(value)}" for name, value in figures.items())
+            lines.append(f"{array.name} ({', '.join([' x '.join(map(str, array.shape)), array.dtype, *texts])})")
+        return "\n  ".join(lines)
 
 
 def inspect_table(source: str, table: Tabular, *, progress: Callable[[int], None] | None = None) -> Inspection:
@@ -267,7 +261,7 @@ class _View:
     def read(self, array: Array, start: int, stop: int) -> tuple[list[Any], list[Any]]:
         """Return the values of some rows, flattened, and the values before rounding."""
         values = self.table.read_rows([array.name], start, stop)[array.name].reshape(-1)
-        found = widened(values, array.dtype)
+        found = (widen(values, "bfloat16") if array.dtype == "bfloat16" else values).tolist()
         if self._doubles is None:
             return found, found
         doubles = self._doubles.read_rows([array.name], start, stop)[array.name].reshape(-1)
@@ -325,7 +319,9 @@ def _by_head(view: _View, array: Array, rows: int, columns: int) -> Excerpt:
     shown = range(max(0, middle - half), min(m, middle + half + 1))
     spans = [None if h is None else range(h * m + shown.start, h * m + shown.stop) for h in _pick(heads, rows)]
     labels = [None if h is None else str(h) for h in _pick(heads, rows)]
-    distances: list[str | None] = [str(_distance(view.table, array, c)) for c in shown]
+    distances: list[str | None] = [str(c - m // 2 if array == view.table.arrays[0] else c) for c in shown]
+    if array == view.table.arrays[0] and (known := view.table.position(shown.start, shown.stop)) is not None:
+        distances = [str(distance) for distance in known.tolist()]  # else those of a file, or of a rotary table's decay
     made = Excerpt(array, array.name, "head", "distance", labels, distances)
     return _excerpt(view, made, spans, range(len(shown)))
 
@@ -337,22 +333,6 @@ def _excerpt(view: _View, made: Excerpt, spans: Sequence[range | None], shown: S
         for cells, values in zip((made.cells, made.exact), read, strict=True):
             cells.append([None if values is None or c is None else values[c] for c in shown])
     return made
-
-
-def _distance(table: Tabular, array: Array, place: int) -> Any:
-    """Return the distance of a place of an array (heads, m); beside a rotary table, of a decay, it is the place."""
-    first = array == table.arrays[0]
-    found = table.position(place, place + 1) if first else None
-    return (place - array.shape[1] // 2 if first else place) if found is None else found.tolist()[0]
-
-
-def widened(values: Any, dtype: str) -> list[Any]:
-    """Return values as Python numbers, bfloat16 from its bits."""
-    if dtype == "bfloat16":
-        from pecli.numbers.rounding import widen
-
-        values = widen(values, dtype)
-    return list(values.tolist())
 
 
 def _label(table: Tabular, array: Array, row: int) -> str:

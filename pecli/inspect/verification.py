@@ -110,9 +110,8 @@ def verify(
     """
     text = recipe or table.recipe
     if text is None:
-        raise BadFile(
-            path, f"holds no recipe: give it, as in pecli verify {path} RECIPE, or find it with pecli identify {path}"
-        )
+        rule = f"holds no recipe: give it, as in pecli verify {path} RECIPE, or find it with pecli identify {path}"
+        raise BadFile(path, rule)
     try:
         expected = table_of(text, table, given=recipe is not None, **choice)
     except PecliError as error:
@@ -143,9 +142,7 @@ def table_of(text: str, table: Tabular, *, given: bool, **choice: str) -> Table:
     return Table.parse(text)
 
 
-def verify_folder(
-    path: str, recipe: str | None = None, progress: Progress = None, tolerance: Tolerance | None = None
-) -> Folder:
+def verify_folder(path: str, recipe: str | None = None, tolerance: Tolerance | None = None) -> Folder:
     """Verify every part in a folder, and that together they are one whole table.
 
     Parts are known by the shard in their recipes, whatever their names; where
@@ -161,7 +158,7 @@ def verify_folder(
     files = files_of(path)
     if not files:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
-    found.parts = [_part(file, recipe, number, len(files), progress, tolerance) for number, file in enumerate(files)]
+    found.parts = [_part(file, recipe, f"{number}/{len(files)}", tolerance) for number, file in enumerate(files)]
     wholes = [shard_of(part.recipe) for part in found.parts if part.recipe is not None]
     most = Counter((whole, count) for whole, _, count in wholes if count).most_common(1)
     for (whole, count), alike in most:  # what most are parts of: the others do not belong
@@ -182,37 +179,25 @@ def verify_folder(
     return found
 
 
-def _part(
-    path: str, recipe: str | None, number: int, count: int, progress: Progress, tolerance: Tolerance | None
-) -> Verified:
+def _part(path: str, recipe: str | None, shard: str, tolerance: Tolerance | None) -> Verified:
+    """Verify a part; with a given recipe as the part that its file says it is, or else as this `shard`."""
     from pecli.formats import open_table
 
+    where = ""
     try:
         with open_table(path) as table:
-            if recipe is None:
-                found = verify(table, path, None, progress, tolerance)
-            else:
-                found = _given(path, table, recipe, number, count, progress, tolerance)
+            if recipe is not None:
+                name, keys = split_recipe(recipe)
+                own = {} if table.recipe is None else split_recipe(table.recipe)[1]
+                stated = {key: own[key] for key in ("len", "start", "step", "shard") if key in own}
+                keys = {"shard": shard} | stated | keys
+                recipe, where = join_recipe(name, keys), f"as part {keys['shard']}: "
+            found = verify(table, path, recipe, tolerance=tolerance)
             if found.comparison is not None:
                 _ = found.comparison.findings  # while the file is open
             return found
     except PecliError as error:
-        return Verified(path, None, None, str(error).removeprefix(f"{path}: "))
-
-
-def _given(
-    path: str, table: Tabular, recipe: str, number: int, count: int, progress: Progress, tolerance: Tolerance | None
-) -> Verified:
-    """Verify a part against a given recipe: as the part that its file says it is, or as part `number` of `count`."""
-    name, keys = split_recipe(recipe)
-    own = {} if table.recipe is None else split_recipe(table.recipe)[1]
-    keys = {key: own[key] for key in ("len", "start", "step", "shard") if key in own} | keys
-    shard = keys.setdefault("shard", f"{number}/{count}")
-    try:
-        expected = table_of(join_recipe(name, keys), table, given=True)
-    except PecliError as error:
-        return Verified(path, None, None, f"as part {shard}: {error}")
-    return Verified(path, expected.recipe, compare(table, expected, tolerance, progress))
+        return Verified(path, None, None, where + str(error).removeprefix(f"{path}: "))
 
 
 def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:

@@ -143,6 +143,11 @@ class Heat:
         """Whether the colours run from one hue over white at 0 to another."""
         return self.ends[0] == -self.ends[1]
 
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """The colours, low to high."""
+        return BLUE_TO_RED if self.centred else LIGHT_TO_DARK[self.log :]
+
 
 @dataclass(frozen=True)
 class Arrow:
@@ -211,14 +216,19 @@ def tick_text(value: float, base: int = 0) -> str:
     return f"{round(value, 6):g}"
 
 
-def chosen(makers: Mapping[str, Callable[[], list[Chart]]], words: Sequence[str], name: str) -> list[Chart]:
-    """Return the pictures that these words name, or all that the makers give.
+def chosen(
+    makers: Mapping[str, Callable[[], list[Chart]]], words: Sequence[str], known: Sequence[str], name: str
+) -> list[Chart]:
+    """Return the pictures that these words name; of no word or of all, all that the makers give.
 
     Raises
     ------
-    BadParameter
-        For a picture that `name` does not have.
+    UnknownName, BadParameter
+        For a word that is no picture, and for a picture that `name` does not have.
     """
+    if wrong := next((word for word in words if word not in known), None):
+        raise UnknownName("picture", wrong, known)
+    words = () if "all" in words else words
     made = {word: makers[word]() for word in words or makers if word in makers}
     for word in words:
         if not made.get(word):
@@ -226,13 +236,6 @@ def chosen(makers: Mapping[str, Callable[[], list[Chart]]], words: Sequence[str]
             rule = f"cannot be drawn of {name}: choose {', '.join(others)}" if others else f"cannot be drawn of {name}"
             raise BadParameter("kind", word, rule)
     return [chart for word in words or makers for chart in made.get(word, [])]
-
-
-def check_words(words: Sequence[str], known: Sequence[str]) -> None:
-    """Raise UnknownName for a word that is no picture."""
-    for word in words:
-        if word not in known:
-            raise UnknownName("picture", word, known)
 
 
 BLUE_TO_RED = (
@@ -243,8 +246,3 @@ LIGHT_TO_DARK = ("#fcfdbf", "#fec287", "#fb8761", "#e65163", "#b63679", "#822681
 # Colours of lines: those of Okabe and Ito, which the colour-blind tell apart, the yellow darker.
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#c98a00", "#56b4e9", "#7f7f7f", "#8c564b")
 MASKED, EQUAL = "#bbbbbb", "#f7f7f7"  # cells that are not finite, and of a logarithmic map, those of 0
-
-
-def palette(heat: Heat) -> tuple[str, ...]:
-    """Return the colours of a heat map, low to high."""
-    return BLUE_TO_RED if heat.centred else LIGHT_TO_DARK[heat.log :]

@@ -17,20 +17,7 @@ from typing import Any
 import numpy as np
 
 from pecli.errors import MissingPackage, UnknownName
-from pecli.plots.charts import (
-    EQUAL,
-    LINES,
-    MASKED,
-    Axis,
-    Chart,
-    Circles,
-    Heat,
-    LineChart,
-    palette,
-    printable,
-    tick_text,
-    within,
-)
+from pecli.plots.charts import EQUAL, LINES, MASKED, Axis, Chart, Circles, Heat, LineChart, printable, tick_text, within
 
 SUFFIXES = (".svg", ".png", ".pdf")
 PAGE = ".html"
@@ -278,7 +265,7 @@ GAP = 0.06  # between parts of a heat map, as a share of its columns
 def _draw_heat(ax: Any, heat: Heat) -> None:
     colors = matplotlib("colors")
     low, high = heat.ends
-    colours = colors.LinearSegmentedColormap.from_list("pecli", palette(heat))
+    colours = colors.LinearSegmentedColormap.from_list("pecli", heat.colours)
     colours = colours.with_extremes(bad=EQUAL if heat.log else MASKED, over=MASKED)
     norm = (colors.LogNorm if heat.log else colors.Normalize)(low, high)
     rows, total = heat.values.shape

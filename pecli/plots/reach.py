@@ -9,7 +9,7 @@ from pecli.extrapolate.coverage import Curve, WaveReach
 from pecli.extrapolate.reach import BiasReach
 from pecli.extrapolate.report import Extrapolation
 from pecli.inspect.pairs import some_of
-from pecli.plots.charts import Axis, Chart, LineChart, Mark, Trace, check_words, chosen
+from pecli.plots.charts import Axis, Chart, LineChart, Mark, Trace, chosen
 from pecli.spec.declaration import REACHES
 
 DISTANCE = Axis("distance (positions)", 10, low=1.0)
@@ -26,7 +26,6 @@ def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> li
     UnknownName, BadParameter
         For a word that is no picture, and for one that these reports have not.
     """
-    check_words(words, REACHES)
     every = list(reports)
     waves = [(report, report.waves) for report in every if report.waves is not None]
     biases = [(report, report.bias) for report in every if report.bias is not None]
@@ -37,7 +36,7 @@ def charts_of(reports: Iterable[Extrapolation], words: Sequence[str] = ()) -> li
         "reach": lambda: [_of_bias(report, reach) for report, reach in biases],
         "ramps": lambda: [_ramps(made) for _, made in scaled],
     }
-    return chosen(makers, words, " and ".join(report.source for report in every))
+    return chosen(makers, words, REACHES, " and ".join(report.source for report in every))
 
 
 def _phases(report: Extrapolation, reach: WaveReach) -> LineChart:

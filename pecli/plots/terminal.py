@@ -20,7 +20,6 @@ from pecli.plots.charts import (
     Heat,
     LineChart,
     Span,
-    palette,
     printable,
     resampled,
     tick_text,
@@ -116,7 +115,7 @@ def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
         places = np.clip(np.nan_to_num(shares[0], neginf=0) * len(letters), 0, len(letters) - 1).astype(int)
         marks = (letters[place] for place in places)
         return "".join("x" if s != s else " " if s == -math.inf else m for s, m in zip(shares[0], marks, strict=True))
-    colours = palette(heat)
+    colours = heat.colours
     if heat.centred:
         colours = CUBE_BLUE_TO_RED
         shares = np.round(shares * (len(colours) - 1)) / (len(colours) - 1)

@@ -13,17 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared import lessons as shared
-from pecli.encodings.shared.lessons import (
-    COLUMNS,
-    PAIRS,
-    Exercise,
-    Pair,
-    coordinates,
-    far_apart,
-    frequency_step,
-    pairs_of,
-    places_step,
-)
+from pecli.encodings.shared.lessons import COLUMNS, PAIRS, Exercise, Pair
 from pecli.errors import BadParameter, BadRecipe
 from pecli.inspect.facts import formula_value
 from pecli.numbers.double_double import DoubleDouble
@@ -41,16 +31,16 @@ def wave_steps(exercise: Exercise) -> Iterator[Step]:
     plan = exercise.plan
     at = exercise.at(shared.far_apart(plan) if plan.axes else (0, 1, 2))
     pairs = shared.pairs_of(plan, max(2, PAIRS // max(1, len(plan.bands))))
-    yield frequency_step(plan, pairs, exercise.recipe)
+    yield shared.frequency_step(plan, pairs, exercise.recipe)
     values = exercise.arrays(at)["pe"]
     on_grid = plan.axes and plan.prefix <= min(at)
     if on_grid:
-        yield places_step(plan, at)
+        yield shared.places_step(plan, at)
     if on_grid or not plan.axes:
         what = "coordinate" if plan.axes else "position"
         yield Step(f"angles, {what} times frequency", [shared.angle_table(plan, pairs, at)])
         shown = [(len(at) - 1, pairs)] if plan.axes else [(row, pairs[:2]) for row in range(len(at))]
-        where = coordinates(plan, at)
+        where = shared.coordinates(plan, at)
         lines = [
             line for row, some in shown
             for line in shared.wave_lines(some, where[row], text_of(at[row]), values[row].tolist())
@@ -113,7 +103,7 @@ def relative_steps(exercise: Exercise) -> Iterator[Step]:
         places = [Fraction(i) for i in range(max(arrays[name].shape))] if whole else at
         yield Step(f"{name}, the row of each query and key", [shared.matrix_table(places, arrays[name])])
     if plan.waves is not None:
-        yield frequency_step(plan.waves, pairs_of(plan.waves, PAIRS), recipe)
+        yield shared.frequency_step(plan.waves, shared.pairs_of(plan.waves, PAIRS), recipe)
     for name in (name for name in arrays if arrays[name].ndim == 2 and not name.startswith("index")):
         shown = arrays[name][:MAX_POSITIONS]
         yield Step(f"the rows of {name}", [shared.rows_table("row", [str(row) for row in range(len(shown))], shown)])
@@ -239,9 +229,9 @@ def rotary_steps(exercise: Exercise) -> Iterator[Step]:
     pairs = _spread(plan)
     cos, sin = (table.read(name) for name in ("cos", "sin"))
     names = text_of(m), text_of(n)
-    yield frequency_step(plan, pairs, recipe)
+    yield shared.frequency_step(plan, pairs, recipe)
     if plan.axes:
-        yield places_step(plan, (m, n))
+        yield shared.places_step(plan, (m, n))
     yield _angles(plan, pairs, (m, n))
     size = float(plan.magnitude)
     if size != 1:
@@ -267,14 +257,14 @@ def _default(recipe: Recipe) -> tuple[int, int]:
     plan = recipe.plan if recipe.rows is not None else None
     if not isinstance(plan, Waves) or not plan.axes:
         return (1, 3)
-    one, other = far_apart(plan)[-2:] if (recipe.rows or 0) > 1 else (0, 0)
+    one, other = shared.far_apart(plan)[-2:] if (recipe.rows or 0) > 1 else (0, 0)
     return one, other
 
 
 def _spread(plan: Waves) -> list[Pair]:
     """Return four pairs from the first to the last, or of several axes at least two of each."""
     found: list[Pair] = []
-    every = [pair for pair in pairs_of(plan) if pair.cos is not None]
+    every = [pair for pair in shared.pairs_of(plan) if pair.cos is not None]
     axes = dict.fromkeys(pair.axis for pair in every)
     count = max(2, PAIRS // len(axes))
     for axis in axes:
@@ -285,7 +275,7 @@ def _spread(plan: Waves) -> list[Pair]:
 
 def _angles(plan: Waves, pairs: Sequence[Pair], at: Sequence[Fraction]) -> Step:
     lines = []
-    for p, where in zip(at, coordinates(plan, at), strict=True):
+    for p, where in zip(at, shared.coordinates(plan, at), strict=True):
         if plan.axes:
             lines.append(f"position {text_of(p)} has the coordinates {', '.join(map(short, where))}")
         for pair in pairs:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.apply.apply import apply
-from pecli.apply.cosines import OF_LAYOUT, HeadPairs, members
-from pecli.apply.rotation import pairing_of
+from pecli.apply.rotation import OF_LAYOUT, HeadPairs, members, pairing_of
 from pecli.apply.tensors import ApplyOptions, Tensor, tensor_of
 from pecli.encodings.shared.lessons import by_position
 from pecli.errors import BadParameter, BadRecipe
@@ -55,9 +54,8 @@ def work_through_vector(source: NamedSource, vector: Sequence[float], options: A
         raise BadRecipe(f"--steps works out rotations and rows that are added: {rule}")
     options, where = options_for_vector(source, options)
     if where.count > MAX_POSITIONS:
-        raise BadParameter(
-            "positions", f"({where.count} positions)", f"are too many for a board: give at most {MAX_POSITIONS}"
-        )
+        rule = f"are too many for a board: give at most {MAX_POSITIONS}"
+        raise BadParameter("positions", f"({where.count} positions)", rule)
     made = apply(source, [repeated(vector, where)], options)
     found = widen(made.outputs.read("x"), made.outputs.array("x").dtype)
     worked = _rotated if recipe.encoding.family is Family.ROTARY else _added
@@ -107,13 +105,10 @@ def _rotated(
         lines = []
         for i in shown:
             a, b, c, s = x[i], y[i], float(cos[row, i]), float(sin[row, i])
-            first, second = a * c - b * s, a * s + b * c
-            lines.append(
-                f"pair {i}: {short(a)} x {decimal_text(c)} - {_sign(b)} x {decimal_text(s)} = {decimal_text(first)}"
-            )
-            lines.append(
-                f"        {short(a)} x {decimal_text(s)} + {_sign(b)} x {decimal_text(c)} = {decimal_text(second)}"
-            )
+            own, other = short(a), short(b) if b >= 0 else f"({short(b)})"
+            cosine, sine, first, second = map(decimal_text, (c, s, a * c - b * s, a * s + b * c))
+            lines.append(f"pair {i}: {own} x {cosine} - {other} x {sine} = {first}")
+            lines.append(f"        {own} x {sine} + {other} x {cosine} = {second}")
         lines.append(f"together {joined(found[row].tolist())}")
         yield Step(f"at position {text_of(position)}, x c - y s and x s + y c", lines)
     lengths = sqrt(sum(v * v for v in vector)), float(np.linalg.norm(found[0]))
@@ -142,7 +137,3 @@ def _added(
     lines = [f"position {text_of(p)}: {joined(scaled)} + {joined(pe[k].tolist())} = {joined(found[k].tolist())}"
              for k, p in enumerate(at)]  # fmt: skip
     yield Step("the sum", lines)
-
-
-def _sign(value: float) -> str:
-    return short(value) if value >= 0 else f"({short(value)})"

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli import api
-from pecli.apply.cosines import HeadPairs
+from pecli.apply.checkpoints import applied_rotation
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
-from pecli.judge import kernels as judge
 from pecli.judge.compare import compare, explained
-from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, AppliedRotation, RotationSource
+from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
 from pecli.judge.located import located
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
@@ -114,21 +113,14 @@ class Applied:
             if "leading" in facts:  # the last columns rotate
                 x, y, right = (np.roll(one, -int(facts["leading"]), axis=-1) for one in (x, y, right))
             axes = self.axes or AXES_BY_RANK[x.ndim]
-            pairs = HeadPairs.parse(facts["pairs"])
-            applied = AppliedRotation(
-                x=judge.as_vectors(x, axes),
-                y=judge.as_vectors(y, axes),
-                right=judge.as_vectors(right, axes),
-                positions=self._positions(x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1),
-                pairs=(pairs.from_pairs, pairs.to_pairs),
-                rotary=int(facts["rotary-dim"]),
-                dtype=array.dtype,
-                source=self._source(facts["applied"], companion),
-                heads=max(a.shape[axes.index("h")] for a in self.before.arrays) if "h" in axes else 1,
-                axes=axes,
-            )
+            rows = x.shape[axes.replace("t", "s").index("s")] if x.ndim > 1 else 1
+            heads = max(a.shape[axes.index("h")] for a in self.before.arrays) if "h" in axes else 1
+            applied = applied_rotation(
+                facts, axes, (x, y, right), positions=self._positions(rows), dtype=array.dtype,
+                source=self._source(facts["applied"], companion), heads=heads,
+            )  # fmt: skip
             if applied.wrong.any() or len(self.after.arrays) == 1:
-                found += [finding.text for finding in judge.faults(applied, array.name, explained)]
+                found += [finding.text for finding in faults(applied, array.name, explained)]
         return found
 
     def _positions(self, rows: int) -> Any:
@@ -141,8 +133,7 @@ class Applied:
     def _source(self, applied: str, companion: Any) -> RotationSource:
         """Return the cosines and sines of any position: of the recipe, or of the rows of a file."""
         if self.source.recipe is not None:
-            name, keys = split_recipe(applied)
-            return RotationSource((name, keys))
+            return RotationSource(split_recipe(applied))
         cos, sin = (np.asarray(companion.read(part), np.float64) for part in ("cos", "sin"))
         return RotationSource(None, (np.arange(len(cos)), cos, sin))
 

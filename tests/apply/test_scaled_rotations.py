@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.apply.cosines import ExactRotations, Rotations, ScaledRotations, inverse_of
 from pecli.apply.exact import StoredRows
+from pecli.apply.rotation import ExactRotations, Rotations, ScaledRotations, inverse_of
 from pecli.formats import open_table
 
 POSITIONS = (0, 1, 11, 39, 355)

@@ -8,9 +8,8 @@ import pytest
 
 from pecli import CATALOGUE, Table
 from pecli.errors import BadParameter
-from pecli.inspect.expectations import expect
 from pecli.inspect.facts import example_table
-from pecli.inspect.properties import measure_properties
+from pecli.inspect.properties import expect, measure_properties
 from pecli.spec.tabular import InMemory
 
 

@@ -308,7 +308,7 @@ def test_a_row_of_a_bias_is_named_by_head_and_query(tmp_path):
     a, b = np.zeros((4, 8, 8), np.float32), np.zeros((4, 8, 8), np.float32)
     b[2, 3, 4], b[3, 1, 1] = np.nan, 1
     (array,) = compared(tmp_path, a, b).arrays
-    lines = details(array)
+    lines = list(details(array))
     assert any(line.endswith("the first at row [2, 3]") for line in lines)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pecli.cli.options import FORMAT_OPTION, NO_CLOBBER, OUTPUT_OPTION, SourceOptions, flag, option, refuse
@@ -102,30 +101,17 @@ def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int,
     return size, time.perf_counter() - started
 
 
-@dataclass
-class WrittenCheckpoint:
-    """A checkpoint that is being written: its bytes so far, and what is reported of it."""
-
-    size: int = 0
-    facts: dict[str, Any] = field(default_factory=dict)
-    text: str = ""
-
-    def progress(self, count: int) -> None:
-        """Count further bytes."""
-        self.size += count
-
-
-@contextmanager
-def checkpoint_written(to: Writing) -> Iterator[WrittenCheckpoint]:
-    """Give a record to fill in while a checkpoint is written, and report it in the end."""
-    started, done = time.perf_counter(), WrittenCheckpoint()
-    yield done
-    seconds = time.perf_counter() - started
+def deliver_checkpoint(write: Callable[[Callable[[int], None]], tuple[dict[str, Any], str]], to: Writing) -> int:
+    """Write a checkpoint by a function of what counts bytes; report the facts and the text it returns; return 0."""
+    started, sizes = time.perf_counter(), list[int]()
+    facts, text = write(sizes.append)
+    seconds, size = time.perf_counter() - started, sum(sizes)
     if to.json:
-        facts = {"path": to.output, "format": "safetensors", "recipe": None, **done.facts}
-        print_json({**facts, "bytes": done.size, "seconds": seconds})
+        about = {"path": to.output, "format": "safetensors", "recipe": None, **facts}
+        print_json({**about, "bytes": size, "seconds": seconds})
     elif not to.quiet:
-        tell(line(f"wrote {to.output}: {done.text}, {size_text(done.size)}, {seconds:.2f} s"))
+        tell(line(f"wrote {to.output}: {text}, {size_text(size)}, {seconds:.2f} s"))
+    return 0
 
 
 def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
