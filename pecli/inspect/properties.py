@@ -258,7 +258,8 @@ class Shifted(Check):
         if self.pairs is not None:
             turning = self._turning(values)
             turn = (turning[1:] * turning[:-1].conj()).mean(axis=0)
-            self.step, resolution = turn / np.abs(turn), sample.resolution
+            # a pair may be zero
+            self.step, resolution = turn / np.maximum(np.abs(turn), np.finfo(float).tiny), sample.resolution
         elif count - 1 <= reader.columns:
             rule = (
                 f"cannot be fitted: a matrix of {reader.columns} columns takes {reader.columns + 2} rows of the first"
