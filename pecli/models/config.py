@@ -27,10 +27,8 @@ def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
+def load_config(path: str | Path) -> dict[str, Any]:
     """Return the JSON object of a config, a file or the config.json of a folder, with its numbers as exact decimals.
-
-    Duplicate keys are added to `repeated`.
 
     Raises
     ------
@@ -50,15 +48,8 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
     if len(data) > LARGEST_CONFIG:
         raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is not a config.json")
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if repeated is not None and len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated.extend(name for name in found if names.count(name) > 1)
-        return found
-
     try:
-        loaded = json.loads(data, parse_float=Decimal, object_pairs_hook=once)
+        loaded = json.loads(data, parse_float=Decimal)
     except ArithmeticError as error:
         raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:

@@ -27,7 +27,6 @@ ABOUT_POSITIONS = (
     "original_max_position_embeddings",
 )  # fmt: skip
 TYPED = ("original_max_position_embeddings",)  # read with some rope types
-MAX_REPEATED_KEYS = 5  # duplicate keys named in warnings
 WIDTHS = ("head_dim", "qk_rope_head_dim", "global_head_dim", "kv_channels")
 NOT_OF_THE_TABLE = (
     "no_rope_layers", "no_rope_layer_interval", "rope_interleave", "original_rope", "rotary", "offset_alibi",
@@ -60,14 +59,11 @@ def read_config(
         For a rope type, a layer type or a stack that does not exist, with the nearest.
     """
     name, _ = split(stack)
-    repeated: list[str] = []
     if isinstance(path, Mapping):
         data, path = as_stored(path), f"the config of {path.get('model_type', 'a model')}"
     else:
-        data = load_config(path, repeated)
-    twice = tuple(f"{name} stands more than once in an object: the last counts" for name in dict.fromkeys(repeated))
+        data = load_config(path)
     reading = read_for(data, path, name)
-    reading = replace(reading, warnings=(*twice[:MAX_REPEATED_KEYS], *reading.warnings))
     if name != STACKS[0]:
         reading = as_stack(reading, stack)
     for text in reading.misspelled:

@@ -248,11 +248,8 @@ def other_bases(keys: Mapping[str, str], *usual: str) -> Iterator[Change]:
         return
     if value != usual[0]:
         yield from other_values(keys, option, *usual)
-    yield other_exponent(option, value, Fraction(1, 2), "exponent i/d where 2i/d was expected")
-    yield other_exponent(option, value, Fraction(2), "exponent 4i/d where 2i/d was expected")
-    yield other_exponent(option, value, Fraction(-1), "exponent 2i/d where -2i/d was expected")
-    for phrase, number, power_of_it in LOGARITHMS:
-        yield other_exponent(option, value, Fraction(CONTEXT.ln(number)) ** power_of_it, phrase)
+    for phrase, times in EXPONENTS.items():
+        yield other_exponent(option, value, times, phrase)
     if value == usual[0]:
         yield from other_values(keys, option, *usual)
 
@@ -264,13 +261,15 @@ def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Chan
     return Change("exponent", text, {option: number_text(other)})
 
 
-# Wrong logarithms and powers in exp(-i log(base) / d): text, number, and 1 or -1 where the exponents are multiplied or
-# divided by its ln.
-LOGARITHMS = (
-    ("log10 taken of the base where its natural logarithm was expected", 10, -1),
-    ("log2 taken of the base where its natural logarithm was expected", 2, -1),
-    ("powers of 2 taken where powers of e were expected", 2, 1),
-)
+# Wrong exponents, and wrong logarithms and powers in exp(-i log(base) / d): what they multiply all exponents by.
+EXPONENTS = {
+    "exponent i/d where 2i/d was expected": Fraction(1, 2),
+    "exponent 4i/d where 2i/d was expected": Fraction(2),
+    "exponent 2i/d where -2i/d was expected": Fraction(-1),
+    "log10 taken of the base where its natural logarithm was expected": 1 / Fraction(CONTEXT.ln(10)),
+    "log2 taken of the base where its natural logarithm was expected": 1 / Fraction(CONTEXT.ln(2)),
+    "powers of 2 taken where powers of e were expected": Fraction(CONTEXT.ln(2)),
+}
 
 # Other units of an angle: the text of each and the factor of the angle.
 UNITS = (

@@ -459,14 +459,6 @@ def test_a_key_that_only_repeats_what_holds_is_no_warning():
     assert read(**LLAMA, rope_scaling=scaling, rope_theta=10000, head_dim=64).warnings == ()
 
 
-def test_a_key_that_stands_twice_is_warned_of(tmp_path):
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(LLAMA)[:-1] + ', "rope_theta": 5, "rope_theta": 7}')
-    found = read_config(path)
-    assert found.warnings == ("rope_theta stands more than once in an object: the last counts",)
-    assert found.select().params["base"] == "7"
-
-
 @pytest.mark.parametrize(
     ("config", "says"),
     [

@@ -161,11 +161,7 @@ PointList = Annotated[
 PointAxes = Annotated[int, Param("Number of coordinates of each point.", ge=1, le=16, when=("points", GIVEN))]
 Extent = Annotated[
     tuple[Decimal, ...] | None,
-    Param(
-        "Size of the space: coordinates x become 2 x / extent - 1 (SAM).",
-        gt=0,
-        when=("points", GIVEN),
-    ),
+    Param("Size of the space: coordinates x become 2 x / extent - 1 (SAM).", gt=0, when=("points", GIVEN)),
 ]
 
 

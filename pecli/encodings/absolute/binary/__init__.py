@@ -23,13 +23,7 @@ REACH = Reach("values", "the bits of the new positions", "a wider dim holds more
     place=3,
     hooks={"lesson": ":lesson", "extend": lambda recipe: REACH},
 )
-def binary(
-    *,
-    dim: Dim,
-    msb: bool = False,
-    code: Literal["binary", "gray"] = "binary",
-    signed: bool = False,
-) -> Values:
+def binary(*, dim: Dim, msb: bool = False, code: Literal["binary", "gray"] = "binary", signed: bool = False) -> Values:
     """Bits of the position, one column each.
 
     Formula

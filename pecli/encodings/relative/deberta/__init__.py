@@ -23,11 +23,10 @@ def reach(recipe: Recipe) -> Reach:
     return Reach("vectors", "the trained rows as they are: far distances share the last", measured=measured)
 
 
-# A query meets the positions as keys are projected, a key as queries are.
-BOTH, PROJECTIONS = ("query", "key"), ("pos_key_proj", "pos_query_proj")
 ROWS = ("as in the code", "of key and query for k.r, as in the paper")
-# Names of the two terms in a config's pos_att_type.
-TERMS = ("c2p", "p2c")
+# By their names in a config's pos_att_type, whose content meets the positions in the two terms, and the projection of
+# these: a query meets the positions as keys are projected, a key as queries are.
+TERMS = {"c2p": ("query", "pos_key_proj"), "p2c": ("key", "pos_query_proj")}
 
 
 def effect(recipe: Recipe) -> Effect:
@@ -40,25 +39,24 @@ def effect(recipe: Recipe) -> Effect:
 
         return np.asarray(index if ready else np.clip(index + half, 0, 2 * half - 1))
 
-    used = [kind in _terms(recipe.values["pos_att_type"]) for kind in TERMS]
-    names = [name if recipe.values[name] is not None else None for name in PROJECTIONS]
     paper = recipe.values["p2c_row"] == "paper"
-    met = [Term(content, "vector", rows=rows, projection=name, opposite=paper and content == "key")
-           for content, name, one in zip(BOTH, names, used, strict=True) if one]  # fmt: skip
-    sums = " + ".join(["q.k", *(text for text, one in zip(("q.r", "k.r"), used, strict=True) if one)])
+    met, sums, missing = list[Term](), ["q.k"], []
+    for content, option in (TERMS[kind] for kind in _terms(recipe.values["pos_att_type"])):
+        name = None if recipe.values[option] is None else option
+        met.append(Term(content, "vector", rows=rows, projection=name, opposite=paper and content == "key"))
+        sums.append(f"{content[0]}.r")
+        if name is None:
+            missing.append(f"--{option.replace('_', '-')}")
+    text = " + ".join(sums)
     if not met:
-        return Effect(note=f"{sums}: no term of positions")
-    missing = [f"--{name.replace('_', '-')}" for name, one in zip(PROJECTIONS, used, strict=True)
-               if one and recipe.values[name] is None]  # fmt: skip
+        return Effect(note=f"{text}: no term of positions")
     how = f"unprojected: give {' and '.join(missing)}" if missing else "projected"
-    return Effect(
-        terms=(*PLAIN, *met), divisor=1 + len(met),
-        note=f"{sums}, r at the index of query and key, {ROWS[paper]}, {how}",
-    )  # fmt: skip
+    note = f"{text}, r at the index of query and key, {ROWS[paper]}, {how}"
+    return Effect(terms=(*PLAIN, *met), divisor=1 + len(met), note=note)
 
 
 def _terms(phrase: object) -> tuple[str, ...]:
-    return TERMS if phrase is None else tuple(kind for kind in str(phrase).split("+") if kind in TERMS)
+    return tuple(kind for kind in TERMS if phrase is None or kind in str(phrase).split("+"))
 
 
 @encoding(
@@ -154,9 +152,11 @@ def deberta(
         raise BadParameter("max-distance", max_distance, rule)
     if arithmetic != "exact" and not buckets:
         raise BadParameter("arithmetic", arithmetic, "has no effect with buckets=0: nothing is rounded")
-    for name, path, kind in zip(PROJECTIONS, (pos_key_proj, pos_query_proj), TERMS, strict=True):
+    projections = {"c2p": pos_key_proj, "p2c": pos_query_proj}
+    for kind, path in projections.items():
         if path is not None and kind not in _terms(pos_att_type):
-            raise BadParameter(name.replace("_", "-"), path, f"has no effect with pos-att-type={pos_att_type}")
+            option = TERMS[kind][1].replace("_", "-")
+            raise BadParameter(option, path, f"has no effect with pos-att-type={pos_att_type}")
     shift = not buckets if shifted is None else shifted
     half = buckets or max_distance
     place = bucket_rule(buckets, max_distance, clamp, shift, arithmetic)
@@ -169,9 +169,7 @@ def deberta(
     vector, prepare = trained.vectors(
         "vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel")
     )
-    layers = [trained.projection(name, path, dim, dim, biased=True)
-              for name, path in zip(PROJECTIONS, (pos_key_proj, pos_query_proj), strict=True)]  # fmt: skip
-
+    layers = [trained.projection(TERMS[kind][1], path, dim, dim, biased=True) for kind, path in projections.items()]
     fixed = (vector, *(array for arrays, _ in layers for array in arrays))
     return Relative(index, fixed=fixed, prepare=trained.all_of([(vector, prepare), *layers]), domain=WHOLE)
 

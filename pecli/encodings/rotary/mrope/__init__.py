@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -152,7 +152,7 @@ def _tokens(
         rule = f"describes three streams, and there are {count} sections: give the positions as streams="
         raise BadParameter("sequence", sequence, rule)
     runs = [_run(item, sequence) for item in sequence.lower().split("+")]
-    rows = sum(run.tokens for run in runs)
+    rows = sum(map(prod, runs))
     if rows > LONGEST_SEQUENCE:
         raise BadParameter("sequence", sequence, f"has {rows} tokens: at most {LONGEST_SEQUENCE}")
     last = _ends(runs, time_step)[-1]
@@ -161,41 +161,38 @@ def _tokens(
     return Coordinates(3, axes, None, rows, domain)
 
 
-@dataclass(frozen=True)
-class Run:
-    """Text tokens (no sides), or the frames, rows and columns of a grid of vision tokens."""
+Run = tuple[int, ...]  # text tokens, how many; or the frames, rows and columns of a grid of vision tokens
 
-    tokens: int
-    sides: tuple[int, ...] = ()
 
-    def length(self, time_step: Decimal) -> int:
-        """Return how far positions go on."""
-        return max(int((self.sides[T] - 1) * time_step) + 1, *self.sides[H:]) if self.sides else self.tokens
+def _length(run: Run, time_step: Decimal) -> int:
+    """Return how far positions go on."""
+    return run[0] if len(run) == 1 else max(int((run[T] - 1) * time_step) + 1, *run[H:])
 
-    def stream(self, number: int, time_step: Decimal) -> Integers:
-        """Return its tokens' positions in one stream, from 0."""
-        if not self.sides:
-            return np.arange(self.tokens, dtype=np.int64)
-        along: Integers = np.indices(self.sides, dtype=np.int64)[number].reshape(-1)
-        if number == T and time_step != 1:
-            along = np.array([int(t * time_step) for t in range(self.sides[T])], np.int64)[along]
-        return along
+
+def _positions(run: Run, stream: int, time_step: Decimal) -> Integers:
+    """Return the positions of a run's tokens in one stream, from 0."""
+    if len(run) == 1:
+        return np.arange(run[0], dtype=np.int64)
+    along: Integers = np.indices(run, dtype=np.int64)[stream].reshape(-1)
+    if stream == T and time_step != 1:
+        along = np.array([int(t * time_step) for t in range(run[T])], np.int64)[along]
+    return along
 
 
 def _run(item: str, sequence: str) -> Run:
     """Return the run of text tokens or of a grid that one item of a sequence names."""
     try:
-        sides = tuple(parse_integer("sequence", side) for side in item.split("x"))
+        run = tuple(parse_integer("sequence", side) for side in item.split("x"))
     except BadParameter:
-        sides = ()
-    if len(sides) not in (1, 3) or min(sides) < 1:
+        run = ()
+    if len(run) not in (1, 3) or min(run) < 1:
         raise BadParameter("sequence", sequence, f"has '{item}': an item is N text tokens or a grid TxHxW")
-    return Run(sides[0]) if len(sides) == 1 else Run(prod(sides), sides)
+    return run
 
 
 def _ends(runs: Iterable[Run], time_step: Decimal) -> list[int]:
     """Return where each run begins, and the end: one more than the largest position so far (Qwen2-VL)."""
-    return [0, *accumulate(run.length(time_step) for run in runs)]
+    return [0, *accumulate(_length(run, time_step) for run in runs)]
 
 
 def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integers], Integers]:
@@ -203,9 +200,8 @@ def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integ
 
     @cache
     def positions() -> Integers:
-
         starts = _ends(runs, time_step)[:-1]
-        return np.concatenate([at + run.stream(stream, time_step) for run, at in zip(runs, starts, strict=True)])
+        return np.concatenate([at + _positions(run, stream, time_step) for run, at in zip(runs, starts, strict=True)])
 
     return lambda rows: positions()[rows]
 

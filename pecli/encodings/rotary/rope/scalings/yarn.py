@@ -178,13 +178,7 @@ def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Wave
     return replace(waves, bands=tuple(bands))
 
 
-NTK_BY_PARTS = Scaling(
-    "ntk-by-parts",
-    5,
-    _parts_frequencies,
-    _parts_float32,
-    mistakes=_parts_mistakes,
-)
+NTK_BY_PARTS = Scaling("ntk-by-parts", 5, _parts_frequencies, _parts_float32, mistakes=_parts_mistakes)
 
 
 def _yarn_magnitude(
