@@ -122,74 +122,62 @@ def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
         return freqs.digits is not None
 
 
-class DigitRun:
-    """Rows of any multiples that are not negative."""
-
-    def __init__(
-        self, tables: DigitTables, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch
-    ) -> None:
-        self.freqs, self.multiples, self.layout, self.dtype = tables.freqs, multiples, layout, dtype
-        self.scratch, self.digits = scratch, tables.digits(multiples)
-        self.swapped = layout.pair is not None and layout.sine_first
-        self.factors = [tables.rows(k, self.swapped) for k in range(len(self.digits))]
-        self.quarters = [tables.quarters(k) for k in range(len(self.digits))]
-        self.slow = self.freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
-
-    def fill(self) -> None:
-        """Compute in blocks, round, and decide doubtful roundings exactly."""
-        width, rows = self.freqs.count, len(self.multiples)
-        doubtful = Flags(2 * rows * width, "doubtful", self.scratch)
-        small = Flags(rows * width, "small", self.scratch)
-        step, kind, far = max(1, CALL // width), product_type(self.dtype), self._far()
-        made: dict[int, Rounder] = {}
-        with short_buffers():
-            for at in range(0, rows, step):
-                here = [digit[at : at + step] for digit in self.digits]
-                count = len(here[0])
-                z = self.scratch.get(f"product {kind.__name__}", count * width, kind).reshape(count, width)
-                self._multiply(here, z)
-                if count not in made:
-                    made[count] = Rounder(z, self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
-                made[count](at, doubtful.part(2 * at * width, 2 * count * width))
-                near = self._near(here, far)
-                np.less_equal(near, 2 * NEAR_ZERO + CUT, out=small.part(at * width, count * width).reshape(near.shape))
-        self._decide(np.concatenate([doubtful.places() >> 1, small.places()]))
-
-    def _multiply(self, digits: list[Integers], out: NDArray[np.complex128 | np.complex64]) -> None:
-        """Multiply the factors of some rows."""
-        first, other = (
-            self.scratch.get(name, out.size, np.complex128).reshape(out.shape) for name in ("first", "other")
-        )
-        np.take(self.factors[-1], digits[-1], axis=0, out=first, mode="clip")
-        for k in range(len(digits) - 2, -1, -1):
-            np.take(self.factors[k], digits[k], axis=0, out=other, mode="clip")
-            np.multiply(first, other, out=first if k else out)
-        if len(digits) == 1:
-            np.copyto(out, first, casting="same_kind")
-
-    def _near(self, digits: list[Integers], far: NDArray[np.bool_]) -> Quarters:
-        """Add up the phases of some rows, moved up by the margin."""
-        shape = len(digits[0]), self.freqs.count
-        near, other = (self.scratch.get(f"near {k}", shape[0] * shape[1], np.uint16).reshape(shape) for k in (0, 1))
-        np.take(self.quarters[0], digits[0], axis=0, out=near, mode="clip")
-        for k in range(1, len(digits)):
-            np.take(self.quarters[k], digits[k], axis=0, out=other, mode="clip")
-            np.add(near, other, out=near)
-        np.add(near, np.uint16(NEAR_ZERO + CUT), out=near)
-        if far.any():
+def fill_digits(tables: DigitTables, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
+    """Fill rows of any multiples that are not negative: in blocks, rounded; doubtful roundings are decided exactly."""
+    freqs, digits, swapped = tables.freqs, tables.digits(multiples), layout.sine_first
+    factors, quarters = [], []
+    for k in range(len(digits)):
+        factors.append(tables.rows(k, swapped))
+        quarters.append(tables.quarters(k))
+    width, rows = freqs.count, len(multiples)
+    slow = freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
+    # columns that need no test of their phases: still ones, and slow ones of normal numbers
+    least = int(multiples.min(initial=1, where=multiples > 0))
+    size = freqs.turns_per_step * (6.28 * abs(float(freqs.magnitude.hi)) * least)
+    far = np.asarray((slow & (size >= SMALLEST[dtype])) | (freqs.turns_per_step == 0))
+    doubtful, small = Flags(2 * rows * width, "doubtful", scratch), Flags(rows * width, "small", scratch)
+    step, kind = max(1, CALL // width), product_type(dtype)
+    made: dict[int, Rounder] = {}
+    with short_buffers():
+        for at in range(0, rows, step):
+            here = [digit[at : at + step] for digit in digits]
+            count = len(here[0])
+            z = scratch.get(f"product {kind.__name__}", count * width, kind).reshape(count, width)
+            _multiply(factors, here, scratch, z)
+            if count not in made:
+                made[count] = Rounder(z, layout, swapped, dtype, WINDOW, scratch)
+            made[count](at, doubtful.part(2 * at * width, 2 * count * width))
+            near = _sum_phases(quarters, here, scratch)
             near[:, far] = 0x8000
-        return near
+            np.less_equal(near, 2 * NEAR_ZERO + CUT, out=small.part(at * width, count * width).reshape(near.shape))
+    # second stage: decide by the absolute bound, and exactly where that fails
+    places = np.concatenate([doubtful.places() >> 1, small.places()])
+    which, columns = np.divmod(places, width)
+    parts = [factor[digit[which], columns] for factor, digit in zip(factors, digits, strict=True)]
+    value = reduce(np.multiply, reversed(parts))
+    settle(freqs, multiples[which], layout, which, columns, value, WINDOW, PLANE, slow, dtype)
 
-    def _far(self) -> NDArray[np.bool_]:
-        """Return the columns that need no test of their phases: still ones, and slow ones of normal numbers."""
-        least = int(self.multiples.min(initial=1, where=self.multiples > 0))
-        size = self.freqs.turns_per_step * (6.28 * abs(float(self.freqs.magnitude.hi)) * least)
-        return np.asarray((self.slow & (size >= SMALLEST[self.dtype])) | (self.freqs.turns_per_step == 0))
 
-    def _decide(self, places: Integers) -> None:
-        """Second stage: decide by the absolute bound, and exactly where that fails."""
-        rows, columns = np.divmod(places, self.freqs.count)
-        parts = [factor[digit[rows], columns] for factor, digit in zip(self.factors, self.digits, strict=True)]
-        value = reduce(np.multiply, reversed(parts))
-        multiples = self.multiples[rows]
-        settle(self.freqs, multiples, self.layout, rows, columns, value, WINDOW, PLANE, self.slow, self.dtype)
+def _multiply(
+    factors: list[Complex], digits: list[Integers], scratch: Scratch, out: NDArray[np.complex128 | np.complex64]
+) -> None:
+    """Multiply the factors of some rows."""
+    first, other = (scratch.get(name, out.size, np.complex128).reshape(out.shape) for name in ("first", "other"))
+    np.take(factors[-1], digits[-1], axis=0, out=first, mode="clip")
+    for k in range(len(digits) - 2, -1, -1):
+        np.take(factors[k], digits[k], axis=0, out=other, mode="clip")
+        np.multiply(first, other, out=first if k else out)
+    if len(digits) == 1:
+        np.copyto(out, first, casting="same_kind")
+
+
+def _sum_phases(quarters: list[Quarters], digits: list[Integers], scratch: Scratch) -> Quarters:
+    """Add up the phases of some rows, moved up by the margin."""
+    shape = len(digits[0]), quarters[0].shape[1]
+    near, other = (scratch.get(f"near {k}", shape[0] * shape[1], np.uint16).reshape(shape) for k in (0, 1))
+    np.take(quarters[0], digits[0], axis=0, out=near, mode="clip")
+    for quarter, digit in zip(quarters[1:], digits[1:], strict=True):
+        np.take(quarter, digit, axis=0, out=other, mode="clip")
+        np.add(near, other, out=near)
+    np.add(near, np.uint16(NEAR_ZERO + CUT), out=near)
+    return near

@@ -38,7 +38,7 @@ class PairLayout(NamedTuple):
     pair : ndarray or None
         Sine and cosine of a column side by side, as one array (rows, 2 columns).
     sine_first : bool
-        Their order in ``pair``.
+        Their order in ``pair``; false where there is none.
     """
 
     singles: list[Output]
@@ -365,7 +365,7 @@ def _narrow(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype:
 
 def _doubtful(points: Complex, layout: PairLayout, dtype: str, magnitude: float, scratch: Scratch) -> Integers:
     """Round into the outputs; places that may be wrong."""
-    swapped = layout.pair is not None and layout.sine_first
+    swapped = layout.sine_first
     biased: Product = points * WINDOW.bias
     if swapped:
         biased = biased.conj() * 1j

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.angles import round_ratio
-from pecli.engine.digits import DigitRun, DigitTables, prepare, serves
+from pecli.engine.digits import DigitTables, fill_digits, prepare, serves
 from pecli.engine.frequencies import FrequencySet, fill_angles
 from pecli.engine.narrowing import Output, PairLayout, arrange, fill_short, ordinary
 from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, table_for
-from pecli.engine.runs import WINDOW, NarrowRun, WideRun
+from pecli.engine.runs import WINDOW, fill_narrow, fill_wide
 from pecli.engine.threads import Scratch, Task, cores, count_threads, run_tasks
 from pecli.errors import BadParameter
 from pecli.numbers.dtypes import GRIDS, storage
@@ -106,7 +106,7 @@ def _short_tasks(
             if tables is None:
                 fill_short(freqs, multiples[here], layout.rows(here), dtype, scratch)
             else:
-                DigitRun(tables, multiples[here], layout.rows(here), dtype, scratch).fill()
+                fill_digits(tables, multiples[here], layout.rows(here), dtype, scratch)
 
         yield short
 
@@ -142,9 +142,9 @@ def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype
         stop = min(at + rows, last)
         layout = run.layout.rows(slice(at - run.first, stop - run.first))
         if dtype == "float64":
-            WideRun(anchors, at, stop, layout, scratch).fill(pairs // FLOAT64_DIVISOR)
+            fill_wide(anchors, at, stop, layout, scratch, pairs // FLOAT64_DIVISOR)
         else:
-            NarrowRun(anchors, at, stop, layout, dtype, scratch).fill(pairs)
+            fill_narrow(anchors, at, stop, layout, dtype, scratch, pairs)
         if run.mirrored:  # sin(-x) = -sin(x), also of the rounded values
             layout.negate_sines(dtype)
 

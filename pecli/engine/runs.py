@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.frequencies import FrequencySet
+from pecli.engine.frequencies import FrequencySet, Part
 from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, decide, ordinary, product_type, put
 from pecli.engine.rotation_tables import Complex, Split, StepRotations, anchors_at, exchanged, group_size, table_for
 from pecli.engine.threads import Scratch
@@ -151,62 +151,48 @@ def settle(
     ``value`` has the bias of the window, and sin + i cos where the layout wants the sine first.
     """
     value *= 1.0 / window.bias
-    if layout.pair is not None and layout.sine_first:
+    if layout.sine_first:
         value = exchanged(value)
     relative = np.abs(value.view(np.float64).reshape(-1, 2)) * RELATIVE
     error = np.where(slow[columns][:, None], relative, plane * abs(float(freqs.magnitude.hi)))
     decide(freqs, multiples, layout, rows, columns, value, error, dtype)
 
 
-class NarrowRun:
-    """Rows n = first..last-1 of a rotation table, all of one group of anchors."""
+def fill_narrow(
+    anchors: StepRotations, first: int, last: int, layout: PairLayout, dtype: str, scratch: Scratch, pairs: int
+) -> None:
+    """Fill rows n = first..last-1 of a rotation table, all of one group of anchors, in a narrow type.
 
-    def __init__(
-        self, anchors: StepRotations, first: int, last: int, layout: PairLayout, dtype: str, scratch: Scratch
-    ) -> None:
-        self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
-        self.first, self.last, self.layout = first, last, layout
-        self.dtype, self.scratch = dtype, scratch
-        self.swapped = layout.pair is not None and layout.sine_first
-        (self.left,), (self.right,) = anchors.factors(self.swapped), self.table.offsets(self.swapped)
-
-    def fill(self, pairs: int) -> None:
-        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
-        width = self.freqs.count
-        size = (self.last - self.first) * width
-        doubtful, small = Flags(2 * size, "doubtful", self.scratch), Flags(size, "small", self.scratch)
-        left, right = self.anchors.near(self.dtype, SMALLEST[self.dtype], NEAR_ZERO + CUT)
-        made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
-        with short_buffers():
-            for block in blocks(self.table.block, width, self.first, self.last, pairs):
-                if block.shape not in made:
-                    near = self.scratch.get("near", block.size * width, np.uint16)
-                    made[block.shape] = *self._tools(block), Outer(np.add, left, right, block, near), near
-                product, rounder, phase, near = made[block.shape]
-                anchor, place = block.anchor - self.anchors.base, block.start * width
-                product(anchor)
-                rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
-                phase(anchor)
-                np.less_equal(near, 2 * NEAR_ZERO + CUT, small.part(place, block.size * width))
-        self._decide(np.concatenate([doubtful.places() >> 1, small.places()]))
-
-    def _tools(self, block: AnchorBlock) -> tuple[Outer, Rounder]:
-        """Return the product and the rounding step for blocks of this shape."""
-        width = self.freqs.count
-        kind = product_type(self.dtype)
-        z = self.scratch.get(f"product {kind.__name__}", block.size * width, kind)
-        rounder = Rounder(z.reshape(-1, width), self.layout, self.swapped, self.dtype, WINDOW, self.scratch)
-        return Outer(np.multiply, self.left, self.right, block, z), rounder
-
-    def _decide(self, places: Integers) -> None:
-        """Second stage: decide by the absolute bound, and exactly where that fails."""
-        rows, columns = np.divmod(places, self.freqs.count)
-        n = rows + self.first
-        multiples = n * self.table.step + self.table.offset
-        anchor, offset = np.divmod(n, self.table.block)
-        value = self.left[anchor - self.anchors.base, columns] * self.right[offset, columns]
-        slow = self.anchors.slow
-        settle(self.freqs, multiples, self.layout, rows, columns, value, WINDOW, PLANE, slow, self.dtype)
+    They are computed in blocks of at most ``pairs`` pairs and rounded; doubtful roundings are decided exactly.
+    """
+    table, freqs, swapped = anchors.table, anchors.table.freqs, layout.sine_first
+    (left,), (right,) = anchors.factors(swapped), table.offsets(swapped)
+    width, kind = freqs.count, product_type(dtype)
+    size = (last - first) * width
+    doubtful, small = Flags(2 * size, "doubtful", scratch), Flags(size, "small", scratch)
+    phases = anchors.near(dtype, SMALLEST[dtype], NEAR_ZERO + CUT)
+    made: dict[tuple[int, int, int], tuple[Outer, Rounder, Outer, NDArray[np.uint16]]] = {}
+    with short_buffers():
+        for block in blocks(table.block, width, first, last, pairs):
+            if block.shape not in made:
+                z = scratch.get(f"product {kind.__name__}", block.size * width, kind)
+                near = scratch.get("near", block.size * width, np.uint16)
+                rounder = Rounder(z.reshape(-1, width), layout, swapped, dtype, WINDOW, scratch)
+                product = Outer(np.multiply, left, right, block, z)
+                made[block.shape] = product, rounder, Outer(np.add, *phases, block, near), near
+            product, rounder, phase, near = made[block.shape]
+            anchor, place = block.anchor - anchors.base, block.start * width
+            product(anchor)
+            rounder(block.start, doubtful.part(2 * place, 2 * block.size * width))
+            phase(anchor)
+            np.less_equal(near, 2 * NEAR_ZERO + CUT, small.part(place, block.size * width))
+    # second stage: decide by the absolute bound, and exactly where that fails
+    rows, columns = np.divmod(np.concatenate([doubtful.places() >> 1, small.places()]), width)
+    n = rows + first
+    anchor_rows, offset_rows = np.divmod(n, table.block)
+    value = left[anchor_rows - anchors.base, columns] * right[offset_rows, columns]
+    multiples = n * table.step + table.offset
+    settle(freqs, multiples, layout, rows, columns, value, WINDOW, PLANE, anchors.slow, dtype)
 
 
 # Absolute error of main + remainder in the complex plane, for a magnitude of at most 1.
@@ -217,50 +203,38 @@ class NarrowRun:
 ERROR = 2.0**-74
 
 
-class WideRun:
-    """Rows n = first..last-1 of a rotation table, all of one group of anchors."""
-
-    def __init__(self, anchors: StepRotations, first: int, last: int, layout: PairLayout, scratch: Scratch) -> None:
-        self.anchors, self.table, self.freqs = anchors, anchors.table, anchors.table.freqs
-        self.first, self.last, self.layout = first, last, layout
-        self.scratch = scratch
-        self.swapped = layout.pair is not None and layout.sine_first
-        self.bound = ERROR * 2.0**self.table.exponent
-
-    def fill(self, pairs: int) -> None:
-        """Compute in blocks of at most ``pairs`` pairs, round, and decide doubtful roundings exactly."""
-        width, layout = self.freqs.count, self.layout
-        flags = Flags(2 * (self.last - self.first) * width, "doubtful", self.scratch)
-        straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
-        made: dict[tuple[int, int, int], _Products] = {}
-        for block in blocks(self.table.block, width, self.first, self.last, pairs):
-            if block.shape not in made:
-                left, right = (
-                    Split(*z) for z in (self.anchors.factors(self.swapped), self.table.offsets(self.swapped))
-                )
-                made[block.shape] = _Products(left, right, block, self.scratch)
-            products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
-            low, high = (z.reshape(-1, 2 * width) for z in (products.low, products.high))
-            if straight and here.pair is not None:
-                low = here.pair  # the sum is formed where it belongs
-            products(block.anchor - self.anchors.base, self.bound, low)
-            if here.pair is not None and low is not here.pair:
-                np.copyto(here.pair, low[:, : here.pair.shape[1]])
-            for part, view in here.singles:
-                np.copyto(view, low[:, int((part == "sin") != self.swapped) :: 2][:, : view.shape[1]])
-            doubtful = flags.part(2 * block.start * width, low.size).reshape(low.shape)
-            np.not_equal(low, high, doubtful)
-        self._decide(flags.places())
-
-    def _decide(self, places: NDArray[np.int64]) -> None:
-        rows, columns = np.divmod(places >> 1, self.freqs.count)
-        multiples = (rows + self.first) * self.table.step + self.table.offset
-        moving = (multiples != 0) & (self.freqs.turns_per_step[columns] != 0)
-        for odd, part in enumerate(("sin", "cos") if self.swapped else ("cos", "sin")):
-            chosen = (moving & ((places & 1) == odd)).nonzero()[0]
-            if chosen.size:
-                exact = self.freqs.round_correctly(multiples[chosen], columns[chosen], part, "float64")
-                put(self.layout, part, rows[chosen], columns[chosen], exact)
+def fill_wide(anchors: StepRotations, first: int, last: int, layout: PairLayout, scratch: Scratch, pairs: int) -> None:
+    """Do the same in float64."""
+    table, freqs, swapped = anchors.table, anchors.table.freqs, layout.sine_first
+    width, bound = freqs.count, ERROR * 2.0**table.exponent
+    flags = Flags(2 * (last - first) * width, "doubtful", scratch)
+    straight = layout.pair is not None and layout.pair.shape[1] == 2 * width
+    made: dict[tuple[int, int, int], _Products] = {}
+    for block in blocks(table.block, width, first, last, pairs):
+        if block.shape not in made:
+            left, right = (Split(*z) for z in (anchors.factors(swapped), table.offsets(swapped)))
+            made[block.shape] = _Products(left, right, block, scratch)
+        products, here = made[block.shape], layout.rows(slice(block.start, block.start + block.size))
+        low, high = (z.reshape(-1, 2 * width) for z in (products.low, products.high))
+        if straight and here.pair is not None:
+            low = here.pair  # the sum is formed where it belongs
+        products(block.anchor - anchors.base, bound, low)
+        if here.pair is not None and low is not here.pair:
+            np.copyto(here.pair, low[:, : here.pair.shape[1]])
+        for name, view in here.singles:
+            np.copyto(view, low[:, int((name == "sin") != swapped) :: 2][:, : view.shape[1]])
+        doubtful = flags.part(2 * block.start * width, low.size).reshape(low.shape)
+        np.not_equal(low, high, doubtful)
+    places = flags.places()
+    rows, columns = np.divmod(places >> 1, width)
+    multiples = (rows + first) * table.step + table.offset
+    moving = (multiples != 0) & (freqs.turns_per_step[columns] != 0)
+    parts: tuple[Part, Part] = ("sin", "cos") if swapped else ("cos", "sin")
+    for odd, part in enumerate(parts):
+        chosen = (moving & ((places & 1) == odd)).nonzero()[0]
+        if chosen.size:
+            exact = freqs.round_correctly(multiples[chosen], columns[chosen], part, "float64")
+            put(layout, part, rows[chosen], columns[chosen], exact)
 
 
 class _Products:

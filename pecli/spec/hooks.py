@@ -461,11 +461,6 @@ def joined(values: Sequence[float]) -> str:
     return "[" + ", ".join(map(decimal_text, values)) + "]"
 
 
-def count_text(count: int, word: str) -> str:
-    """Return "1 pair" or "4 pairs"."""
-    return f"{count:,} {word}" + ("" if count == 1 else "s")
-
-
 def exact_text(value: Fraction | float) -> str:
     """Return a number in full digits, without needless zeros."""
     text = repr(float(value) + 0.0)

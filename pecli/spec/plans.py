@@ -449,11 +449,10 @@ class Conditional(Plan):
     ----------
     content : str
         Source of the content (n, c): a file, or a recipe.
-    width : callable
-        Of the number of channels c, the columns of ``pe``; with a base its own hold.
     value : callable
         Of content rows (m, c), the number of the first of them, the first and last (exclusive) row asked for,
-        the number of all rows n, and the base's rows or None: gives (last - first, width).
+        the number of all rows n, and the base's rows or None: gives (last - first, width), the width of the base, or
+        else of the content.
     reach : callable
         Of the number of rows n, how many rows of content before and after its own a row depends on; raises
         where n does not fit.
@@ -466,7 +465,6 @@ class Conditional(Plan):
     """
 
     content: str
-    width: Callable[[int], int]
     value: Callable[[NDArray[np.float64], int, int, int, int, NDArray[np.float64] | None], Real]
     reach: Callable[[int], int] = lambda _: 0
     base: str | None = None

@@ -97,7 +97,7 @@ def conditional(
         weight, bias = layer(rows.shape[1], base.shape[1])
         return np.asarray(dd.sigmoid(dd.doubled(affine(rows, weight, bias))).hi * base)
 
-    return Conditional(content, lambda c: c, value, base=position, dim=dim, fit=layer)
+    return Conditional(content, value, base=position, dim=dim, fit=layer)
 
 
 def _layer(path: str, outputs: int, inputs: int) -> tuple[Floats, Floats]:

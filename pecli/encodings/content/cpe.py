@@ -132,7 +132,7 @@ def cpe(
         total += bias
         return np.asarray(np.where((number >= 0)[:, None], total + own if residual else total, own))
 
-    return Conditional(content, lambda c: c, value, reach, fit=lambda inputs, _: layer(inputs))
+    return Conditional(content, value, reach, fit=lambda inputs, _: layer(inputs))
 
 
 def _kernels(path: str, channels: int, sides: tuple[int, ...]) -> tuple[Floats, Floats]:

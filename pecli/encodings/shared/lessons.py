@@ -209,16 +209,15 @@ def _series_text(pair: Pair, recipe: Recipe) -> str:
     band = pair.band
     series = [float(w) for w in band.frequencies]
     turn = " x 2 x pi" if band.turns else ""
-    if len(series) < 2 or not all(w > 0 for w in series):
-        return f"{series[pair.index]:.9g}{turn}" if turn else ""
+    alone = f"{series[pair.index]:.9g}{turn}" if turn else ""
+    if len(series) < 2 or min(series) <= 0:
+        return alone
     logarithms = np.log(series)
     step = float(logarithms[1] - logarithms[0])
     if np.abs(logarithms - logarithms[0] - step * np.arange(len(series))).max() > MAX_LOG_GAP:
         gap = series[1] - series[0]
         even = np.abs(np.array(series) - series[0] - gap * np.arange(len(series))).max() <= MAX_LOG_GAP * series[-1]
-        if even:
-            return f"({short(series[0])} + {pair.index} x {short(gap)}){turn}"
-        return f"{series[pair.index]:.9g}{turn}" if turn else ""
+        return f"({short(series[0])} + {pair.index} x {short(gap)}){turn}" if even else alone
     times = "" if series[0] == 1 else f"{short(series[0])} x "
     given = [v for value in recipe.values.values() for v in (value if isinstance(value, tuple) else [value])]
     for base in (float(v) for v in given if isinstance(v, Decimal) and v > 0 and v != 1):

@@ -50,7 +50,7 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
         if not isinstance(plan, Waves):
             raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
         word = ".waves:EmulatedFiller"
-    elif isinstance(plan, Waves) and plan.axes:
+    elif isinstance(plan, Waves) and (plan.axes or plan.ramps or plan.cross is not None):
         word = ".lookup:LookupFiller"
     elif isinstance(plan, Conditional):
         from pecli.tables.fill.conditional import base_of, content_of

@@ -38,7 +38,7 @@ class ConditionalFiller(Filler[Conditional]):
         super().__init__(plan, recipe, extent, request)
 
     def _arrays(self) -> tuple[Array, ...]:
-        width = self.plan.width(self.content.shape[1]) if self.base is None else self.base.arrays[0].shape[1]
+        width = self.content.shape[1] if self.base is None else self.base.arrays[0].shape[1]
         return (Array("pe", (self.part.count, width), self.dtype, CHANNELS),)
 
     def check(self) -> None:

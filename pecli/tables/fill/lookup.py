@@ -1,4 +1,4 @@
-"""Rows of waves whose coordinates are looked up (a grid, points, position streams), summed or logarithms."""
+"""Rows of waves whose coordinates are looked up (a grid, points, position streams), summed, logarithms or columns."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from pecli.engine.planning import check_multiples
 from pecli.numbers.decimals import CONTEXT
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
+from pecli.numbers.positions import Segment
 from pecli.numbers.rounding import narrow
 from pecli.spec.plans import Coordinate, Cross, Ramp
-from pecli.tables.fill.filler import Arrays, Views, as_array, round_into, runs
+from pecli.tables.fill.filler import Arrays, Views, as_array, points_of, round_into, runs
 from pecli.tables.fill.waves import WaveFiller
 
 Integers = NDArray[np.int64]
@@ -37,6 +38,9 @@ class LookupFiller(WaveFiller):
     def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
         """Write rows of sines and cosines; those before and after the grid get zeros, or cos 1 and sin 0."""
         waves = self.plan
+        if not waves.axes:
+            super()._fill_main(start, stop, out, threads)
+            return
         positions = self.part.numbers(start, stop).astype(np.int64, copy=False)
         self._write_uncovered(out)
         if waves.cross is not None:
@@ -55,6 +59,13 @@ class LookupFiller(WaveFiller):
                 index = axis.index(rows[piece])
                 if len(index):
                     self._fill_axis(number, index, {name: a[piece] for name, a in out.items()}, threads)
+
+    def _fill_others(self, segment: Segment, out: Arrays, threads: int) -> None:
+        """Write the position itself, and multiples of its logarithm."""
+        for ramp in self.plan.ramps:
+            fill_ramp(ramp, points_of(segment), out["pe"], self.dtype)
+        if self.plan.cross is not None:
+            fill_logarithms(self.plan.cross, points_of(segment), out["pe"], self.dtype, threads)
 
     def _fill_axis(self, number: int, index: Integers, out: Arrays, threads: int) -> None:
         """Fill the columns of one coordinate."""

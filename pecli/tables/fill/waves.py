@@ -85,17 +85,13 @@ class WaveFiller(Filler[Waves]):
         for band in self.plan.bands:
             views = self.places.views(band, target)
             fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
-        for ramp in self.plan.ramps:
-            from pecli.tables.fill.lookup import fill_ramp
-
-            fill_ramp(ramp, points_of(segment), target["pe"], self.dtype)
-        if self.plan.cross is not None:
-            from pecli.tables.fill.lookup import fill_logarithms
-
-            fill_logarithms(self.plan.cross, points_of(segment), target["pe"], self.dtype, threads)
+        self._fill_others(segment, target, threads)
         if not whole:
             for name, array in target.items():
                 out[name][segment.rows] = array
+
+    def _fill_others(self, segment: Segment, out: Arrays, threads: int) -> None:
+        """Write the columns that are no bands: a plain table has none."""
 
     def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
         from pecli.numbers.double_double import Exponentials

@@ -9,7 +9,7 @@ from typing import Literal
 from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.encodings.shared.parameters import Dim
 from pecli.spec.declaration import Facts, Family, encoding
-from pecli.spec.hooks import Item, Reach, SmallTable, Step, count_text
+from pecli.spec.hooks import Item, Reach, SmallTable, Step
 from pecli.spec.plans import Domain, Values
 
 REACH = Reach("values", "the bits of the new positions", "a wider dim holds more positions")
@@ -116,9 +116,6 @@ def _all_changes(exercise: lessons.Exercise, largest: int, gray: bool) -> list[I
     count = min(largest + 1, 256)
     values = exercise.arrays([Fraction(p) for p in range(count)])["pe"]
     changes = (np.diff(values, axis=0) != 0).sum(axis=1)
-    word = "Gray" if gray else "binary"
     most = int(changes.max())
-    if most == 1 and int(changes.min()) == 1:
-        return [f"in this table ({word}) the neighbours among positions 0 to {count - 1} differ in exactly 1 bit"]
-    most_text = count_text(most, "bit")
-    return [f"in this table ({word}) the neighbours among positions 0 to {count - 1} differ in 1 to {most_text}"]
+    code, bits = "Gray" if gray else "binary", "exactly 1 bit" if most == 1 else f"1 to {most} bits"
+    return [f"in this table ({code}) the neighbours among positions 0 to {count - 1} differ in {bits}"]

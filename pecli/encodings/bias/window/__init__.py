@@ -128,9 +128,7 @@ def _continuous(
         rule = "must be at least 2x2 for version=2, which divides by height - 1 and width - 1"
         raise BadParameter("grid", "x".join(map(str, pretrained)), rule)
 
-    @cache
-    def coordinates() -> dd.DoubleDouble:
-        return _log_coordinates(shape, pretrained)
+    coordinates = cache(partial(_log_coordinates, shape, pretrained))
 
     @cache
     def network() -> tuple[Floats, Floats, Floats]:
@@ -146,10 +144,9 @@ def _continuous(
         return network()[:2]
 
     def second_layer(start: int, stop: int) -> Floats:
-        drawn = path is None
-        return (
-            trained.draw(seed, 1, start, stop, hidden, "truncated-normal", std) if drawn else network()[2][start:stop]
-        )
+        if path is None:
+            return trained.draw(seed, 1, start, stop, hidden, "truncated-normal", std)
+        return network()[2][start:stop]
 
     @lru_cache(maxsize=2)
     def outputs(some: range) -> Floats:
@@ -157,9 +154,6 @@ def _continuous(
 
     def value(entries: dd.Points, chosen: range) -> dd.DoubleDouble:
         return dd.sigmoid(dd.doubled(outputs(chosen)[:, entries.multiples])).scaled(16.0)
-
-    def rows(start: int, stop: int) -> dd.DoubleDouble:
-        return coordinates()[start:stop]
 
     count = heads if heads is not None or path is None else len(network()[2])
     fixed: tuple[Fixed, ...] = ()
@@ -169,7 +163,7 @@ def _continuous(
             Fixed("bias1", (hidden,), ("unit",), lambda a, b: first_layer()[1][a:b]),
             Fixed("weight2", (count, hidden), ("head", "unit"), second_layer),
         )
-    given = Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), rows, role="input")
+    given = Fixed("coordinates", (shape.entries, 2), ("entry", "axis"), lambda a, b: coordinates()[a:b], role="input")
     return Bias(
         count or 0, value, by="entry", window=shape, rows=shape.tokens, fixed=(given, *fixed),
         prepare=nothing if path is None else network, domain=domain,
@@ -178,20 +172,15 @@ def _continuous(
 
 def _log_coordinates(shape: ImageWindow, pretrained: tuple[int, ...]) -> dd.DoubleDouble:
     """Return the coordinates of every entry, (entries, 2), y first."""
-    scale = dd.from_decimal([Fraction(8)])
-    eight = dd.log(scale)
+    eight = dd.log(dd.from_decimal([Fraction(8)]))
     sides = []
     for side, whole in zip((shape.height, shape.width), pretrained, strict=True):
-        sizes = dd.log1p(dd.from_decimal([Fraction(8 * x, whole - 1) for x in range(side)]))
-        found = dd.divide(sizes, eight)
-        signed = (np.concatenate((0.0 - part[:0:-1], part)) for part in (found.hi, found.lo))
-        sides.append(dd.DoubleDouble(*signed))
+        sizes = dd.log1p(dd.from_decimal([Fraction(8 * x, whole - 1) for x in range(side)])) / eight
+        offsets = np.arange(1 - side, side)
+        sides.append(sizes[np.abs(offsets)].scaled(np.sign(offsets).astype(np.float64)))
     y, x = sides
-    shapes = len(y.hi), len(x.hi)
-    return dd.DoubleDouble(*(
-        np.stack((np.broadcast_to(a[:, None], shapes), np.broadcast_to(b, shapes)), axis=-1).reshape(-1, 2)
-        for a, b in ((y.hi, x.hi), (y.lo, x.lo))
-    ))  # fmt: skip
+    rows, columns = np.divmod(np.arange(len(y.hi) * len(x.hi)), len(x.hi))
+    return dd.concatenate([y[None, rows], x[None, columns]]).T
 
 
 def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> Floats:
