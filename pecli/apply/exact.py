@@ -33,16 +33,7 @@ from pecli.engine.narrowing import Flags
 from pecli.engine.runs import has_points
 from pecli.engine.threads import Scratch
 from pecli.errors import BadParameter, BadRecipe
-from pecli.numbers.double_double import (
-    DoubleDouble,
-    Exponentials,
-    Points,
-    add,
-    multiply,
-    quick_two_sum,
-    two_prod,
-    two_sum,
-)
+from pecli.numbers import double_double
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import narrow, round_within, to_grid, widen
@@ -67,7 +58,7 @@ DOUBLE_DOUBLE_ERROR = 2.0**-100
 MAX_SIZE = 2.0**900
 
 # Of places (k,) in the flat array of sums, gives A and B and a bound (k,) on the absolute error of each.
-Doubled = Callable[[Places], tuple[DoubleDouble, DoubleDouble, Floats]]
+Doubled = Callable[[Places], tuple[double_double.DoubleDouble, double_double.DoubleDouble, Floats]]
 
 
 def round_sums(
@@ -188,11 +179,11 @@ def exact_sums(
 
 
 def double_double_sums(
-    x: Floats, y: Floats, a: DoubleDouble, b: DoubleDouble, factor_error: Floats, dtype: str
+    x: Floats, y: Floats, a: double_double.DoubleDouble, b: double_double.DoubleDouble, factor_error: Floats, dtype: str
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return rounded sums of any shape by factors with an error up to `factor_error`, and a mask of doubtful ones."""
     left, right = _product(x, a), _product(y, b)
-    total = add(left, right)
+    total = double_double.add(left, right)
     size = np.abs(left.hi) + np.abs(right.hi)
     error = size * DOUBLE_DOUBLE_ERROR + (np.abs(x) + np.abs(y)) * factor_error
     above = to_grid(*_normalised(total.hi, total.lo + error), GRIDS[dtype])
@@ -205,16 +196,16 @@ def double_double_sums(
 
 
 def _normalised(hi: Floats, lo: Floats) -> tuple[Floats, Floats]:
-    return quick_two_sum(*two_sum(hi, lo))
+    return double_double.quick_two_sum(*double_double.two_sum(hi, lo))
 
 
-def _product(x: Floats, factor: DoubleDouble) -> DoubleDouble:
+def _product(x: Floats, factor: double_double.DoubleDouble) -> double_double.DoubleDouble:
     """Multiply a float64 and a double-double number, within 2u^2 of the product."""
-    product, error = two_prod(x, factor.hi)
-    return DoubleDouble(*quick_two_sum(product, error + x * factor.lo))
+    product, error = double_double.two_prod(x, factor.hi)
+    return double_double.DoubleDouble(*double_double.quick_two_sum(product, error + x * factor.lo))
 
 
-def _fraction(numbers: DoubleDouble, place: int) -> Fraction:
+def _fraction(numbers: double_double.DoubleDouble, place: int) -> Fraction:
     return Fraction(float(numbers.hi[place])) + Fraction(float(numbers.lo[place]))
 
 
@@ -273,22 +264,24 @@ class WavePoints:
         frequencies = self.frequencies.get(band, segment.unit)
         return (frequencies, segment.multiples) if has_points(frequencies, segment.multiples) else None
 
-    def doubled(self, rows: Integers, where: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+    def doubled(
+        self, rows: Integers, where: Integers
+    ) -> tuple[double_double.DoubleDouble, double_double.DoubleDouble, Floats]:
         """Return cosine and sine of places (k,), magnitude included, and a bound on their errors; see `bands_of`."""
         parts = [np.zeros(len(rows)) for _ in range(4)]
         parts[0][...] = 1.0  # what no band rotates stays as it is
         error = np.zeros(len(rows))
         for chosen, frequencies, multiples, columns in self._groups(rows, where):
             found = frequencies.doubled_rows(multiples, columns)
-            size = DoubleDouble(
+            size = double_double.DoubleDouble(
                 *(np.broadcast_to(x, multiples.shape) for x in (frequencies.magnitude.hi, frequencies.magnitude.lo))
             )
             for k, value in enumerate(found):
-                scaled = multiply(value, size)
+                scaled = double_double.multiply(value, size)
                 parts[2 * k][chosen], parts[2 * k + 1][chosen] = scaled.hi, scaled.lo
             bits = frequencies.kept_bits(multiples, 100)
             error[chosen] = (frequencies.phase_error(multiples, bits) + 2.0**-98) * abs(float(frequencies.magnitude.hi))
-        return DoubleDouble(parts[0], parts[1]), DoubleDouble(parts[2], parts[3]), error
+        return double_double.DoubleDouble(parts[0], parts[1]), double_double.DoubleDouble(parts[2], parts[3]), error
 
     def _groups(self, rows: Integers, where: Integers) -> Iterator[tuple[Integers, FrequencySet, Integers, Integers]]:
         """Yield the places of each band and unit, with their frequencies, multiples and columns."""
@@ -318,7 +311,7 @@ class ExactRows(ABC):
         """Return rows `start` to `stop`, (n, width) float64, each correctly rounded or exact."""
 
     @abstractmethod
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[double_double.DoubleDouble, Floats]:
         """Return some values (k,) as double-double numbers, and a bound on the absolute error of each."""
 
 
@@ -349,14 +342,14 @@ class StoredRows(ExactRows):
             raise BadRecipe(f"position {stop - 1} {rule}")
         return widen(self.table.read_rows([self.name], start, stop)[self.name], self.dtype)
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[double_double.DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         values = np.empty(len(rows))
         for row in np.unique(rows).tolist():
             selected = rows == row
             values[selected] = self.rows(row, row + 1)[0, columns[selected]]
         nothing = np.zeros(len(rows))
-        return DoubleDouble(values, nothing), nothing
+        return double_double.DoubleDouble(values, nothing), nothing
 
 
 class WaveRows(StoredRows):
@@ -382,7 +375,7 @@ class WaveRows(StoredRows):
             inside &= positions < plan.rows - plan.suffix
         self.inside = inside
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[double_double.DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         hi, lo, error = (np.zeros(len(rows)) for _ in range(3))
         for part, where in ((1, self.sines), (0, self.cosines)):
@@ -390,7 +383,7 @@ class WaveRows(StoredRows):
             if len(selected):
                 *point, known = self.points.doubled(rows[selected], where[:, columns[selected]])
                 hi[selected], lo[selected], error[selected] = point[part].hi, point[part].lo, known
-        return DoubleDouble(hi, lo), error
+        return double_double.DoubleDouble(hi, lo), error
 
 
 class ValueRows(StoredRows):
@@ -406,22 +399,22 @@ class ValueRows(StoredRows):
         What computes it, of points.
     """
 
-    def __init__(self, table: Table, name: str, at: Callable[[Points], Any]) -> None:
+    def __init__(self, table: Table, name: str, at: Callable[[double_double.Points], Any]) -> None:
         super().__init__(table, name)
         self.at, self.part = at, table.part
 
-    def doubled(self, rows: Integers, columns: Integers) -> tuple[DoubleDouble, Floats]:
+    def doubled(self, rows: Integers, columns: Integers) -> tuple[double_double.DoubleDouble, Floats]:
         """Return some values; see `ExactRows`."""
         hi, lo = np.empty(len(rows)), np.zeros(len(rows))
         for unit, which, multiples in multiples_of(self.part, rows):
             distinct, place = np.unique(multiples, return_inverse=True)
-            found = self.at(Points(distinct, unit))
-            found = found.doubled() if isinstance(found, Exponentials) else found
-            if isinstance(found, DoubleDouble):
+            found = self.at(double_double.Points(distinct, unit))
+            found = found.doubled() if isinstance(found, double_double.Exponentials) else found
+            if isinstance(found, double_double.DoubleDouble):
                 hi[which], lo[which] = found.hi[place, columns[which]], found.lo[place, columns[which]]
             else:
                 hi[which] = np.asarray(found, np.float64)[place, columns[which]]
-        return DoubleDouble(hi, lo), np.zeros(len(rows))
+        return double_double.DoubleDouble(hi, lo), np.zeros(len(rows))
 
 
 def rows_of(table: Tabular) -> ExactRows:

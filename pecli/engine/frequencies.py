@@ -14,22 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.engine.angles import (
-    DOUBLED_ERROR,
-    FIRST,
-    LIMB,
-    Exact,
-    Remainder,
-    check_frequencies,
-    doubled_point,
-    fixed_turns,
-    fraction_bits,
-    limbs_of,
-    phases,
-    pi_bits,
-    reduce,
-    single_point,
-)
+from pecli.engine import angles
 from pecli.errors import BadParameter
 from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum
 from pecli.numbers.dtypes import GRIDS
@@ -76,19 +61,19 @@ class FrequencySet:
         unit: Fraction = Fraction(1),
         magnitude: Decimal = Decimal(1),
     ) -> None:
-        check_frequencies(frequencies, magnitude)
+        angles.check_frequencies(frequencies, magnitude)
         if unit <= 0:
             raise BadParameter("unit", unit, "must be above 0: give the sign to the multiples")
         if magnitude and not Decimal("1e-200") <= magnitude.copy_abs() <= Decimal("1e200"):
             raise BadParameter("magnitude", magnitude, "must be 0 or between 1e-200 and 1e200 in size")
         self.count = len(frequencies)
-        self.exact = Exact(list(frequencies), turns, unit, magnitude)
-        self.bits = fraction_bits(frequencies, unit)
-        sizes = fixed_turns(frequencies, turns, unit, self.bits)
+        self.exact = angles.Exact(list(frequencies), turns, unit, magnitude)
+        self.bits = angles.fraction_bits(frequencies, unit)
+        sizes = angles.fixed_turns(frequencies, turns, unit, self.bits)
         one = 1 << self.bits
         # Absolute value of each frequency in turns per multiple.
         self.turns_per_step: Floats = np.array([f / one for f in sizes], dtype=np.float64)
-        self.limbs = limbs_of(sizes, self.bits)
+        self.limbs = angles.limbs_of(sizes, self.bits)
         negative = [f < 0 for f in frequencies]
         self.fixed = [-f if minus else f for f, minus in zip(sizes, negative, strict=True)]
         self.sign: Floats | None = np.where(negative, -1.0, 1.0) if any(negative) else None
@@ -109,16 +94,16 @@ class FrequencySet:
         moving = self.turns_per_step[self.turns_per_step > 0]
         slowest = float(moving.min()) if moving.size else 1.0
         spare = max(largest.bit_length(), 1 - int(np.frexp(slowest)[1])) + 4
-        return min(self.bits, -(-(precision + spare) // LIMB) * LIMB)
+        return min(self.bits, -(-(precision + spare) // angles.LIMB) * angles.LIMB)
 
     def _rest(
         self, multiples: Integers, columns: Integers | None, bits: int
-    ) -> tuple[Remainder, NDArray[np.uint64], Floats | None]:
+    ) -> tuple[angles.Remainder, NDArray[np.uint64], Floats | None]:
         """Phases of all columns at each multiple, or of one column at each; their top limbs; sines' signs."""
         size = np.abs(multiples).view(np.uint64)
         sign = np.where(multiples < 0, -1.0, 1.0) if multiples.min(initial=0) < 0 else None
         own = self.sign
-        limbs = self.limbs[(self.bits - bits) // LIMB :]
+        limbs = self.limbs[(self.bits - bits) // angles.LIMB :]
         if columns is None:
             size = size[:, None]
             sign = sign if sign is None else sign[:, None]
@@ -127,9 +112,9 @@ class FrequencySet:
             own = own if own is None else own[columns]
         if own is not None:
             sign = own if sign is None else own * sign
-        phase = phases(size, limbs)
+        phase = angles.phases(size, limbs)
         top = phase[-1].copy()
-        return reduce(phase), top, sign
+        return angles.reduce(phase), top, sign
 
     def single_rows(self, multiples: Integers) -> tuple[Complex, int]:
         """Rows of cos + i sin, without magnitude; and the bits for `phase_error`.
@@ -140,7 +125,7 @@ class FrequencySet:
         bits = self.kept_bits(multiples, 60)
         for here in self._chunks(len(multiples)):
             rest, _, sign = self._rest(multiples[here], None, bits)
-            point = single_point(rest)
+            point = angles.single_point(rest)
             rows.real[here] = point.cosine
             rows.imag[here] = point.sine if sign is None else point.sine * sign
         return rows, bits
@@ -157,7 +142,7 @@ class FrequencySet:
         for here in self._chunks(len(multiples)):
             rest, top, sign = self._rest(multiples[here], None, bits)
             quarters[here] = (top >> np.uint64(14)).astype(np.uint16)
-            point = single_point(rest, tails=True)
+            point = angles.single_point(rest, tails=True)
             rows.real[here], tails.real[here] = point.cosine, point.cosine_tail
             for whole, part in ((rows, point.sine), (tails, point.sine_tail)):
                 assert part is not None
@@ -183,7 +168,7 @@ class FrequencySet:
         for at in range(0, len(multiples), step):
             here = slice(at, at + step)
             rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here], bits)
-            cosine, sine = doubled_point(rest)
+            cosine, sine = angles.doubled_point(rest)
             if sign is not None:
                 sine = DoubleDouble(sine.hi * sign, sine.lo * sign)
             for whole, part in zip(parts, (cosine.hi, cosine.lo, sine.hi, sine.lo), strict=True):
@@ -204,7 +189,7 @@ class FrequencySet:
         bits = self.kept_bits(multiples, 100)
         point = self.doubled_rows(multiples, columns)[part == "sin"]
         value = multiply(point, self.magnitude)
-        error = np.abs(value.hi) * (DOUBLED_ERROR * 2)
+        error = np.abs(value.hi) * (angles.DOUBLED_ERROR * 2)
         error += self.phase_error(multiples, bits) * abs(float(self.magnitude.hi))
         above = to_grid(*quick_two_sum(value.hi, value.lo + error), GRIDS[dtype])
         below = to_grid(*quick_two_sum(value.hi, value.lo - error), GRIDS[dtype])
@@ -226,8 +211,8 @@ class FrequencySet:
 
     def phase(self, multiple: int, column: int) -> tuple[int, int]:
         """Return a phase and its error, both in units of 2^-FIRST turns."""
-        spare = self.bits - FIRST
-        phase = ((multiple * self.fixed[column]) >> spare) & ((1 << FIRST) - 1)
+        spare = self.bits - angles.FIRST
+        phase = ((multiple * self.fixed[column]) >> spare) & ((1 << angles.FIRST) - 1)
         return phase, 2 + (2 * abs(multiple) >> spare)
 
 
@@ -241,7 +226,7 @@ def frequencies(freqs: FrequencySet) -> DoubleDouble:
         ratios = [freqs.exact.ratio(j) for j in range(freqs.count)]
         scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
         return from_decimal(
-            [r * Fraction(pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
+            [r * Fraction(angles.pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
         )
     unit = freqs.exact.unit
     context = Context(prec=160, Emin=-999999, Emax=999999)
