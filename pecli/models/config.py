@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -27,8 +28,10 @@ def as_stored(config: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def load_config(path: str | Path) -> dict[str, Any]:
+def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str, Any]:
     """Return the JSON object of a config, a file or the config.json of a folder, with its numbers as exact decimals.
+
+    Keys that stand twice in an object are added to `repeated`.
 
     Raises
     ------
@@ -48,8 +51,13 @@ def load_config(path: str | Path) -> dict[str, Any]:
     if len(data) > LARGEST_CONFIG:
         raise BadFile(path, f"is larger than {LARGEST_CONFIG >> 20} MiB: that is not a config.json")
 
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if repeated is not None and len(dict(pairs)) < len(pairs):
+            repeated.extend(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
+        return dict(pairs)
+
     try:
-        loaded = json.loads(data, parse_float=Decimal)
+        loaded = json.loads(data, parse_float=Decimal, object_pairs_hook=once)
     except ArithmeticError as error:
         raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:

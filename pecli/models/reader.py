@@ -59,11 +59,14 @@ def read_config(
         For a rope type, a layer type or a stack that does not exist, with the nearest.
     """
     name, _ = split(stack)
+    repeated: list[str] = []
     if isinstance(path, Mapping):
         data, path = as_stored(path), f"the config of {path.get('model_type', 'a model')}"
     else:
-        data = load_config(path)
+        data = load_config(path, repeated)
     reading = read_for(data, path, name)
+    twice = (f"{key} stands more than once in an object: the last counts" for key in dict.fromkeys(repeated[:5]))
+    reading = replace(reading, warnings=(*twice, *reading.warnings))
     if name != STACKS[0]:
         reading = as_stack(reading, stack)
     for text in reading.misspelled:

@@ -93,6 +93,10 @@ def _sines_and_cosines(sample: Sample) -> dict[str, list[int]]:
     return dict(zip(("sin", "cos") if reading.sine_first else ("cos", "sin"), pair, strict=True))
 
 
+# Cells of a grid whose order is looked at; a picture shows no more.
+MAX_CELLS = 1 << 22
+
+
 def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:
     """Return the sides of the grid that a table's rows run through, row by row, and the rows before it."""
     made = computed(table)
@@ -100,7 +104,7 @@ def grid_of(table: Tabular) -> tuple[tuple[int, ...], int] | None:
     if made is None or not isinstance(made.plan, Waves) or len(axes) not in (2, 3) or not made.part.integral:
         return None
     count = made.rows - made.plan.prefix - made.plan.suffix
-    if count < 4 or made.part.start != 0 or made.part.step != 1:
+    if not 4 <= count <= MAX_CELLS or made.part.start != 0 or made.part.step != 1:
         return None
     places = [np.unique(axis.index(np.arange(count)), return_inverse=True)[1] for axis in axes]
     sides = tuple(int(place.max()) + 1 for place in places)

@@ -105,7 +105,8 @@ def bytes_asked(words: list[str]) -> int:
     total = 0
     for word in words if {"apply", "compare", "convert", "identify", "inspect", "verify"} & {*words} else ():
         with suppress(PecliError):
-            total += sum(array.bytes for array in Table.parse(word).arrays)
+            without = re.sub(",positions=[^,]*", "", word)  # options of the command may replace them
+            total += sum(array.bytes for array in Table.parse(without).arrays)
     return total
 
 

@@ -559,3 +559,11 @@ def test_no_key_of_a_real_config_is_taken_for_a_misspelled_one():
             readings.append(read_data(as_stored(case["config"]), "config.json"))
     assert len(readings) > 250
     assert [text for one in readings for part in (one, *one.parts.values()) for text in part.misspelled] == []
+
+
+def test_a_key_that_stands_twice_is_warned_of(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(LLAMA)[:-1] + ', "rope_theta": 5, "rope_theta": 7}')
+    found = read_config(path)
+    assert found.warnings == ("rope_theta stands more than once in an object: the last counts",)
+    assert found.select().params["base"] == "7"
