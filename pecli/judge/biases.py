@@ -395,9 +395,6 @@ def measured_of(table: Tabular) -> str | None:
     lines = Lines(table, array.name)
     if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines.read(0, 1)[0], lines)):
         return ramp
-    alike = lines.count > 2 and lines.width > 1 and all((rows == rows[:, :1]).all() for _, rows in lines.blocks())
-    if alike and (ramp := _ramp(np.concatenate([rows[:, 0] for _, rows in lines.blocks()]), lines)):
-        return f"every column holds {ramp}"
     distinct = np.empty(0)
     for values in chain([lines.sample[:8, :FIRST_VALUES]], (values for _, values in lines.blocks())):
         others = values[(values != distinct[0]) & (values != distinct[-1])] if len(distinct) else values
@@ -412,6 +409,17 @@ def measured_of(table: Tabular) -> str | None:
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)
+
+
+def _rising_columns(table: Tabular) -> str:
+    """Return the description of a matrix whose columns all hold one ramp; "" for any other file."""
+    held = arrays_of(table)
+    if len(held) != 1 or held[0].count < 3 or held[0].width < 2:
+        return ""
+    blocks = (rows for _, rows in held[0].blocks())
+    first = [rows[:, 0] for rows in blocks if (rows == rows[:, :1]).all()]
+    ramp = _ramp(np.concatenate(first), held[0]) if sum(map(len, first)) == held[0].count else ""
+    return ramp and f"every column holds {ramp}"
 
 
 def _ramp(values: Floats, lines: Lines) -> str:
@@ -672,7 +680,7 @@ def identify_bias(table: Tabular) -> Identification | None:
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
     with np.errstate(all="ignore"):
-        text = measured_of(table)
+        text: str | None = measured_of(table) or _rising_columns(table)
         found = None if text else best_fit(table)
         if found is not None:
             judged = verdict(found, table)

@@ -687,10 +687,11 @@ def _frequencies(x: Floats, eps: float) -> tuple[Floats, Floats]:
 def follows_waves(measured: Measured) -> bool:
     """Whether waves, or angles, with one position per row explain nearly all sampled values of some rows."""
     signal, reading = measured.signal, measured.reading
-    if len(signal.rows) < MIN_LONE_ROWS or not np.isfinite(signal.errors).all():
+    measured_pairs = np.isfinite(signal.errors).mean()
+    if len(signal.rows) < MIN_LONE_ROWS or measured_pairs < (MIN_WAVES if reading.is_alone else 1):
         return False
     if reading.is_alone:
-        return True  # its component was fitted to the values
+        return True  # its component was fitted to the values, but for columns too slow for that
     rows = (signal.rows - signal.reference)[:, None]
     if reading.is_angles:
         shown = reading.cos[np.searchsorted(measured.rows, signal.rows)]

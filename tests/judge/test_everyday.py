@@ -526,3 +526,9 @@ def test_the_number_that_stands_for_minus_infinity_is_shown(ask):
 def test_columns_that_rise_with_the_row_are_no_bias(ask):
     np.save("r.npy", np.repeat(np.arange(50, dtype=np.float32)[:, None] / 50, 8, 1))
     ask("identify", "r.npy").says("every column holds 50 numbers from 0 to 0.98").never("exchanged", "no known rule")
+
+
+def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask):
+    w = np.exp(-np.random.default_rng(8).random(16) * 6)
+    np.save("c.npy", np.cos(np.outer(np.arange(100), w)).astype(np.float32))
+    ask("identify", "c.npy").says("unknown", "cosines or sines of p w, 16 pairs", "0.5264 to 0.005411 radians a row")

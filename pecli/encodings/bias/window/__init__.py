@@ -194,10 +194,13 @@ def _perceptron(inputs: Floats, first: Floats, bias: Floats, second: Floats) -> 
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield mistaken index formulas, each with other factors of the row and the column offset."""
+    """Yield mistaken index formulas: other factors of the offsets, or of a class token the other side's entry."""
+    height, width = map(int, keys["grid"].split("x"))
+    if keys.get("cls") == "true":
+        text = "the entries of the class token as query and as key are exchanged"
+        yield Change("index", text, values=partial(_exchanged, (2 * height - 1) * (2 * width - 1)))
     if keys["version"] != "1" or keys["cls"] == "true":
         return
-    height, width = map(int, keys["grid"].split("x"))
     ways = (
         ("the index counts columns first: (dx + w - 1)(2h - 1) + dy + h - 1", 1, 2 * height - 1),
         ("the row's offset is multiplied by 2h - 1 where 2w - 1 was expected", 2 * height - 1, 1),
@@ -206,6 +209,13 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     )
     for phrase, by_row, by_column in ways:
         yield Change("index", phrase, values=partial(_counted, (height, width), (by_row, by_column)))
+
+
+def _exchanged(entry: int, name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    """Return rows of the array ``index`` with an entry and the next one exchanged."""
+    del first
+    swapped = np.where(values == entry, entry + 1.0, np.where(values == entry + 1, entry, values))
+    return swapped if name == "index" else values
 
 
 def _counted(
