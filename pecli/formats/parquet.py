@@ -119,10 +119,11 @@ class ParquetTable(BatchTable):
         The library takes some 16 bytes for each value of a row.
         """
         for index in range(group.num_columns):
-            column = group.column(index)
+            if not self._file.schema.column(index).max_repetition_level:
+                continue
+            column = group.column(index)  # of damaged statistics the library ends the process here
             many = column.num_values * BYTES_OF_VALUE > limit(LARGEST_CHUNK)
-            repeated = self._file.schema.column(index).max_repetition_level > 0
-            if many and repeated and column.num_values > MAX_VALUES_OF_BYTE * column.total_compressed_size:
+            if many and column.num_values > MAX_VALUES_OF_BYTE * column.total_compressed_size:
                 text = f"packs {column.num_values:,} values of lists into {column.total_compressed_size:,} bytes"
                 raise self.source.bad(f"{text}, and {size_text(limit(LARGEST_CHUNK))}")
 

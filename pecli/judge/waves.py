@@ -41,12 +41,15 @@ FLOAT64_UNITS = 8.0, 4.0
 MAX_DOUBLE = 1e-6
 # Median gap in the first rows from which a name is no candidate: bfloat16 angles of them are off by 0.03.
 PLAUSIBLE_GAP = 0.1
-# Rows that a name must resemble, and rows by which an arithmetic is chosen: the first 32 and others from all.
-FIRST_ROWS, SAMPLE_ROWS = 8, 160
+# Rows that a name must resemble, and rows by which an arithmetic is chosen, some first ones and others from all; fewer
+# of more pairs, or 32,768 of them take 20 seconds.
+FIRST_ROWS, SAMPLE_ROWS, SAMPLE_VALUES = 8, 160, 1 << 18
 # Share of equal values, all others within the error of a library, from which an arithmetic needs no rival.
 MIN_EQUAL = 0.9
 # Share of the sampled values from which float32 arithmetic is not doubted; one corrupted row is less.
 MIN_WIDE = 0.99
+# Pairs of a running product, which is computed pair by pair; heads have 128.
+MAX_RUNNING = 1 << 12
 # Every how many sampled rows narrower arithmetics are looked at, and how many are then compared on all of them.
 GLANCE_STEP, MAX_WAYS = 4, 3
 # Largest angle error in radians for which a series gives cosine and sine from the exact ones; float32 phases of
@@ -178,7 +181,7 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
     wide = [Way("float64" if dtype == "float64" else "exact", exact)]
     plain = singles("float64")
     wide += [Way("float32", plain, "float32", "float32"), Way("float32", plain)]
-    if len(exact) > 1 and (exact > 0).all():
+    if 1 < len(exact) <= MAX_RUNNING and (exact > 0).all():
         wide.append(Way("float32", exact, "float32", "float32", running=True))
     narrow = []
     for low in (TF32, *LOW_TYPES):
@@ -271,8 +274,10 @@ class WaveName:
         few = np.searchsorted(measured.rows, measured.signal.rows)
         if len(few) == NEAR_ROWS < len(measured.rows):  # where later ones are other waves, their angles were rounded
             few = np.arange(len(measured.rows))
-        if len(few) > SAMPLE_ROWS:
-            few = few[np.r_[:32, np.linspace(32, len(few) - 1, SAMPLE_ROWS - 32).astype(np.int64)]]
+        most = min(SAMPLE_ROWS, max(FIRST_ROWS, SAMPLE_VALUES // len(self.named.frequencies)))
+        if len(few) > most:
+            first = most // 5
+            few = few[np.r_[:first, np.linspace(first, len(few) - 1, most - first).astype(np.int64)]]
         rows, values = measured.rows[few], [plane[few] for plane in measured.reading.values]
         positions, w = self.positions(rows), self.named.frequencies
         near = Circle.of(positions[:, None] * w)

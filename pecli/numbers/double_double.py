@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.errors import BadParameter
 from pecli.numbers.decimals import FOR_DOUBLED
 from pecli.numbers.rounding import narrow
 
@@ -359,11 +360,20 @@ class Points:
         return multiply(self._doubled(), factors[None, :])
 
     def beyond(self, centre: Fraction) -> Points:
-        """Return the distances from a centre, exactly."""
+        """Return the distances from a centre, exactly.
+
+        Raises
+        ------
+        BadParameter
+            For more decimals than the distances can have.
+        """
         if not centre:
             return self
         unit = Fraction(1, lcm(self.unit.denominator, centre.denominator))
-        return Points(self.multiples * int(self.unit / unit) - int(centre / unit), unit)
+        ratio, shift = int(self.unit / unit), int(centre / unit)
+        if max(1, int(np.abs(self.multiples).max(initial=0))) * ratio + abs(shift) >= 1 << 63:
+            raise BadParameter("centre", f"(near {float(centre):.6g})", "has too many decimals for these positions")
+        return Points(self.multiples * ratio - shift, unit)
 
     def _doubled(self) -> DoubleDouble:
         """Return the multiples as (n, 1) pairs of float64; an int64 may need two."""
