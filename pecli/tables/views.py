@@ -212,7 +212,10 @@ def _overlap(left: ArrayView, right: ArrayView) -> Iterator[RowOverlap]:
 
 
 def _row(view: ArrayView, index: Sequence[int]) -> int:
-    return int(np.ravel_multi_index(tuple(index), view.shape[: view.lead]))
+    row = 0
+    for side, i in zip(view.shape[: view.lead], index, strict=True):  # an axis may be empty
+        row = row * side + i
+    return row
 
 
 def same_layout(left: ArrayView, right: ArrayView) -> tuple[ArrayView, ArrayView]:

@@ -532,3 +532,10 @@ def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask)
     w = np.exp(-np.random.default_rng(8).random(16) * 6)
     np.save("c.npy", np.cos(np.outer(np.arange(100), w)).astype(np.float32))
     ask("identify", "c.npy").says("unknown", "cosines or sines of p w, 16 pairs", "0.5264 to 0.005411 radians a row")
+
+
+@pytest.mark.parametrize("shape", [(0,), (1, 0, 4)])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=8,len=4", "alibi:heads=4,len=4"])
+def test_an_empty_array_is_another_shape(ask, shape, recipe):
+    np.save("e.npy", np.zeros(shape, np.float32))
+    ask("compare", "e.npy", recipe).ends(1).says("different", "shape")

@@ -901,7 +901,7 @@ table(
 )
 table(
     "positional-encodings 2d",
-    ("unknown",),
+    ("sincos2d:dim=64,grid=8x6,axis-order=yx,order=interleaved",),
     lambda: {
         "pe": module("positional_encodings.torch_encodings", "PositionalEncoding2D")(64)(torch().zeros(1, 8, 6, 64))
     },

@@ -1505,7 +1505,7 @@ for dim, height, width in ((64, 6, 8), (128, 5, 9)):
         lambda dim=dim, height=height, width=width: grid_waves(height, width, dim, order="yx")[
             :, (lambda k: k // (dim // 2) * (dim // 2) + k % (dim // 2) // 2 + k % 2 * (dim // 4))(np.arange(dim))
         ],
-        "interleaved where half-split ones were expected, in each of 2 blocks", "layout grid",
+        "columns in the order interleaved where sin-cos was expected", "layout order grid",
     )  # fmt: skip
 
 # Quarter turns, orders of pairs, rounded factors, precedence
