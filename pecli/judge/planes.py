@@ -157,11 +157,11 @@ def rows_of(plane: Plane, first: int, count: int) -> Plane:
 
 def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
     """Return the rows to measure by: the first ones, blocks spread over the rest, the last ones."""
-    most = max(4 * WINDOW_ROWS, min(HEAD_ROWS + WINDOWS * WINDOW_ROWS, SAMPLE_VALUES // max(1, width)))
+    most = max(WINDOW_ROWS, min(HEAD_ROWS + WINDOWS * WINDOW_ROWS, SAMPLE_VALUES // max(1, width)))
     if rows <= most:
         return np.arange(rows)
     head = most // 2
-    starts = np.linspace(head, rows - WINDOW_ROWS, (most - head) // WINDOW_ROWS).astype(np.int64)
+    starts = np.linspace(rows - WINDOW_ROWS, head, max(1, (most - head) // WINDOW_ROWS)).astype(np.int64)
     return np.unique(np.concatenate([np.arange(head), (starts[:, None] + np.arange(WINDOW_ROWS)).ravel()]))
 
 
