@@ -544,7 +544,7 @@ def _profiles(lines: Lines) -> Iterator[Profile]:
             yield make("distance", rows, at + 1 - n, "distance", _masked(rows, at >= n), n, n)
         yield make("key", rows, at, "row", "", 1, keys)
         yield make("distance", rows, -at, "past", "", 1, keys)
-    if keys == 2 < queries:
+    if keys == 2 < queries <= MAX_PROFILE:
         yield make("pair", np.full((1, 2), np.nan), np.arange(2), "dense", "", queries, keys)
 
 

@@ -699,6 +699,8 @@ def follows_waves(measured: Measured) -> bool:
         off = np.abs(shown - signal.phases - signal.steps * rows) / np.abs(shown).max(axis=0)
         return bool((off < MAX_WAVE_GAP).mean() >= MIN_WAVES and np.ptp(starts) <= 1 / MIN_WAVES)
     lengths = signal.magnitudes[~signal.still]
+    if not len(lengths):
+        return False
     places = positions_in_steps(signal, signal.steps, signal.phases, rows[:, 0].astype(float))
     off = np.abs(signal.unit - np.exp(1j * (signal.phases + signal.steps * places[:, None])))
     one_length = (np.abs(lengths / np.median(lengths) - 1) < MAX_WAVE_GAP).mean() >= MIN_WAVES
