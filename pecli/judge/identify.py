@@ -577,6 +577,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             text += f"; the {what} follow no known rule: {steps.max():.4g} to {steps.min():.4g} radians a row"
+            text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)
             text += f", the fastest as of base {base:f}" if base is not None and nearest is None else ""
