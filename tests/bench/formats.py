@@ -80,7 +80,7 @@ def parquet(folder: Path, size: int = SIZE, repeats: int = REPEATS) -> float:
 
     table = Table.parse("sinusoidal:dim=512", length=size // 2048)
     columns = TableColumns(table, "parquet")
-    plan = schema(columns)
+    plan = schema(columns, wide=False)
     options = writer_options(plan, ["position"])
     position = arrow_array(np.arange(columns.rows), pa.int64())
     values = table.read("pe")
