@@ -23,9 +23,16 @@ from pecli.judge import waves
 from pecli.judge.description import Tally, harmless
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, factor_text, located
-from pecli.judge.orders import descriptions, numbered
+from pecli.judge.orders import MAX_PARTS, descriptions, numbered, span
 from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
-from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
+from pecli.judge.signal import (
+    Measured,
+    lone_readings,
+    measured_readings,
+    positions_in_steps,
+    runs_of,
+    wave_groups,
+)
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
@@ -281,10 +288,22 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
                 continue
             named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
             text = next((text for text, order in named if np.array_equal(order, found)), "")
-            few = ", ".join(f"{place:.0f}" for place in places[:MAX_LISTED])
-            text = text or f"rows are at other positions: {few}, .. where {fraction_text(want.start)}, .. was expected"
-            return [Finding("rows", text)]
+            return [Finding("rows", text or _position_words(np.rint(places).astype(np.int64), want))]
     return None
+
+
+def _position_words(places: Integers, want: Expected) -> str:
+    """Describe rows at other positions than expected: a few runs of them, or else the first ones."""
+    expected = np.rint(float(want.start) + float(want.step) * np.arange(len(places))).astype(np.int64)
+    runs = [run for run in runs_of(places) if places[run.start] != expected[run.start]]
+    if not 0 < len(runs) <= MAX_PARTS:
+        few = ", ".join(map(str, places[:MAX_LISTED]))
+        return f"rows are at other positions: {few}, .. where {fraction_text(want.start)}, .. was expected"
+    by = (expected - places)[[run.start for run in runs]]
+    bits = next((bits for bits in (8, 16) if not (by % (1 << bits)).any()), 0)
+    ends = [(run.start, run.stop - 1) for run in runs]
+    some = [f"{span(a, b, 'row')} at {places[a]}" + f" to {places[b]}" * (b > a) for a, b in ends]
+    return f"other positions: {', '.join(some)}" + f", as {bits}-bit integers overflow" * bool(bits)
 
 
 def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] | None:

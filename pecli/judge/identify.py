@@ -28,7 +28,7 @@ from pecli.judge.planes import (
     rounded,
     unit,
 )
-from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups
+from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.printing import percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
@@ -575,7 +575,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         what = "frequencies" if nearest is None else "values"
         if pairs.count > 1:
-            steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
+            steps = wrapped(pairs.steps[np.isfinite(pairs.errors)])  # others are too slow to be measured
             text += f"; the {what} follow no known rule: {steps.max():.4g} to {steps.min():.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)

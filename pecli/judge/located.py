@@ -545,7 +545,9 @@ def place(pair: ArrayPair) -> Finding:
     if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
         printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
         why = f": its values have {digits_text(*printed)}" if printed else ""
-        return Finding("rounding", f"{name}differs by rounding, at most {figure(seen.largest, 2)}{why}")
+        return Finding(
+            "rounding", f"{name}differs by at most {figure(seen.largest, 2)}, no more than rounding may leave{why}"
+        )
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))

@@ -541,3 +541,31 @@ def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask)
 def test_an_empty_array_is_another_shape(ask, shape, recipe):
     np.save("e.npy", np.zeros(shape, np.float32))
     ask("compare", "e.npy", recipe).ends(1).says("different", "shape")
+
+
+def test_positions_that_overflow_eight_bits_are_told_with_their_rows(ask):
+    positions = np.arange(300).astype(np.int8)
+    w = 10000.0 ** -(np.arange(16) / 16)
+    angles = np.outer(positions, w)
+    np.savez("c.npz", cos=np.cos(angles).astype(np.float32), sin=np.sin(angles).astype(np.float32))
+    ask("compare", "c.npz", "rope:dim=32").ends(1).says("rows 128 to 299 at -128 to 43, as 8-bit integers overflow")
+
+
+def test_slopes_of_the_first_of_more_heads_are_told(ask):
+    np.save("s.npy", np.array([2.0 ** (-8 * k / 32) for k in range(1, 9)], np.float32))
+    ask("compare", "s.npy", "alibi:heads=8").ends(1).says("bias-max 2", "the first of 4 times as many")
+
+
+def test_turns_beyond_half_a_turn_a_row_are_measured_backwards(ask):
+    w = np.random.default_rng(4).normal(0, 0.4, 16)
+    angles = np.outer(np.arange(100), w)
+    np.save("f.npy", np.concatenate([np.sin(angles), np.cos(angles)], 1).astype(np.float32))
+    ask("identify", "f.npy").says("unknown", f"{w.max():.4g} to {w.min():.4g} radians").never(" 5.", " 6.")
+
+
+def test_noise_as_small_as_rounding_is_not_called_rounding(ask):
+    w = 10000.0 ** -(np.arange(32) / 32)
+    angles = np.outer(np.arange(128), w)
+    table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(128, 64)
+    np.save("f.npy", (table + np.random.default_rng(1).normal(0, 1e-6, table.shape)).astype(np.float32))
+    ask("compare", "f.npy", "sinusoidal:dim=64").ends(1).says("no more than rounding may leave").never("harmless")

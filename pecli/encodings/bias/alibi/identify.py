@@ -127,6 +127,12 @@ def _heads_of(values: str) -> str:
     return part[0] if part else ""
 
 
+def _times(*tops: str) -> int:
+    """Return how many times as many heads have the lower of two bias-max for the first ones, one being 8; else 0."""
+    times = 8 / min(map(float, tops))
+    return int(times) if "8" in tops and times.is_integer() else 0
+
+
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return the message on each parameter that differs, given the file's and the expected text of each."""
     forms = {
@@ -148,8 +154,10 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
-        elif key == "bias-max" and have == "8" and (times := 8 / float(wanted)).is_integer() and times > 1:
-            more = f"as the slopes of all heads where those of the first of {times:g} times as many were expected"
+        elif key == "bias-max" and (times := _times(have, wanted)) > 1:
+            every, first = "all heads", f"the first of {times:g} times as many"
+            have_heads, wanted_heads = (every, first) if have == "8" else (first, every)
+            more = f"as the slopes of {have_heads} where those of {wanted_heads} were expected"
             texts[key] = f"bias-max {have} where {wanted} was expected, {more}"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
