@@ -64,7 +64,8 @@ def array(subject: Any, name: str | None = None, *, chunks: Any = None) -> dask.
         raise BadParameter("dtype", found.dtype, "is no type of Dask's: give float32")
     dtype = storage(found.dtype)
     sizes = da.core.normalize_chunks(_chunks(found) if chunks is None else chunks, found.shape, dtype=dtype)
-    block = partial(_block, recipe, _plugin(recipe), found.name)
+    plugin = declared_in(split_recipe(recipe)[0])  # workers load it from the same path
+    block = partial(_block, recipe, plugin, found.name)
     return da.map_blocks(
         block, chunks=sizes, dtype=dtype, meta=np.empty((0,) * len(found.shape), dtype),
         name=f"pecli-{tokenize(recipe, found.name, sizes)}",
@@ -76,11 +77,6 @@ def _recipe(table: Tabular) -> str:
         rule = "has no recipe from which workers could compute it: write a recipe's table, by one process"
         raise BadParameter("source", table.title, rule)
     return table.recipe
-
-
-def _plugin(recipe: str) -> str | None:
-    """Return the plugin file that declares the encoding; workers load it from the same path."""
-    return declared_in(split_recipe(recipe)[0])
 
 
 def _chunks(found: Array) -> tuple[int, ...]:

@@ -88,7 +88,8 @@ class UnknownName(PecliError, LookupError):
     def __init__(self, kind: str, name: str, known: Iterable[str], meant: str | None = None) -> None:
         names = list(known)
         near = meant or nearest(name, names)
-        remedy = f"known: {', '.join(names)}" if near is None else f"did you mean {_quoted(near)}?"
+        quote = "" if " " in (near or "") else "'"
+        remedy = f"known: {', '.join(names)}" if near is None else f"did you mean {quote}{near}{quote}?"
         noun, *where = re.split("(?= of | in )", kind, maxsplit=1)
         super().__init__(f"unknown {noun} '{name}'{''.join(where)}: {remedy}")
         self.kind, self.name, self.known, self.meant = kind, name, names, meant
@@ -123,10 +124,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     name = name[:MAX_LETTERS]
     found = max(known, key=lambda other: _likeness(name, other), default="")  # the first of equally near ones
     return found if _likeness(name, found)[0] >= LIKE else None
-
-
-def _quoted(word: str) -> str:
-    return word if " " in word else f"'{word}'"
 
 
 MAX_LETTERS = 100  # of a name; 20,000 would be compared for seconds

@@ -72,9 +72,7 @@ def unwinding(farewell: str = "") -> Iterator[None]:
 def keep_connections() -> None:
     """Let a connection that its server has closed raise an error from now on instead of killing the process."""
     for number in _existing("PIPE") if _is_command else ():
-        with contextlib.suppress(
-            ValueError
-        ):  # in another thread than the main one, where work goes on under `unwinding`
+        with contextlib.suppress(ValueError):  # of another thread than the main one, which works under `unwinding`
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -111,22 +112,23 @@ def check_together(options: ExtrapolateOptions) -> None:
         refuse("needs --scaling all, or a list of scalings", options, "factor")
 
 
-def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str, str] | None:
-    """Return a checkpoint, the array in it and how to extend it, where the output is to be a checkpoint too."""
+def checkpoint_of(options: ExtrapolateOptions) -> tuple[str, str] | None:
+    """Return a checkpoint and the array in it to extend, where the output is to be a checkpoint too."""
     path, _, name = options.sources[0].partition("::")
     output = options.output
     if output is None or options.extend is None or not name or name.endswith("]") or len(options.sources) > 1:
         return None
     folder = os.path.isdir(path) and not Path(output).suffix
     file = path.endswith(".safetensors") and output.endswith(".safetensors") and os.path.isfile(path)
-    return (path, name, options.extend) if (folder or file) and options.format in (None, "safetensors") else None
+    return (path, name) if (folder or file) and options.format in (None, "safetensors") else None
 
 
-def write_checkpoint(path: str, name: str, options: ExtrapolateOptions, extended: Callable[[str], Tabular]) -> int:
+def write_checkpoint(path: str, name: str, options: ExtrapolateOptions) -> int:
     """Write it, and say what was done."""
     from pecli.apply.checkpoints import file_with, replace_array
+    from pecli.extrapolate.report import read_sources
 
-    new = extended(f"{file_with(path, name)}::{name}")
+    new = _extended(read_sources(f"{file_with(path, name)}::{name}", options.layer_type)[0], options)
     (array,) = new.arrays
 
     def write(progress: Callable[[int], None]) -> tuple[dict[str, Any], str]:
@@ -150,10 +152,7 @@ def command(options: ExtrapolateOptions) -> int:
     if options.plot is not None:
         check_plot(options)
     if (whole := checkpoint_of(options)) is not None:
-        path, name, way = whole
-        return write_checkpoint(
-            path, name, options, lambda text: _extended(read_sources(text, options.layer_type)[0], options, way)
-        )
+        return write_checkpoint(*whole, options)
     sources = [source for text in options.sources for source in read_sources(text, options.layer_type)]
     if options.output is not None:
         if len(sources) > 1:
@@ -162,7 +161,7 @@ def command(options: ExtrapolateOptions) -> int:
         table, label = _longer(sources[0], options)
         return deliver(table, label, options)
     if options.extend is not None:
-        return _show_extensions(sources, options, options.extend)
+        return _show_extensions(sources, options)
     reports = [
         report(
             source, options.train_len, options.test_len, scaling=options.scaling, factor=options.factor,
@@ -193,7 +192,7 @@ def _longer(source: NamedSource, options: ExtrapolateOptions) -> tuple[Tabular, 
     from pecli.extrapolate.longer import longer_table
 
     if options.extend is not None:
-        return _extended(source, options, options.extend), f"{shown(source.text)} extended by {options.extend}"
+        return _extended(source, options), f"{shown(source.text)} extended by {options.extend}"
     found, table = longer_table(
         source, options.train_len, options.test_len, options.scaling, options.factor, options.dtype, options.layout
     )
@@ -202,11 +201,12 @@ def _longer(source: NamedSource, options: ExtrapolateOptions) -> tuple[Tabular, 
     return table, f"{table.label} ({found.verdict})"
 
 
-def _extended(source: NamedSource, options: ExtrapolateOptions, way: str) -> Tabular:
+def _extended(source: NamedSource, options: ExtrapolateOptions) -> Tabular:
     """Return trained rows, of a file or a learned recipe, as another number of rows."""
     from pecli.extrapolate.longer import extended_rows
     from pecli.extrapolate.resize import Extension
 
+    way = str(options.extend)
     rule = "cannot go with --extend: trained rows keep their type and have no recipe"
     refuse(rule, options, "scaling", "layout", "dtype")
     if options.output is not None and options.to_grid is None and way != "tile" and not options.silent:
@@ -216,9 +216,9 @@ def _extended(source: NamedSource, options: ExtrapolateOptions, way: str) -> Tab
     return extended_rows(source, options.train_len, options.test_len, extension, find_prefix=options.prefix is None)
 
 
-def _show_extensions(sources: list[NamedSource], options: ExtrapolateOptions, way: str) -> int:
+def _show_extensions(sources: list[NamedSource], options: ExtrapolateOptions) -> int:
     """Say which longer tables would be made."""
-    made = [(shown(source.text), _extended(source, options, way).arrays[0]) for source in sources]
+    way, made = options.extend, [(shown(source.text), _extended(source, options).arrays[0]) for source in sources]
     lines = [f"{text}   {a.name} {' x '.join(map(str, a.shape))} {a.dtype} by {way}" for text, a in made]
     found = [{"source": text, "way": way, "name": a.name, "shape": a.shape, "dtype": a.dtype} for text, a in made]
     answer(options, lambda: {"extensions": found}, lambda: [*lines, "-o FILE writes the table"])
@@ -255,14 +255,11 @@ def _figures(report: Extrapolation) -> list[Item]:
 
 
 def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
-    whole = reach.critical_dimension
+    whole, kept = reach.critical_dimension, 100 * reach.resolution_kept
     facts = [
         ("critical dimension", f"{whole} of {reach.columns}: columns that complete a turn in training"),
         ("new angles seen", percent(reach.inside, 2)),
-        (
-            "neighbour distance",
-            f"{figure(reach.resolution, 4)}, {100 * reach.resolution_kept:.1f} % of that in training",
-        ),
+        ("neighbour distance", f"{figure(reach.resolution, 4)}, {kept:.1f} % of that in training"),
         ("magnitude", figure(reach.magnitude)),
         ("score at a distance", ", ".join(f"{padded(reach.score.at(d), 3)} at {d}" for d in (1, train - 1, test - 1))),
         ("score beyond", _beyond(reach, train)),
@@ -279,20 +276,10 @@ def _beyond(reach: WaveReach, train: int) -> str:
 
 def _pair_row(pair: Coverage) -> list[str]:
     first = "" if pair.first is None else str(pair.first)
-    return [
-        str(pair.index), _length(pair.wavelength), _turns(pair.turns), percent(pair.seen, 1), percent(pair.unseen, 1),
-        str(pair.outside), first,
-    ]  # fmt: skip
-
-
-def _length(wavelength: float) -> str:
-    return (
-        "none" if wavelength == float("inf") else padded(wavelength, 1) if wavelength < 1e6 else figure(wavelength, 4)
-    )
-
-
-def _turns(turns: float) -> str:
-    return f"{turns:.0f}" if turns >= 100 else padded(turns, 3)
+    length = padded(pair.wavelength, 1) if pair.wavelength < 1e6 else figure(pair.wavelength, 4)
+    length = "none" if pair.wavelength == math.inf else length
+    turns = f"{pair.turns:.0f}" if pair.turns >= 100 else padded(pair.turns, 3)
+    return [str(pair.index), length, turns, percent(pair.seen, 1), percent(pair.unseen, 1), str(pair.outside), first]
 
 
 def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
@@ -304,12 +291,8 @@ def _bias(reach: BiasReach, train: int, test: int) -> list[Item]:
     names = ("head", "least in training", "largest", f"at {test - 1}", "reached", "sharing", "below", "above")
     sides = (RIGHT, 4, 4, 4, RIGHT, RIGHT, RIGHT, RIGHT)
     rows = [
-        [
-            h.head, h.trained[0], h.trained[1], h.last, h.window, h.shared, percent(h.below, 0),
-            percent(h.above, 0),
-        ]
-        for h in reach.heads
-    ]  # fmt: skip
+        [h.head, *h.trained, h.last, h.window, h.shared, percent(h.below, 0), percent(h.above, 0)] for h in reach.heads
+    ]
     return [grid(list(zip(names, sides, strict=True)), rows, title=title)]
 
 

@@ -112,7 +112,7 @@ def overview(encodings: Sequence[Encoding]) -> list[Item]:
 def full_view(encoding: Encoding, *, everything: bool = False) -> list[Item]:
     """Return what an encoding is: description, formula, source, properties, and its options by name or in full."""
     paragraphs = [" ".join(text.split()) for text in encoding.description.split("\n\n")]
-    facts = (f"{name.replace('_', ' ')} {_word(value)}" for name, value in asdict(encoding.facts).items())
+    facts = (f"{name.replace('_', ' ')} {word}" for name, word in encoding.facts.words.items())
     unknown = [encoding.unrecognised] if encoding.unrecognised else []
     unknown += [f"{choice}, {reason}" for choice, reason in encoding.unrecognised_with.items()]
     named = [
@@ -129,7 +129,3 @@ def full_view(encoding: Encoding, *, everything: bool = False) -> list[Item]:
     elif others:
         items.append(Fact("options", f"{', '.join(f'--{p.option}' for p in others)}; explained by --all"))
     return [*items, Fact("example", f"pecli explain {quote(encoding.example)}")]
-
-
-def _word(value: object) -> str:
-    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)

@@ -110,8 +110,7 @@ def check_lengths(train: int, test: int) -> None:
     if train < 1:
         raise BadParameter("train-len", train, "must be at least 1")
     if test <= train:
-        rule = f"must be above the training length {train}"
-        raise BadParameter("test-len", test, rule)
+        raise BadParameter("test-len", test, f"must be above the training length {train}")
 
 
 def reach_of(recipe: Recipe) -> Reach:
@@ -204,9 +203,8 @@ def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> 
     before = plain.plan
     assert isinstance(before, Waves)
     if not plan.bands:
-        return replace(
-            made, verdict="unmeasured", finding="its angles are not products of one frequency and a position"
-        )
+        finding = "its angles are not products of one frequency and a position"
+        return replace(made, verdict="unmeasured", finding=finding)
     reach = wave_reach(plan, made.train, made.test, before, base_of(plain) if plain == recipe else None)
     return _of_phases(made, reach, scales=bool(scalings_of(recipe)) and not made.scalings)
 
@@ -365,9 +363,8 @@ def _trained_length(source: NamedSource, recipe: Recipe, tuned: bool) -> tuple[i
     for name in ("max_len", "original_max", "max_position"):
         value = recipe.values.get(name)
         if isinstance(value, int) and not (tuned and declared and name != "max_len"):
-            other = (
-                f"; --tuned takes {declared}, its whole length" if not tuned and declared not in (None, value) else ""
-            )
+            whole = not tuned and declared not in (None, value)
+            other = f"; --tuned takes {declared}, its whole length" if whole else ""
             return value, f"its {name.replace('_', '-')}{other}"
     if source.given.keys() & {"start", "step", "positions"}:
         return None, ""

@@ -42,13 +42,9 @@ ACTS = {
 
 def sheet(encoding: Encoding) -> dict[str, str]:
     """Return the declared facts as words, by the keys of `TITLES`."""
-    facts = encoding.facts
     acts, token = ACTS[encoding.family]
     words = {"type": encoding.family.word, "acts": acts, "token": token, "users": encoding.users or "-"}
-    for key in TITLES:
-        if key not in words:
-            value = getattr(facts, key)
-            words[key] = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+    words |= encoding.facts.words
     return {key: words[key] for key in TITLES}
 
 
@@ -174,17 +170,13 @@ def fitted(encoding: Encoding, setting: Setting) -> Recipe:
     """
     example = Recipe.parse(encoding.example)
     keys = example.keys()
+    names = {parameter.option: parameter.param.names for parameter in encoding.options}
     of_head = setting.width // setting.heads
-    own: dict[str, object] = {}
-    for parameter in encoding.options:
-        if parameter.option == "dim":
-            own["dim"] = of_head if "head-dim" in parameter.param.names else setting.width
-        elif parameter.option == "heads":
-            own["heads"] = setting.heads
-        elif parameter.option == "head-dim":
-            own["head-dim"] = of_head
-        elif parameter.option == "content" and "channels" in keys:
-            own |= {"content": f"none:dim={keys['channels']}", "channels": keys["channels"]}  # content of any length
+    width = of_head if "head-dim" in names.get("dim", ()) else setting.width
+    sizes = {"dim": width, "heads": setting.heads, "head-dim": of_head}
+    own: dict[str, object] = {name: size for name, size in sizes.items() if name in names}
+    if "content" in names and "channels" in keys:
+        own |= {"content": f"none:dim={keys['channels']}", "channels": keys["channels"]}  # content of any length
     needed = {p.option: keys[p.option] for p in encoding.options if p.required and p.option in keys}
     for defaults in (needed, keys):
         try:

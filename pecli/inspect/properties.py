@@ -96,6 +96,7 @@ class Check(ABC):
 
     name: str
     last: Floats | None = None  # the last row of the block before
+    count, first = 0, -1  # of values that break it how many there are, and the row of the first
 
     @abstractmethod
     def add(self, start: int, rows: Floats) -> None:
@@ -104,6 +105,12 @@ class Check(ABC):
     @abstractmethod
     def finish(self) -> Property:
         """Return whether it holds, with the measurement."""
+
+    def note(self, start: int, odd: NDArray[np.bool_]) -> None:
+        """Count the values of rows `start` and on that break it."""
+        if self.first < 0 and odd.any():
+            self.first = start + int(odd.any(axis=1).argmax())
+        self.count += int(odd.sum())
 
     def chained(self, start: int, rows: Floats) -> tuple[int, Floats]:
         """Return rows behind the last row of the block before, if there was one, with the first one's number."""
@@ -117,15 +124,9 @@ class Finite(Check):
 
     name = "finite"
 
-    def __init__(self) -> None:
-        self.count, self.first = 0, -1
-
     def add(self, start: int, rows: Floats) -> None:
         """Count NaN and infinite values."""
-        odd = ~np.isfinite(rows)
-        if odd.any():
-            self.first = start + int(odd.any(axis=1).argmax()) if self.first < 0 else self.first
-            self.count += int(odd.sum())
+        self.note(start, ~np.isfinite(rows))
 
     def finish(self) -> Property:
         """Return how many are not, and the first row that has one."""
@@ -169,12 +170,15 @@ class Bounded(Check):
         self.half, self.sizes = count // 2, [0.0, 0.0]
         self.halves = "the first half of the rows", "the second"
 
+    def far(self, start: int, rows: Floats) -> NDArray[np.bool_]:
+        """Return which values are of the second half."""
+        return np.arange(start, start + len(rows))[:, None] >= self.half
+
     def add(self, start: int, rows: Floats) -> None:
         """Keep the largest size of either half."""
-        sizes = np.abs(rows).max(axis=1, initial=0.0, where=np.isfinite(rows))
-        cut = max(0, self.half - start)
-        for part, found in enumerate((sizes[:cut], sizes[cut:])):
-            self.sizes[part] = max(self.sizes[part], float(found.max(initial=0.0)))
+        far, sizes, known = self.far(start, rows), np.abs(rows), np.isfinite(rows)
+        for part, chosen in enumerate((~far, far)):
+            self.sizes[part] = max(self.sizes[part], float(sizes.max(initial=0.0, where=chosen & known)))
 
     def finish(self) -> Property:
         """Return how many times larger the second half is."""
@@ -191,13 +195,10 @@ class BoundedByDistance(Bounded):
         self.queries, self.offset = queries, keys - queries
         self.halves = f"distances up to {self.half}", "larger ones"
 
-    def add(self, start: int, rows: Floats) -> None:
-        """Keep the largest size of near and of far keys."""
+    def far(self, start: int, rows: Floats) -> NDArray[np.bool_]:
+        """Return which keys are far."""
         places = (start + np.arange(len(rows))) % self.queries + self.offset
-        far = np.abs(np.arange(rows.shape[1]) - places[:, None]) > self.half
-        for part, chosen in enumerate((~far, far)):
-            found = np.abs(rows).max(initial=0.0, where=chosen & np.isfinite(rows))
-            self.sizes[part] = max(self.sizes[part], float(found))
+        return np.asarray(np.abs(np.arange(rows.shape[1]) - places[:, None]) > self.half)
 
 
 class Smooth(Check):
@@ -252,19 +253,17 @@ class Shifted(Check):
         values = reader.read(0, count)
         self.scale = float(np.abs(values).max(initial=0.0, where=np.isfinite(values))) or 1.0
         self.off, self.at, self.largest = 0.0, 0, self.scale
-        self.pairs = reading_of(sample)
-        if self.pairs is not None and (len(self.pairs.first) != count or count < 3 or self.pairs.tail):
-            self.pairs = None
+        pairs = reading_of(sample)
+        whole = pairs is not None and len(pairs.first) == count >= 3 and not pairs.tail
+        self.pairs = pairs if whole else None
         if self.pairs is not None:
             turning = self._turning(values)
             turn = (turning[1:] * turning[:-1].conj()).mean(axis=0)
             # a pair may be zero
             self.step, resolution = turn / np.maximum(np.abs(turn), np.finfo(float).tiny), sample.resolution
-        elif count - 1 <= reader.columns:
-            rule = (
-                f"cannot be fitted: a matrix of {reader.columns} columns takes {reader.columns + 2} rows of the first"
-            )
-            raise BadParameter("expect", "relative", f"{rule} {FITTED_ROWS}, and there are {count}")
+        elif count - 1 <= (d := reader.columns):
+            rule = f"a matrix of {d} columns takes {d + 2} rows of the first {FITTED_ROWS}, and there are {count}"
+            raise BadParameter("expect", "relative", f"cannot be fitted: {rule}")
         else:
             finite = np.where(np.isfinite(values), values, 0.0)
             self.step = np.linalg.lstsq(finite[:-1], finite[1:], rcond=1e-12)[0]
@@ -307,16 +306,14 @@ class Toeplitz(Check):
     name = "relative"
 
     def __init__(self, queries: int) -> None:
-        self.queries, self.count, self.first = queries, 0, -1
+        self.queries = queries
 
     def add(self, start: int, rows: Floats) -> None:
         """Count the values that differ from the value one query up and one key before."""
         begin, chained = self.chained(start, rows)
         same = (chained[1:, 1:] == chained[:-1, :-1]) | (np.isnan(chained[1:, 1:]) & np.isnan(chained[:-1, :-1]))
         same |= ((begin + 1 + np.arange(len(same))) % self.queries == 0)[:, None]  # a head begins
-        if not same.all():
-            self.first = begin + 1 + int((~same).any(axis=1).argmax()) if self.first < 0 else self.first
-            self.count += int((~same).sum())
+        self.note(begin + 1, ~same)
 
     def finish(self) -> Property:
         """Return how many values differ along their diagonal."""

@@ -7,7 +7,7 @@ for what is missing, what is there twice and what does not belong.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pecli.errors import BadFile, BadParameter, PecliError
@@ -76,18 +76,15 @@ class Folder:
         That of the whole table.
     count : int
         Of parts that the whole has.
-    alike : int
-        Of files that are parts of it.
     findings : list of str
         Gaps, overlaps and strangers.
     """
 
     path: str
-    parts: list[Verified] = field(default_factory=list)
-    recipe: str | None = None
-    count: int = 0
-    alike: int = 0
-    findings: list[str] = field(default_factory=list)
+    parts: list[Verified]
+    recipe: str | None
+    count: int
+    findings: list[str]
 
     @property
     def good(self) -> bool:
@@ -154,29 +151,35 @@ def verify_folder(path: str, recipe: str | None = None, tolerance: Tolerance | N
     BadFile
         If the folder cannot be read, or holds no table.
     """
-    found = Folder(path)
     files = files_of(path)
     if not files:
         raise BadFile(path, "is a folder without a table: name one that holds parts written with --shard")
-    found.parts = [_part(file, recipe, f"{number}/{len(files)}", tolerance) for number, file in enumerate(files)]
-    wholes = [shard_of(part.recipe) for part in found.parts if part.recipe is not None]
-    most = Counter((whole, count) for whole, _, count in wholes if count).most_common(1)
-    for (whole, count), alike in most:  # what most are parts of: the others do not belong
-        found.recipe, found.count, found.alike = whole, count, alike
-    seen: dict[int, str] = {}
-    for part in found.parts:
-        _place(found, part, seen)
+    parts = [_part(file, recipe, f"{number}/{len(files)}", tolerance) for number, file in enumerate(files)]
+    shards = {part.path: shard_of(part.recipe) for part in parts if part.recipe is not None}
+    most = Counter((whole, count) for whole, _, count in shards.values() if count).most_common(1)
+    (known, total), alike = most[0] if most else ((None, 0), 0)  # what most are parts of: the others do not belong
+    findings, seen = list[str](), dict[int, str]()
+    for file, (whole, index, count) in shards.items():
+        if not count:
+            findings.append(f"{file} does not belong: it is a whole table and no part")
+        elif whole != known:
+            findings.append(f"{file} does not belong: it is a part of {whole}")
+        elif count != total:
+            findings.append(f"{file} does not belong: it is part {index}/{count} where {alike} are of {total}")
+        elif index in seen:
+            findings.append(f"overlap: {file} and {seen[index]} are both part {index}/{count}")
+        else:
+            seen[index] = file
     bare: dict[str, list[str]] = {}
-    for part in found.parts:
+    for part in parts:
         if part.recipe is None:
             bare.setdefault(part.problem.replace(part.path, path), []).append(part.path)
     for problem, paths in bare.items():
         more = f" and {len(paths) - 1} more do not belong" if len(paths) > 1 else " does not belong"
-        found.findings.append(f"{paths[0]}{more}: {problem or 'it holds no recipe'}")
-    missing = [k for k in range(found.count) if k not in seen]
-    if missing:
-        found.findings.append(f"missing: part {_listed(missing)} of {found.count}")
-    return found
+        findings.append(f"{paths[0]}{more}: {problem or 'it holds no recipe'}")
+    if missing := [k for k in range(total) if k not in seen]:
+        findings.append(f"missing: part {_listed(missing)} of {total}")
+    return Folder(path, parts, known, total, findings)
 
 
 def _part(path: str, recipe: str | None, shard: str, tolerance: Tolerance | None) -> Verified:
@@ -198,27 +201,6 @@ def _part(path: str, recipe: str | None, shard: str, tolerance: Tolerance | None
             return found
     except PecliError as error:
         return Verified(path, None, None, where + str(error).removeprefix(f"{path}: "))
-
-
-def _place(found: Folder, part: Verified, seen: dict[int, str]) -> None:
-    """Record a part, or a finding where it is a duplicate or does not belong."""
-    if part.recipe is None:
-        return
-    whole, index, count = shard_of(part.recipe)
-    if not count:
-        found.findings.append(f"{part.path} does not belong: it is a whole table and no part")
-        return
-    shard = f"{index}/{count}"
-    if whole != found.recipe:
-        found.findings.append(f"{part.path} does not belong: it is a part of {whole}")
-    elif count != found.count:
-        found.findings.append(
-            f"{part.path} does not belong: it is part {shard} where {found.alike} are of {found.count}"
-        )
-    elif index in seen:
-        found.findings.append(f"overlap: {part.path} and {seen[index]} are both part {shard}")
-    else:
-        seen[index] = part.path
 
 
 def _listed(numbers: list[int]) -> str:

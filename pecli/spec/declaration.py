@@ -83,6 +83,12 @@ class Facts:
     longest: str = "unlimited"
     cost: str = "n * dim"
 
+    @property
+    def words(self) -> dict[str, str]:
+        """Each property as a word; yes or no for what holds or does not."""
+        plain = {True: "yes", False: "no"}
+        return {name: plain[fact] if isinstance(fact, bool) else fact for name, fact in asdict(self).items()}
+
 
 @dataclass(frozen=True)
 class Work:

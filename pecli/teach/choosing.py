@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,6 @@ from pecli.errors import BadParameter, UnknownName
 from pecli.spec.declaration import Encoding, Facts
 
 Holds = Callable[[Encoding], bool]
-WORDS = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
@@ -115,18 +114,16 @@ def _rule(text: str, encodings: Sequence[Encoding]) -> Holds:
     name, equals, word = text.partition("=")
     if not equals:
         raise BadParameter("where", text, "needs a word: write it as fact=word, such as relative=yes")
-    known = {f.name.replace("_", "-"): f.name for f in fields(Facts)}
-    if name != "family" and name not in known:
-        raise UnknownName("fact", name, ("family", *known))
+    known = ("family", *(field.name.replace("_", "-") for field in fields(Facts)))
+    if name not in known:
+        raise UnknownName("fact", name, known)
 
-    def stated(encoding: Encoding) -> object:
-        return encoding.family.word if name == "family" else getattr(encoding.facts, known[name])
+    def stated(encoding: Encoding) -> str:
+        return {"family": encoding.family.word, **encoding.facts.words}[name.replace("-", "_")]
 
-    words: Mapping[object, str] = {v: {True: "yes", False: "no"}.get(v, str(v)) if isinstance(v, bool) else str(v)
-                                   for v in map(stated, encodings)}  # fmt: skip
-    spoken = set(words.values())
+    spoken = set(map(stated, encodings))
     if word == "yes" and "no" in spoken:
-        return lambda e: stated(e) is True or stated(e) not in (False, "no")
+        return lambda e: stated(e) != "no"
     if word not in spoken:
         raise BadParameter("where", text, f"says what {name} never is: give one of {', '.join(sorted(spoken))}")
-    return lambda e: words[stated(e)] == word
+    return lambda e: stated(e) == word

@@ -119,12 +119,9 @@ def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
         term.content: arrays[term.content][0].tolist() for term in effect.terms if term.content in arrays
     }
     against = (arrays[term.against].shape[1] for term in effect.terms if term.against in arrays)
-    width = min([len(shared.QUERY), *against])
-    width = min(width, *map(len, given.values()))
+    width = min(len(shared.QUERY), *against, *map(len, given.values()))
     lines: list[Item] = [f"q = {joined(shared.QUERY[:width])}, k = {joined(shared.KEY[:width])}"]
-    scaled: list[str] = []
-    others: list[str] = []
-    total = 0.0
+    scaled, others, total = list[str](), list[str](), 0.0
     for term in effect.terms:
         name, right, where = "k", shared.KEY, ""
         if term.against != "key":
@@ -291,14 +288,12 @@ def _turns(cos: NDArray[Any], sin: NDArray[Any], places: Sequence[int | None]) -
 
 def _apply(name: str, turning: Sequence[NDArray[np.float64]], width: int) -> Step:
     c, s = (decimal_text(float(turning[0][row, 0])) for row in (0, 1))
+    halves = f"rotate_half pairs q_i with q_i+{width}, and its cos and sin are two equal halves"
     lines: list[Item] = [
         f"q'_0 = cos q_0 - sin q_1 = {c} q_0 - {s} q_1".replace("- -", "+ "),
         f"q'_1 = sin q_0 + cos q_1 = {s} q_0 + {c} q_1".replace("+ -", "- "),
         "and so on for each pair; the other columns of the query are unchanged, and so are the values",
-        (
-            "never mix the two conventions: the paper pairs q_2i with q_2i+1; rotate_half pairs "
-            f"q_i with q_i+{width}, and its cos and sin are two equal halves"
-        ),
+        f"never mix the two conventions: the paper pairs q_2i with q_2i+1; {halves}",
     ]
     return Step(f"rotate a query at position {name}; keys are rotated in the same way", lines)
 
@@ -308,22 +303,17 @@ def _difference(
     places: Sequence[int | None],
 ) -> Step:  # fmt: skip
     """Multiply R_m transposed and R_n, and compare the product with the rotation by the difference."""
-    m, n = at
-    square = float(plan.magnitude) ** 2
+    (m, n), size = at, float(plan.magnitude)
+    square = size**2
     if plan.axes:  # a difference of rows of a grid is no row of it: its coordinates may be negative
-        angles = [_angle(turning[1][i]) - _angle(turning[0][i]) for i in range(len(places))]
-        cos, sin = np.cos(angles), np.sin(angles)
-        target = [np.array([[c, -s], [s, c]]) for c, s in zip(cos, sin, strict=True)]
-        name = "rotation by the difference"
+        angles = [_angle(b) - _angle(a) for a, b in zip(*turning, strict=True)]
+        target, name = _turns(np.cos(angles), np.sin(angles), range(len(angles))), "rotation by the difference"
     else:
         row = table_at(recipe, [n - m])
-        target = _turns(row.read("cos")[0], row.read("sin")[0], places)
-        target = [t / float(plan.magnitude) for t in target]
-        name = f"R_{text_of(n - m)}"
+        target, name = _turns(row.read("cos")[0] / size, row.read("sin")[0] / size, places), f"R_{text_of(n - m)}"
     items: list[Item] = []
     worst = 0.0
-    for i, right in enumerate(target):
-        a, b = turning[0][i], turning[1][i]
+    for a, b, right in zip(*turning, target, strict=True):
         worst = max(worst, float(np.abs(a.T @ b / square - right).max()))
         over = f" / {short(square)}" if square != 1 else ""
         terms: list[Matrix | str] = [
@@ -434,15 +424,10 @@ def work_through(recipe: Recipe, positions: Positions | None = None, length: int
 
 def of_family(recipe: Recipe) -> Callable[[Exercise], Iterable[Step]]:
     """Return the lesson of a recipe's family, for encodings that have none of their own."""
-    family = recipe.encoding.family
-    if family is Family.ROTARY:
-        return rotary_steps
-    if family is Family.BIAS:
-        return bias_steps
-    if family is Family.RELATIVE:
-        return relative_steps
+    lessons = {Family.ROTARY: rotary_steps, Family.BIAS: bias_steps, Family.RELATIVE: relative_steps}
     plan = None if recipe.open_parameters else recipe.plan
-    return wave_steps if isinstance(plan, Waves) and plan.bands else row_steps
+    usual = wave_steps if isinstance(plan, Waves) and plan.bands else row_steps
+    return lessons.get(recipe.encoding.family, usual)
 
 
 def compute(recipe: Recipe, at: Sequence[Fraction] | None, length: int | None = None) -> dict[str, NDArray[Any]]:

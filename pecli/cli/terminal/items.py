@@ -98,12 +98,8 @@ def preview_grid(part: Excerpt) -> ScreenTable:
 
 def size_text(size: int) -> str:
     """Return a number of bytes in words, in units of 1024."""
-    value, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1024 or unit == "TiB":
-            break
-        value /= 1024
-    return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
+    power = min(4, max(0, size.bit_length() - 1) // 10)
+    return f"{size / 1024**power:.1f} {'KMGT'[power - 1]}iB" if power else f"{size} B"
 
 
 def shapes_text(arrays: Iterable[Array]) -> str:

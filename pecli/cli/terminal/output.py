@@ -14,6 +14,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from pecli.errors import UnknownName
 from pecli.numbers.reader import shown
 
 MIN_COLUMNS, WIDE = 40, 80  # columns of a screen, and of prose
@@ -91,6 +92,39 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)
+
+
+def value_of(result: Mapping[str, Any], key: str) -> str:
+    """Return one value of an answer, or one parameter of its recipe, as bare text.
+
+    Shape and dtype have a line for each array if they differ.
+
+    Raises
+    ------
+    UnknownName
+        If it has none of that name.
+    """
+    arrays = result.get("arrays") or []
+    found = {
+        "shape": [(array["name"], "x".join(map(str, array["shape"]))) for array in arrays if "shape" in array],
+        "dtype": [(array["name"], array["dtype"]) for array in arrays if "dtype" in array],
+    }
+    if key not in result and found.get(key):
+        words = list(dict.fromkeys(word for _, word in found[key]))
+        return words[0] if len(words) == 1 else "\n".join(f"{name} {word}" for name, word in found[key])
+    result = {**result.get("parameters", {}), **result}
+    if key not in result:
+        raise UnknownName("value", key, [*result, *(name for name, words in found.items() if words)])
+    value = plain(result[key])
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: ""}[value]
+    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
+        return "\n".join(map(line, value))
+    if isinstance(value, str):
+        return clean(value)
+    import json
+
+    return json.dumps(value)
 
 
 def is_terminal(stream: Any) -> bool:

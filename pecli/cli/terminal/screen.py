@@ -12,18 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli.terminal.items import Item
 from pecli.cli.terminal.layout import exported, lines_of
-from pecli.cli.terminal.output import (
-    clean,
-    is_terminal,
-    line,
-    plain,
-    print_json,
-    prose_width,
-    say,
-    screen_width,
-    wants_colour,
-)  # fmt: skip
-from pecli.errors import UnknownName
+from pecli.cli.terminal.output import is_terminal, print_json, prose_width, say, screen_width, value_of, wants_colour
 
 if TYPE_CHECKING:
     from pecli.cli.terminal.richly import Bar
@@ -73,39 +62,6 @@ def with_parameters(result: Mapping[str, Any]) -> Mapping[str, Any]:
 
     known = parameters_of(result["recipe"]) if result.get("recipe") else None
     return result if known is None else {**result, "parameters": known}
-
-
-def value_of(result: Mapping[str, Any], key: str) -> str:
-    """Return one value of an answer, or one parameter of its recipe, as bare text.
-
-    Shape and dtype have a line for each array if they differ.
-
-    Raises
-    ------
-    UnknownName
-        If it has none of that name.
-    """
-    arrays = result.get("arrays") or []
-    found = {
-        "shape": [(array["name"], "x".join(map(str, array["shape"]))) for array in arrays if "shape" in array],
-        "dtype": [(array["name"], array["dtype"]) for array in arrays if "dtype" in array],
-    }
-    if key not in result and found.get(key):
-        words = list(dict.fromkeys(word for _, word in found[key]))
-        return words[0] if len(words) == 1 else "\n".join(f"{name} {word}" for name, word in found[key])
-    result = {**result.get("parameters", {}), **result}
-    if key not in result:
-        raise UnknownName("value", key, [*result, *(name for name, words in found.items() if words)])
-    value = plain(result[key])
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: ""}[value]
-    if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
-        return "\n".join(map(line, value))
-    if isinstance(value, str):
-        return clean(value)
-    import json
-
-    return json.dumps(value)
 
 
 @contextmanager
