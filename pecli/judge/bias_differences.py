@@ -11,7 +11,7 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.judge import biases
 from pecli.judge.description import harmless
-from pecli.judge.located import located
+from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.plans import Bias, Relative, Values
@@ -20,7 +20,6 @@ from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.table import Table
-from pecli.tables.views import pair_views, same_layout
 
 # Units in the last place within which a value is the expected one; products of two rounded factors are 2 off.
 MAX_ULP = 4.0
@@ -271,6 +270,5 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
 
 def _placed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return another order or number of heads, a sign, a factor or an offset; [] where only the place is known."""
-    pairs = [same_layout(*pair) for pair in pair_views(actual, expected)[0]]
-    findings = located([left for left, _ in pairs], [right for _, right in pairs])
+    findings = located_tables(actual, expected)
     return findings if findings and findings[0].kind not in ("place", "value") else []

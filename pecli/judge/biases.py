@@ -210,8 +210,6 @@ def _places(tally: Tally, lines: Lines) -> tuple[str, ...]:
 def make(candidate: Candidate, dtype: str) -> Table | None:
     """Return the table of a candidate; None where its parameters contradict each other."""
     given: dict[str, Any] = dict(candidate.table)
-    if "len" in given:
-        given["length"] = given.pop("len")
     if "length" in given:
         given["length"] = int(given["length"])
     try:
@@ -255,10 +253,10 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
             return None
         floats = [lines for lines in held if lines.dtype in GRIDS]
         own = floats[0].dtype if floats else "float64" if np.abs(held[0].sample).max() > 1 << 24 else "float32"
-        found = _fit(candidate, held, own, own)
-        effective_dtype = floats[0].effective_dtype if floats else own
-        if effective_dtype != own and (found is None or found.equal < 1.0):
-            other = _fit(candidate, held, effective_dtype, effective_dtype)
+        found: Fit | None = None
+        for kind in dict.fromkeys((own, floats[0].effective_dtype if floats else own)):
+            made = make(candidate, kind) if found is None or found.equal < 1.0 else None
+            other = None if made is None else fit_table(candidate, made, held, kind)
             if other is not None and (found is None or other.unexplained < found.unexplained):
                 found = other
         return found
@@ -269,11 +267,6 @@ def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
     readable = [a.name for a in table.arrays if not a.dtype.startswith("complex") and 0 not in a.shape]
     held = [reading] if reading is not None else []
     return held + [Lines(table, name) for name in readable if reading is None or name != reading.name]
-
-
-def _fit(candidate: Candidate, held: list[Lines], dtype: str, unit: str) -> Fit | None:
-    made = make(candidate, dtype)
-    return None if made is None else fit_table(candidate, made, held, unit)
 
 
 def fit_table(

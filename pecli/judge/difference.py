@@ -620,12 +620,13 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
         return
     own = waves.Expectation(replace(name, start=want.start, step=want.step))
     corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
-    actual = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    expected = [
-        ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted))
+    findings = located(
+        (
+            ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read),
+            ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted)),
+        )
         for k, plane in enumerate(planes)
-    ]
-    findings = located(actual, expected)
+    )
     if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
         yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))

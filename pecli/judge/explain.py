@@ -162,7 +162,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return the place and kind of a difference; where only the place is known, the identity of the file as well."""
     pairs = _pairs(actual, expected)
-    findings = located([left for left, _ in pairs], [right for _, right in pairs]) if pairs else []
+    findings = located(pairs)
     if any(finding.kind != "place" for finding in findings):
         return findings
     if rotated := _rotated(pairs):
@@ -239,14 +239,9 @@ def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     random = [[_is_random(plane, drawn=drawn) for plane in own] for _, own in planes]
     if random and all(own and all(own) for own in random):
         return [ALL]
-    some = [(array, own) for (array, _), own in zip(planes, random, strict=True) if any(own)]
-    return [
-        f"the values of {array.name}{'' if all(own) else f', {numbered(HEAD, np.flatnonzero(own))},'}"
-        for array, own in some
-    ]
-
-
-HEAD = "head"
+    some = [(array.name, own) for (array, _), own in zip(planes, random, strict=True) if any(own)]
+    heads = ["" if all(own) else f", {numbered('head', np.flatnonzero(own))}," for _, own in some]
+    return [f"the values of {name}{which}" for (name, _), which in zip(some, heads, strict=True)]
 
 
 def _is_random(plane: Plane, *, drawn: bool) -> bool:

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from pecli.judge import grids
-from pecli.judge.description import Tally, harmless
+from pecli.judge.description import harmless
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.judge.waves import bound
@@ -62,7 +62,7 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
                 findings = _same(grid, expected, compared)
                 if findings is not None:
                     return findings
-                if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos), expected):
+                if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos)):
                     first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
                     return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
             features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
@@ -87,7 +87,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
     if name is None or layouts == {"half", "interleaved"}:
         return None
-    dtype, tally = grid.view.dtype, grids.compare_all(name)
+    dtype, tally = grid.view.dtype, grids.compare_all(grid, name.pairs)
     if tally.unexplained:  # with all others equal, whoever compares values knows more
         few = tally.unexplained == len(tally.singles) and name.kind == "float64"
         rounded = tally.equal + tally.unexplained < tally.count
@@ -112,22 +112,22 @@ def _by_recipe(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> 
     """Return the parameters that differ in the recipe of the file."""
     own = expected.source.encoding.name
     odd = (1 - MIN_SHARE_EXPLAINED) * grid.view.planes[0].rows * grid.view.planes[0].width
-    names = [name for name in grids.names_of(grid) if grids.compare_all(name).unexplained <= odd]
+    names = [name for name in grids.names_of(grid) if grids.compare_all(grid, name.pairs).unexplained <= odd]
     name = next((name for name in names if name.encoding == own), names[0] if names else None)
     if name is None:
         return None
     if name.encoding != own:  # an array that lost columns is no other encoding
         text = f"{name.recipe} where {own} was expected"
         return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
-    have, want = dict(bound(own, name.keys).keys()), expected.source.keys()
-    have = {key: text for key, text in have.items() if key in want or key in name.keys}  # no defaults of other choices
-    optional = {parameter.option for parameter in bound(own, name.keys).encoding.parameters.values()
-                if parameter.default is None}  # fmt: skip
+    keys, recipe, want = name.named.keys, bound(own, name.named.keys), expected.source.keys()
+    # no defaults of other choices
+    have = {key: text for key, text in recipe.keys().items() if key in want or key in keys}
+    optional = {parameter.option for parameter in recipe.encoding.parameters.values() if parameter.default is None}
     want = {key: text for key, text in want.items() if key in have or key in optional}
     differ = [key for key in want if have.get(key) != want[key]]
     for key in differ:  # a parameter without effect on the values is not reported
         other = grids.fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
-        if other is not None and grids.compare_all(other).unexplained <= odd:
+        if other is not None and grids.compare_all(grid, other.pairs).unexplained <= odd:
             have[key] = want[key]
     return _parameters(have, want)
 
@@ -219,18 +219,16 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
     elif len(streams) < len(known):
         return None
     changed = replace(pairs, streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
-    if not _explained(grid, changed, expected):
+    if not _explained(grid, changed):
         return None
     if other is not None:
         return [Finding("grid", other[1])]
     return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
 
 
-def _explained(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> bool:
+def _explained(grid: grids.Grid, pairs: grids.PlannedPairs) -> bool:
     """Whether changed pairs of the expected plan give nearly all values."""
-    name, keys, none = expected.source.encoding.name, expected.source.keys(), Tally.of(grid.view.planes)
-    own = grids.GridName(name, keys, {}, 0.0, pairs, "float64", none, grid)
-    return grids.compare_all(own).explained >= MIN_SHARE_EXPLAINED
+    return grids.compare_all(grid, pairs).explained >= MIN_SHARE_EXPLAINED
 
 
 def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], str] | None:

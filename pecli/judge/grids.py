@@ -7,7 +7,7 @@ values, in the order in which they first appear.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, permutations, product
 from typing import NamedTuple
@@ -215,8 +215,8 @@ def _of_one(
     values: Floats, layout: str, cos: Sequence[Integers], sin: Sequence[Integers], apart: float = 0.0
 ) -> Reading:
     """Return a reading of one array from the columns of its cosines and sines."""
-    at = [tuple(PlaneColumns(0, columns) for columns in places) for places in (cos, sin)]
-    return Reading(layout, values[:, cos[0]], values[:, sin[0]], at[0], at[1], departure=apart)
+    cos_at, sin_at = (tuple(PlaneColumns(0, columns) for columns in places) for places in (cos, sin))
+    return Reading(layout, (values,), cos_at, sin_at, departure=apart)
 
 
 def _joined(values: Floats) -> Iterator[Reading]:
@@ -245,8 +245,8 @@ def _doubled(reading: Reading) -> Iterator[Reading]:
         index = np.arange(reading.pairs).reshape(blocks, 2, -1)
         first, second = index[:, 0].reshape(-1), index[:, 1].reshape(-1)
         if all((part[:, first] == part[:, second]).mean() > MIN_SHARE for part in both):
-            at = [tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1)]
-            yield Reading("half-axis", reading.cos[:, first], reading.sin[:, first], at[0], at[1])
+            cos, sin = (tuple(PlaneColumns(plane, which) for which in (first, second)) for plane in (0, 1))
+            yield Reading("half-axis", reading.values, cos, sin)
 
 
 # axes of a reading --------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ def _measured_grid(
 def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis, Floats]:
     """Return an axis as its levels show it, and the place of each level, in levels from the first."""
     run = _even_run(z, dtype)
-    reading = Reading("split", z.real[run], z.imag[run], (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
+    reading = Reading("split", (z.real[run], z.imag[run]), (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),))
     signal = measure(reading, np.arange(len(z))[run], dtype)
     assert signal is not None
     steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
@@ -523,10 +523,8 @@ class GridName:
     Attributes
     ----------
     encoding : str
-    keys, table : mapping of str to str
-        Parameters as a recipe writes them, and the table's own keys.
-    fitted : float
-        Digits that were fitted to the values.
+    named : Named
+        Its parameters, as a rule gave them.
     pairs : PlannedPairs
     kind : str
         Type that the frequencies were rounded to: "float64", or a narrow one.
@@ -534,9 +532,7 @@ class GridName:
     """
 
     encoding: str
-    keys: Mapping[str, str]
-    table: Mapping[str, str]
-    fitted: float
+    named: Named
     pairs: PlannedPairs
     kind: str
     sampled: Tally
@@ -546,9 +542,8 @@ class GridName:
     def recipe(self) -> str:
         """The text that gives its table."""
         dtype = self.grid.view.dtype
-        return join_recipe(
-            self.encoding, {**self.keys, **self.table, **({} if dtype == "float32" else {"dtype": dtype})}
-        )
+        more = {} if dtype == "float32" else {"dtype": dtype}
+        return join_recipe(self.encoding, {**self.named.keys, **self.named.table, **more})
 
     def arithmetic(self, tally: Tally) -> str:
         """Return the narrowest type in which a step was computed, or "exact"."""
@@ -598,10 +593,10 @@ def names_of(grid: Grid) -> list[GridName]:
                 name = fitted(grid, encoding.name, named)
                 if name is not None:
                     found.append(name)
-                    if not name.sampled.unexplained and name.fitted < MAX_SURE_DIGITS / 2:
+                    if not name.sampled.unexplained and named.fitted < MAX_SURE_DIGITS / 2:
                         break
-        found.sort(key=lambda name: (-round(name.sampled.explained, 2), name.fitted, -name.sampled.equal))
-        if found and found[0].sampled.explained > 0.999 and found[0].fitted < MAX_SURE_DIGITS:
+        found.sort(key=lambda name: (-round(name.sampled.explained, 2), name.named.fitted, -name.sampled.equal))
+        if found and found[0].sampled.explained > 0.999 and found[0].named.fitted < MAX_SURE_DIGITS:
             break
     return found
 
@@ -622,7 +617,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
         own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
         tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.explained >= MIN_RESEMBLANCE:
-            return GridName(encoding, named.keys, named.table, named.fitted, own, kind, tally, grid)
+            return GridName(encoding, named, own, kind, tally, grid)
     return None
 
 
@@ -642,18 +637,16 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     """Return the identification by the best name that explains the values; None if none does."""
     fits: list[tuple[GridName, Tally]] = []
     for name in names[:3]:
-        fits.append((name, compare_all(name)))
+        fits.append((name, compare_all(name.grid, name.pairs)))
         if not fits[-1][1].unexplained:
             break
-    name, tally = min(fits, key=lambda fit: (fit[1].unexplained, fit[0].fitted))
+    name, tally = min(fits, key=lambda fit: (fit[1].unexplained, fit[0].named.fitted))
     if tally.explained < MIN_SHARE_LIKELY:
         return None
-    sure = (not tally.unexplained and name.fitted <= MAX_SURE_DIGITS) or (
-        tally.unexplained <= MAX_ODD and name.fitted <= MAX_SURE_DIGITS / 2
-    )
-    most = name.sampled.unexplained
-    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.sampled.unexplained <= most
-                   and n.fitted <= MAX_SURE_DIGITS)  # fmt: skip
+    most = MAX_SURE_DIGITS if not tally.unexplained else MAX_SURE_DIGITS / 2
+    sure = tally.unexplained <= MAX_ODD and name.named.fitted <= most
+    others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.named.fitted <= MAX_SURE_DIGITS
+                   and n.sampled.unexplained <= name.sampled.unexplained)  # fmt: skip
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
@@ -661,13 +654,13 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 
 
-def compare_all(name: GridName) -> Tally:
-    """Compare every value of a table with a named one."""
-    view = name.grid.view
-    step = max(1, BLOCK_VALUES // max(1, 2 * len(name.pairs.axis)))
+def compare_all(grid: Grid, pairs: PlannedPairs) -> Tally:
+    """Compare every value of a table with the exact values of a plan."""
+    view = grid.view
+    step = max(1, BLOCK_VALUES // max(1, 2 * len(pairs.axis)))
     starts = [(start, min(view.total, start + step)) for start in range(0, view.total, step)]
     blocks = ((np.arange(*ends), [plane.read(*ends) for plane in view.planes]) for ends in starts)
-    return compare_rows(name.grid, name.pairs, blocks)
+    return compare_rows(grid, pairs, blocks)
 
 
 def compare_rows(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[Integers, Sequence[Floats]]]) -> Tally:

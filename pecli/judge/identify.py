@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -377,8 +378,9 @@ def is_masked(table: Tabular) -> bool:
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
-    arrays = [array for array in table.arrays if array.bytes and _numbers(array.dtype)]
-    planes = [p for array in arrays for p in planes_of(table, array) if not (is_zero(p) or _is_long_row(p))]
+    arrays = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool"))]
+    planes = [plane for array in arrays for plane in planes_of(table, array)]
+    planes = [p for p in planes if not is_zero(p) and (p.rows > 1 or p.width <= MAX_ROW)]
     unknown: Identification | None = None
     both = (True, False) if is_wide(table) else (False, True)
     for transposed in both if stated is None else (False,):  # stated positions are those of rows
@@ -398,10 +400,6 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
     return unknown
 
 
-def _is_long_row(plane: Plane) -> bool:
-    return plane.rows == 1 and plane.width > MAX_ROW
-
-
 def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
     """Whether a plane equals the one of the same array and part in a group, but for at most 1 % of the values."""
     one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
@@ -414,20 +412,11 @@ def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
     return equal >= MIN_EXPLAINED * plane.rows * plane.width
 
 
-def _numbers(dtype: str) -> bool:
-    return not dtype.startswith(("int", "uint", "bool"))
-
-
-def _readings(group: tuple[Plane, ...], stated: Integers | None) -> Iterator[Measured]:
-    yield from measured_readings(group, stated)
-    if len(group) == 1 and stated is None:
-        yield from lone_readings(group)
-
-
 def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identification | None:
     unknown: Identification | None = None
     waiting: list[waves.WaveName] = []
-    for measured in _readings(group, stated):
+    alone = lone_readings(group) if len(group) == 1 and stated is None else ()
+    for measured in chain(measured_readings(group, stated), alone):
         names = waves.names_of(measured)
         if names and len(measured.signal.rows) == 1:  # one row shows no direction: all readings are weighed together
             waiting += names

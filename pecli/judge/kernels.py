@@ -565,7 +565,7 @@ def _elsewhere(applied: AppliedRotation, name: str) -> list[Finding]:
         return ComputedRows(name, shape, applied.dtype, lambda a, b: rows[a:b], max(1, len(shape) - 1), axes)
 
     off = np.where(applied.wrong, applied.y, applied.right)
-    return [one for one in located([array(off)], [array(applied.right)]) if one.kind != "rounding"]
+    return [one for one in located([(array(off), array(applied.right))]) if one.kind != "rounding"]
 
 
 def _part(applied: AppliedRotation) -> tuple[AppliedRotation | None, str]:

@@ -7,7 +7,7 @@ values at hand, over all rows of all arrays, but for a counted remainder. Simple
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import permutations
@@ -23,9 +23,9 @@ from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, numbe
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
+from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
-from pecli.tables.foreign import table_of
-from pecli.tables.views import ArrayView, view_of
+from pecli.tables.views import ArrayView, pair_views, same_layout
 
 Values = Callable[[Floats], Floats]
 
@@ -393,15 +393,11 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         return found
 
 
-def located(actual: Any, expected: Any) -> list[Finding]:
+def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
     """Return where and how arrays differ from the expected ones, the cause first; [] where no value does.
 
-    Parameters
-    ----------
-    actual, expected : sequence of views, or mapping of names to ndarrays
-        In the same order. Where shapes differ, the last axis counts columns and all others rows.
+    Where shapes differ, the last axis counts columns and all others rows.
     """
-    both = zip(_views(actual), _views(expected), strict=False)
     pairs = [ArrayPair(held(a), held(b)) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
@@ -411,11 +407,9 @@ def located(actual: Any, expected: Any) -> list[Finding]:
         return _located(pairs, differing) if differing else []
 
 
-def _views(given: Any) -> Sequence[Rows]:
-    if not isinstance(given, Mapping):
-        return list(given)
-    table = table_of(given)
-    return [view_of(table, array) for array in table.arrays]
+def located_tables(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return where and how the arrays of two tables differ that belong together."""
+    return located(same_layout(*pair) for pair in pair_views(actual, expected)[0])
 
 
 def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding]:

@@ -171,13 +171,12 @@ def effective_dtype(values: Floats, stored: str, telling: int = MIN_TELLING) -> 
     Fewer than `telling` values that are no powers of 2 tell nothing.
     """
     own = {"complex64": "float32", "complex128": "float64"}.get(stored, stored)
+    narrower = TYPES[: TYPES.index(own)] if own in TYPES else ()
     values = values.ravel()
     values = values[:: max(1, values.size // TYPE_VALUES)]
     finite = values[np.isfinite(values)]
     others = finite[np.frexp(finite)[0] != np.copysign(0.5, finite)]  # 0 and powers of 2 are in every type
-    if np.count_nonzero(others) < telling:
-        return own if own in TYPES else "float64"
-    for kind in TYPES[: TYPES.index(own)] if own in TYPES else ():
+    for kind in narrower if np.count_nonzero(others) >= telling else ():
         if np.array_equal(nearest(finite, kind), finite):
             return kind
     return own if own in TYPES else "float64"
@@ -187,10 +186,8 @@ def rounded(values: Floats, kind: str) -> Floats:
     """Return values rounded to a type, as float64."""
     if kind == "float64":
         return values
-    if kind == "float32":
-        return values.astype(np.float32).astype(np.float64)
-    if kind == "float16":
-        return values.astype(np.float16).astype(np.float64)
+    if kind in ("float32", "float16"):
+        return values.astype(kind).astype(np.float64)
     if kind == TF32:  # float32 without its last 13 bits, as a GPU multiplies matrices
         bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
         return ((bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000).astype(np.uint32).view(np.float32).astype(np.float64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,10 @@ class PlaneColumns:
     plane: int
     index: Any
 
+    def of(self, values: Sequence[Floats]) -> Floats:
+        """Return these columns of the values of all planes."""
+        return values[self.plane][:, self.index]
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -59,10 +64,10 @@ class Reading:
     layout : str
         split, half, interleaved, concat, sin-cos, pairs, alternate (sine and cosine in neighbouring columns),
         complex, angles, angles-half, angles-interleaved.
-    cos, sin : (rows, m) float64 or None
-        Of the sampled rows; of angles `cos` holds the angles.
+    values : tuple of (rows, width) float64
+        Of the sampled rows, for each plane.
     cos_at, sin_at : tuple of PlaneColumns
-        Every place of the component, the first being the one read.
+        Every place of the component, the first being the one read; of angles `cos_at` has the angles.
     tail : PlaneColumns or None
         The last column of an odd width.
     departure : float
@@ -70,13 +75,21 @@ class Reading:
     """
 
     layout: str
-    cos: Floats
-    sin: Floats | None
+    values: tuple[Floats, ...] = field(repr=False, compare=False)
     cos_at: tuple[PlaneColumns, ...]
     sin_at: tuple[PlaneColumns, ...] = ()
     tail: PlaneColumns | None = None
     departure: float = 0.0
-    values: tuple[Floats, ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def cos(self) -> Floats:
+        """The cosines, (rows, m); the angles where there are no cosines."""
+        return self.cos_at[0].of(self.values)
+
+    @cached_property
+    def sin(self) -> Floats | None:
+        """The sines, (rows, m), if there are any."""
+        return self.sin_at[0].of(self.values) if self.sin_at else None
 
     @property
     def pairs(self) -> int:
@@ -95,9 +108,8 @@ class Reading:
 
     def swapped(self) -> Reading:
         """Return the reading with cosines and sines exchanged."""
-        assert self.sin is not None
         layout = {"concat": "sin-cos", "sin-cos": "concat"}.get(self.layout, self.layout)
-        return Reading(layout, self.sin, self.cos, self.sin_at, self.cos_at, self.tail, self.departure, self.values)
+        return replace(self, layout=layout, cos_at=self.sin_at, sin_at=self.cos_at)
 
 
 def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
@@ -120,28 +132,11 @@ def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]
     values : their sampled rows, (rows, width) each
     """
     with np.errstate(all="ignore"):
-        kept = _kept(values)
-        found = list(_two(kept) if len(kept) == 2 else _one(kept[0], planes[0]))
-        whole = [_of_all_rows(reading, values) for reading in found]
-    order = sorted(range(len(whole)), key=lambda k: (round(whole[k].departure, 3), k))
-    return [whole[k] for k in order]
-
-
-def lone_columns(values: Sequence[Floats], columns: slice) -> Reading:
-    """Return some columns of one plane as the cosines, or the sines, that they are alone."""
-    return Reading("split", values[0][:, columns], None, (PlaneColumns(0, columns),), values=tuple(values))
-
-
-def _kept(values: Sequence[Floats]) -> list[Floats]:
-    good = usable_rows(values)
-    return [plane[good] for plane in values]
-
-
-def _of_all_rows(reading: Reading, values: Sequence[Floats]) -> Reading:
-    cos = values[reading.cos_at[0].plane][:, reading.cos_at[0].index]
-    sin = values[reading.sin_at[0].plane][:, reading.sin_at[0].index] if reading.sin_at else None
-    return Reading(reading.layout, cos, sin, reading.cos_at, reading.sin_at, reading.tail, reading.departure,
-                   tuple(values))  # fmt: skip
+        good = usable_rows(values)
+        kept = [plane[good] for plane in values]
+        found = _two(kept) if len(kept) == 2 else _one(kept[0], planes[0])
+        whole = [replace(reading, values=tuple(values)) for reading in found]
+    return sorted(whole, key=lambda reading: round(reading.departure, 3))
 
 
 def departure(cos: Floats, sin: Floats) -> float:
@@ -183,22 +178,25 @@ def copies(values: Floats) -> Iterator[tuple[str, Any, Any]]:
             yield layout, first, second
 
 
+def _pair_of(
+    layout: str, values: Sequence[Floats], cos: Sequence[PlaneColumns], sin: Sequence[PlaneColumns],
+    tail: PlaneColumns | None = None, most: float = MAX_DEPARTURE,
+) -> Iterator[Reading]:  # fmt: skip
+    """Yield a reading of cosines and sines if their squares have one sum."""
+    apart = departure(cos[0].of(values), sin[0].of(values))
+    if apart < most:
+        yield Reading(layout, tuple(values), tuple(cos), tuple(sin), tail, apart)
+
+
 def _two(values: list[Floats]) -> Iterator[Reading]:
     a, b = values
     if len(a) < 1:
         return
-    for (layout, first, second), (other, *_) in zip(copies(a), copies(b), strict=False):
+    for (layout, *parts), (other, *_) in zip(copies(a), copies(b), strict=False):
         if layout == other:
-            apart = departure(a[:, first], b[:, first])
-            if apart < MAX_DEPARTURE:
-                at = (
-                    (PlaneColumns(0, first), PlaneColumns(0, second)),
-                    (PlaneColumns(1, first), PlaneColumns(1, second)),
-                )
-                yield Reading(layout, a[:, first], b[:, first], *at, departure=apart)
-    apart = departure(a, b)
-    if apart < MAX_DEPARTURE:
-        yield Reading("split", a, b, (PlaneColumns(0, ALL),), (PlaneColumns(1, ALL),), departure=apart)
+            cos, sin = ([PlaneColumns(k, part) for part in parts] for k in (0, 1))
+            yield from _pair_of(layout, values, cos, sin)
+    yield from _pair_of("split", values, [PlaneColumns(0, ALL)], [PlaneColumns(1, ALL)])
 
 
 def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
@@ -207,11 +205,9 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
     doubled = list(copies(values))
     for layout, *parts in copies(values[:, :half]) if width % 4 == 0 else ():  # [cos cos | sin sin]
         ends = ([range(start, start + half)[part] for part in parts] for start in (0, half))
-        cos, sin = (tuple(PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side) for side in ends)
-        (one, _), (other, copy) = ([values[:, at.index] for at in side] for side in (cos, sin))
-        apart = departure(one, other)
-        if apart < MAX_DEPARTURE and same_columns(other, copy):
-            yield Reading(layout, one, other, cos, sin, departure=apart)
+        cos, sin = ([PlaneColumns(0, slice(r.start, r.stop, r.step)) for r in side] for side in ends)
+        if same_columns(*(at.of([values]) for at in sin)):
+            yield from _pair_of(layout, [values], cos, sin)
     if width >= 2:
         tail = PlaneColumns(0, np.s_[-1:]) if width % 2 else None
         even = width - width % 2
@@ -221,18 +217,16 @@ def _one(values: Floats, plane: Plane) -> Iterator[Reading]:
         ]
         if width % 2:  # one cosine is missing, or one sine: [s s s | c c], [c c | s s s]
             options.append(("concat", np.s_[:half], np.s_[half + 1 :], PlaneColumns(0, np.s_[half : half + 1])))
+        most = MAX_DEPARTURE if not doubled else SURE_DEPARTURE if len(values) >= MIN_SURE_ROWS else 0.0
         for layout, first, second, rest in options:
-            apart = departure(values[:, first], values[:, second])
-            if apart < MAX_DEPARTURE and (not doubled or (apart < SURE_DEPARTURE and len(values) >= MIN_SURE_ROWS)):
-                at = (PlaneColumns(0, first),), (PlaneColumns(0, second),)
-                yield Reading(layout, values[:, first], values[:, second], *at, rest, apart)
-    for layout, first, second in doubled:
-        part = values[:, first]
-        kind = f"angles-{layout}" if is_angles(part) else layout
-        yield Reading(kind, part, None, (PlaneColumns(0, first), PlaneColumns(0, second)), departure=MAX_DEPARTURE)
+            yield from _pair_of(layout, [values], [PlaneColumns(0, first)], [PlaneColumns(0, second)], rest, most)
+    for layout, *parts in doubled:
+        places = tuple(PlaneColumns(0, part) for part in parts)
+        kind = f"angles-{layout}" if is_angles(places[0].of([values])) else layout
+        yield Reading(kind, (values,), places, departure=MAX_DEPARTURE)
     if is_angles(values):
-        yield Reading("angles", values, None, (PlaneColumns(0, ALL),), departure=MAX_DEPARTURE)
-    yield Reading("split", values, None, (PlaneColumns(0, ALL),), departure=2 * MAX_DEPARTURE)
+        yield Reading("angles", (values,), (PlaneColumns(0, ALL),), departure=MAX_DEPARTURE)
+    yield Reading("split", (values,), (PlaneColumns(0, ALL),), departure=2 * MAX_DEPARTURE)
 
 
 def is_angles(values: Floats) -> bool:
@@ -528,8 +522,7 @@ def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None)
     for reading in found:
         yield from _measured(reading, measure(reading, at, dtype), planes, dtype, at, stated)
     for reading in found[:1] if len(rows) > NEAR_ROWS else ():  # the first rows alone, where angles were rounded
-        assert reading.sin is not None
-        near = replace(reading, cos=reading.cos[:NEAR_ROWS], sin=reading.sin[:NEAR_ROWS])
+        near = replace(reading, values=tuple(plane[:NEAR_ROWS] for plane in values))
         yield from _measured(reading, measure(near, at[:NEAR_ROWS], "bfloat16"), planes, dtype, at, stated)
 
 
@@ -565,7 +558,7 @@ def _tail(reading: Reading, swapped: bool) -> str:
     """Return the content of the unpaired column of an odd width: "zero", "sine" or "cosine"; "" for an even width."""
     if reading.tail is None:
         return ""
-    column = reading.values[reading.tail.plane][:, reading.tail.index]
+    column = reading.tail.of(reading.values)
     if (column[np.isfinite(column)] == 0).all():
         return "zero"
     middle = reading.tail.index.start != reading.values[0].shape[1] - 1
@@ -577,7 +570,8 @@ def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> It
     rows = sample_rows(planes[0].rows, planes[0].width)
     values = [plane.at(rows) for plane in planes]
     dtype = effective_dtype(values[0], planes[0].array.dtype)
-    for reading in readings(planes, values) if columns is None else [lone_columns(values, columns)]:
+    alone = [] if columns is None else [Reading("split", tuple(values), (PlaneColumns(0, columns),))]
+    for reading in alone or readings(planes, values):
         if reading.sin is not None:
             continue
         with np.errstate(all="ignore"):

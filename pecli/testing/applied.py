@@ -16,7 +16,7 @@ from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
 from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
-from pecli.judge.located import located
+from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import allowance, floats, narrow
@@ -166,4 +166,4 @@ class Applied:
             if said := [one.text for one in found if one.kind not in UNSPECIFIC_KINDS]:
                 return [f"{name}: what was added: {', and '.join(said)}"]
         clean = np.where(np.abs(y - right) <= self.allowed, right, y)
-        return [finding.text for finding in located({name: clean}, {name: right})]
+        return [finding.text for finding in located_tables(InMemory({name: clean}), InMemory({name: right}))]

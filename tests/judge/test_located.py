@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import pecli
-from pecli.judge.located import located
+from pecli.judge.located import located_tables
+from pecli.spec.tabular import InMemory
 
 ROWS, DIM = 256, 32
 PLACES = np.arange(ROWS)
@@ -33,7 +34,7 @@ def moved(first, other, count):
 
 def said(actual, expected):
     both = ({"": given[0]} if isinstance(given, list) and given else dict(given) for given in (actual, expected))
-    return [finding.text for finding in located(*both)]
+    return [finding.text for finding in located_tables(*map(InMemory, both))]
 
 
 ORDERS = {
@@ -213,7 +214,7 @@ def test_small_arrays_of_any_kind_end_in_a_finding(seed):
         lambda: rng.normal(size=shape) + 1j,
     ]
     one, other = (makers[k]() for k in rng.integers(0, len(makers), 2))
-    findings = located({"": one}, {"": other})
+    findings = located_tables(InMemory({"": one}), InMemory({"": other}))
     assert bool(findings) or one.dtype.kind == "c" or np.array_equal(one, other, equal_nan=True)
 
 
