@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,7 +177,7 @@ def other_frequencies(actual: Tabular, expected: Table) -> list[Finding]:
 
 def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> list[Finding] | None:
     best: Description | None = None
-    for measured in (*measured_readings(group), *(lone_readings(group) if len(group) == 1 else ())):
+    for measured in chain(measured_readings(group), lone_readings(group) if len(group) == 1 else ()):
         one = _described(measured, want)
         if one is not None and (best is None or one.merit < best.merit):
             best = one
@@ -545,10 +545,8 @@ def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
 
 def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bool:
     """Whether another value of a parameter gives another table: what an odd width does changes no even one."""
-    try:
-        return waves.bound(encoding, {**keys, key: value}).plan != waves.bound(encoding, keys).plan
-    except PecliError:
-        return True
+    other = waves.plan_of(encoding, {**keys, key: value})
+    return other is None or other != waves.plan_of(encoding, keys)
 
 
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
-from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Identification, Tally
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, exchanged, rounded, sample_rows, unit
 from pecli.judge.signal import (
@@ -34,7 +33,7 @@ from pecli.judge.signal import (
     wave_groups,
     wrapped,
 )
-from pecli.judge.waves import LOW_TYPES, MAX_DOUBLE, bound, library_units, origin_of
+from pecli.judge.waves import LOW_TYPES, MAX_DOUBLE, library_units, origin_of, plan_of
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
@@ -604,12 +603,9 @@ def names_of(grid: Grid) -> list[GridName]:
 def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     """Return a name as sampled rows show it; None where its table is another one."""
     view = grid.view
-    try:
-        plan = bound(encoding, named.keys).plan
-    except PecliError:
-        return None
+    plan = plan_of(encoding, named.keys)
     width = view.planes[0].width if grid.axes.absolute else grid.axes.count
-    if not isinstance(plan, Waves) or not plan.bands or (plan.rows, plan.width) != (view.total, width):
+    if plan is None or not plan.bands or (plan.rows, plan.width) != (view.total, width):
         return None
     pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))

@@ -60,10 +60,9 @@ def identify_vector(table: Tabular) -> Identification | None:
         if more or min(plane.rows, plane.width) != 1 or max(plane.rows, plane.width) < MIN_PAIRS:
             continue
         values = plane.read(0, plane.rows).ravel()
-        falling = np.isfinite(values).all() and (values >= 0).all() and values[0] > 0 and (np.diff(values) <= 0).all()
-        if falling and (np.diff(values)[values[1:] > 0] < 0).all():
-            dtype = effective_dtype(values, array.dtype)
-            found = _named(values, dtype, array.name)
+        falling = (np.diff(values) < 0) | (values[1:] == 0)
+        if 0 < values[0] < np.inf and (values >= 0).all() and falling.all():
+            found = _named(values, effective_dtype(values, array.dtype), array.name)
             if found is not None:
                 return found
     return None

@@ -653,13 +653,19 @@ def bound(encoding: str, keys: Mapping[str, str]) -> Recipe:
     return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
 
 
-def exactly(encoding: str, named: Named) -> Named | None:
-    """Return a name with the frequencies and the magnitude that its recipe declares, to double precision."""
+def plan_of(encoding: str, keys: Mapping[str, str]) -> Waves | None:
+    """Return the waves of an encoding with these keys; None where they contradict each other or it has no waves."""
     try:
-        plan = bound(encoding, named.keys).plan
+        plan = bound(encoding, keys).plan
     except PecliError:
         return None
-    if not isinstance(plan, Waves) or (len(plan.bands) != 1 and len({band.axis for band in plan.bands}) > 1):
+    return plan if isinstance(plan, Waves) else None
+
+
+def exactly(encoding: str, named: Named) -> Named | None:
+    """Return a name with the frequencies and the magnitude that its recipe declares, to double precision."""
+    plan = plan_of(encoding, named.keys)
+    if plan is None or len({band.axis for band in plan.bands}) > 1:
         return None
     w = np.array([float(frequency) for frequency in plan.frequencies])
     if len(w) < len(named.frequencies):
