@@ -219,8 +219,8 @@ def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
     if not encoding.declares("mistakes"):
         return []
     exact = Candidate("", {}, ulp=MAX_ULP)
-    kind = next((lines.dtype for lines in held if lines.dtype in GRIDS), expected.request.dtype)
-    effective_dtype = next((lines.effective_dtype for lines in held if lines.dtype in GRIDS), "float64")
+    kinds = ((lines.dtype, lines.effective_dtype) for lines in held if lines.dtype in GRIDS)
+    kind, effective_dtype = next(kinds, (expected.request.dtype, "float64"))
     best: tuple[biases.Fit, Change] | None = None
     plain = biases.fit_table(exact, expected.as_type(kind), held, effective_dtype)
     most = math.inf if plain is None else plain.unexplained

@@ -334,10 +334,6 @@ def _matches(actual: Lines, other: Lines) -> bool:
 
 
 def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    if actual.count == other.count:
-        for start, values in actual.blocks():
-            yield start, values, other.read(start, start + len(values))
-        return
     step = max(1, BLOCK_VALUES // max(1, actual.width))
     for copy in range(0, actual.count, other.count):
         for start in range(0, other.count, step):
@@ -361,15 +357,10 @@ def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]
         yield start, values, np.where(np.isneginf(values), values, middle[entries])
 
 
-def better(found: Fit, best: Fit | None) -> bool:
-    """Whether a fit explains more than another, or as much from a more exact calculation."""
-    if best is None:
-        return True
-    actual, other = (
-        (round(f.explained, 4), f.equal == 1.0, not f.candidate.doubts, -f.max_ulp, -f.candidate.fitted)
-        for f in (found, best)
-    )
-    return actual > other
+def merit(found: Fit) -> tuple[float, bool, bool, float, int]:
+    """Return the sort key of fits: of those that explain as much, the more exact calculation is the better one."""
+    candidate = found.candidate
+    return round(found.explained, 4), found.equal == 1.0, not candidate.doubts, -found.max_ulp, -candidate.fitted
 
 
 # Values of some lines that are counted before all are: more than two are no mask.
@@ -660,9 +651,8 @@ def best_fit(table: Tabular) -> Fit | None:
     """Return the candidate that explains a file best; None where none explains half of it."""
     best: Fit | None = None
     for found in fits(table):
-        if better(found, best):
-            best = found
-        if best is not None and not best.unexplained and best.equal == 1.0 and not best.candidate.doubts:
+        best = found if best is None else max(best, found, key=merit)
+        if not best.unexplained and best.equal == 1.0 and not best.candidate.doubts:
             break
     return best
 

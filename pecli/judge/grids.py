@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.description import BlockDifferences, Identification, Tally
-from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, exchanged, rounded, sample_rows, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
 from pecli.judge.signal import (
     ALL,
     MAX_DEPARTURE,
@@ -29,6 +29,7 @@ from pecli.judge.signal import (
     phasors,
     positions_in_steps,
     readings,
+    sampled,
     usable_rows,
     wave_groups,
     wrapped,
@@ -141,10 +142,7 @@ def views(table: Tabular) -> Iterator[AxisView]:
         if len(planes) == 1 and (channels_last := _channels_last(plane)) is not None
     ]
     for group in groups:
-        rows = sample_rows(group[0].rows, group[0].width)
-        values = tuple(plane.at(rows) for plane in group)
-        dtype = effective_dtype(np.concatenate([part.ravel() for part in values]), group[0].array.dtype)
-        yield AxisView(group, rows, values, dtype)
+        yield AxisView(group, *sampled(group))
 
 
 def _planes(table: Tabular, array: Array) -> Iterator[Plane]:

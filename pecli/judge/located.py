@@ -211,11 +211,6 @@ class ArrayPair:
         differing = self.overview.beyond if self.same_shape else math.inf
         return float(min(most, MAX_REST_OF_DIFFERING * differing))
 
-    @property
-    def index(self) -> list[Integers]:
-        """For each axis the indices at which values differ."""
-        return self.overview.index(self, self.near)
-
     @cached_property
     def keys(self) -> list[Floats]:
         """Some columns of all rows, at hand and expected, as shares of the largest value."""
@@ -610,7 +605,7 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
 
 def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
     """Return the region in which values differ, by its indices on one axis, or on all where `chosen` is -1."""
-    index, sides = pair.index, pair.sides
+    index, sides = pair.overview.index(pair, pair.near), pair.sides
     axes = [axis for axis, at in enumerate(index) if len(at) < sides[axis]]
     if chosen >= len(axes) or (chosen < 0 and len(axes) < 2):
         return None, ""

@@ -123,6 +123,13 @@ def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
     return good & some
 
 
+def sampled(planes: Sequence[Plane]) -> tuple[Integers, tuple[Floats, ...], str]:
+    """Return the numbers and the values of the sampled rows of planes, and the effective type of these."""
+    rows = sample_rows(planes[0].rows, planes[0].width)
+    values = tuple(plane.at(rows) for plane in planes)
+    return rows, values, effective_dtype(np.concatenate([part.ravel() for part in values]), planes[0].array.dtype)
+
+
 def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]:
     """Return the readings whose pairs have one magnitude, the best first; else readings of one component or of angles.
 
@@ -377,18 +384,15 @@ def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple
     """Return radians a row of each pair, their uncertainty, and the index of the row that phases refer to."""
     pairs = unit.shape[1]
     best: tuple[float, slice] | None = None
-    for run in runs_of(rows):
-        for start in range(run.start, run.stop, 64):
-            block = slice(start, min(start + 64, run.stop))
-            if block.stop - block.start < MIN_ROWS:
-                continue
-            turns = np.angle(unit[block][1:] * np.conj(unit[block][:-1]))
-            middle = np.median(turns, axis=0)
-            spread = float(np.median(np.abs(wrapped(turns - middle)), axis=0).mean())
-            if (np.abs(middle) > 2 * noise).any() and (best is None or spread < best[0] - 4 * noise.mean()):
-                best = spread, slice(start, run.stop)
-            if best is not None and best[0] < GOOD_SPREAD:
-                break
+    for start, stop in ((start, run.stop) for run in runs_of(rows) for start in range(run.start, run.stop, 64)):
+        block = unit[start : min(start + 64, stop)]
+        if len(block) < MIN_ROWS:
+            continue
+        turns = np.angle(block[1:] * np.conj(block[:-1]))
+        middle = np.median(turns, axis=0)
+        spread = float(np.median(np.abs(wrapped(turns - middle)), axis=0).mean())
+        if (np.abs(middle) > 2 * noise).any() and (best is None or spread < best[0] - 4 * noise.mean()):
+            best = spread, slice(start, stop)
         if best is not None and best[0] < GOOD_SPREAD:
             break
     if best is None:
@@ -514,9 +518,7 @@ def _alike(planes: Sequence[Plane]) -> bool:
 
 def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None) -> Iterator[Measured]:
     """Yield the readings of planes that hold cosines and sines, put in order and measured, the best first."""
-    rows = sample_rows(planes[0].rows, planes[0].width)
-    values = [plane.at(rows) for plane in planes]
-    dtype = effective_dtype(np.concatenate([v.ravel() for v in values]), planes[0].array.dtype)
+    rows, values, dtype = sampled(planes)
     at = rows if stated is None else stated[rows]
     found = [reading for reading in readings(planes, values) if reading.sin is not None]
     for reading in found:
@@ -567,10 +569,8 @@ def _tail(reading: Reading, swapped: bool) -> str:
 
 def lone_readings(planes: tuple[Plane, ...], columns: slice | None = None) -> Iterator[Measured]:
     """Yield one plane, or some of its columns, read as cosines alone, sines alone (phase), or raw angles."""
-    rows = sample_rows(planes[0].rows, planes[0].width)
-    values = [plane.at(rows) for plane in planes]
-    dtype = effective_dtype(values[0], planes[0].array.dtype)
-    alone = [] if columns is None else [Reading("split", tuple(values), (PlaneColumns(0, columns),))]
+    rows, values, dtype = sampled(planes)
+    alone = [] if columns is None else [Reading("split", values, (PlaneColumns(0, columns),))]
     for reading in alone or readings(planes, values):
         if reading.sin is not None:
             continue

@@ -153,9 +153,9 @@ def detr(axes: Axes) -> Iterator[Named]:
         yield from by_base(axes, exponents, options, keys, name="temperature")
 
 
-def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: str) -> Iterator[
-    tuple[dict[str, str], float]
-]:  # fmt: skip
+def features(
+    axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: Mapping[str, str]
+) -> Iterator[tuple[dict[str, str], float]]:
     """Yield the parameters and scales that give an array of sines and cosines of coordinates from -1 to 1.
 
     Parameters
@@ -166,13 +166,13 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
         Of the columns.
     scales : sequence of float
         Radians per unit of the coordinate in the slowest sine.
-    usual : {"xy", "yx"}
-        Order of the coordinates that needs no mention.
+    usual : mapping of str to str
+        Parameters that need no mention.
 
     Yields
     ------
     dict, float
-        The parameters bands, grid, coordinates, axis-order, include-input and order; the scale.
+        The parameters bands, grid, coordinates, axis-order, include-input and order that are not usual; the scale.
     """
     sorted_columns = np.sort(axes.values[:256, :: max(1, axes.width // MAX_COLUMNS)], axis=0)
     if (np.diff(sorted_columns, axis=0) != 0).sum(axis=0).max(initial=0) < MIN_VALUES - 1:
@@ -187,7 +187,7 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
         fits = [
             (include, left // (2 * len(grid))) for include, left in widths if left > 0 and left % (2 * len(grid)) == 0
         ]
-        if not fits or (len(grid) == 1 and turn != usual):
+        if not fits or (len(grid) == 1 and turn != usual["axis-order"]):
             continue
         shown = []
         for axis in on_grid(grid, word, turn).axes:
@@ -198,14 +198,14 @@ def features(axes: Axes, orders: Sequence[str], scales: Sequence[float], usual: 
             first = [columns.of(a, 0).start for a in range(len(grid))]
             if all(np.abs(values[:, c] - np.sin(scale * x)).max() < 0.02 for c, x in zip(first, shown, strict=True)):
                 keys = {"bands": str(count), "grid": "x".join(map(str, grid)), "order": order}
-                yield {**keys, "coordinates": word, "axis-order": turn, "include-input": include}, scale
+                keys |= {"coordinates": word, "axis-order": turn, "include-input": include}
+                yield {key: text for key, text in keys.items() if usual.get(key) != text}, scale
 
 
 def bands(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of bands; the sampling rate is the grid's side, or ImageNet's 224."""
     usual = {"coordinates": "corners", "axis-order": "yx", "include-input": "first", "order": "sin-cos"}
-    for keys, _ in features(axes, ("sin-cos", "by-axis"), (np.pi,), "yx") if axes.layout == "columns" else ():
-        own = {key: text for key, text in keys.items() if usual.get(key) != text}
+    for own, _ in features(axes, ("sin-cos", "by-axis"), (np.pi,), usual) if axes.layout == "columns" else ():
         for more in ({}, {"spacing": "log"}, {"max-resolution": "224"}, {"max-resolution": "224", "spacing": "log"}):
             yield Named({**own, **more}, np.empty(0), fitted=1.0 * len(more))
 
@@ -214,7 +214,6 @@ def nerf(axes: Axes) -> Iterator[Named]:
     """Yield the parameters of nerf: the paper's with pi, the code's without, nerfstudio's with 2 pi."""
     usual = {"coordinates": "corners", "axis-order": "xy", "include-input": "none", "order": "in-turn"}
     orders, scales = ("in-turn", "by-frequency", "sin-cos", "by-axis"), (np.pi, 1.0, 2 * np.pi)
-    for keys, scale in features(axes, orders, scales, "xy") if axes.layout == "columns" else ():
-        own = {key: text for key, text in keys.items() if usual.get(key) != text}
+    for own, scale in features(axes, orders, scales, usual) if axes.layout == "columns" else ():
         own |= {} if scale == np.pi else {"pi": "false"} if scale == 1 else {"scale": "2"}
         yield Named(own, np.empty(0), fitted=0.5)
