@@ -465,6 +465,7 @@ def explained(found: Comparison, a: Tabular, b: Tabular, heads: int | None = Non
 
 def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list[Finding]:
     """Return the faults of each rotated array that differs from a golden file, from the inputs that the file holds."""
+    from pecli.judge.compare import explained
     from pecli.judge.kernels import RotationSource, faults
 
     facts = golden.metadata
@@ -491,7 +492,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
             facts, AXES_BY_RANK[len(shape)], (before, y, right), positions=golden.read("positions").astype(np.int64),
             dtype=dtype, source=RotationSource(split_recipe(facts["applied"])), heads=max(heads, default=1),
         )  # fmt: skip
-        findings += faults(applied, name)
+        findings += faults(applied, name, explained)
     return findings
 
 

@@ -192,7 +192,7 @@ def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:
     if len(pairs) != 1 or any(one.dtype not in GRIDS for one in pairs[0]) or size > MAX_VALUES:
         return []
     y, right = (floats(one.read(0, one.rows), one.dtype).astype(np.float64).reshape(one.shape) for one in pairs[0])
-    return unlike_rotations(y, right, pairs[0][0].dtype)
+    return unlike_rotations(y, right, pairs[0][0].dtype, lambda a, b: explain(a, b, compare_tables(a, b)))
 
 
 def _padded(actual: Tabular, expected: Table) -> list[Finding]:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,22 +191,20 @@ def identify_printed(table: Tabular, decimals: int) -> Identification:
     real = [array for array in table.arrays if not array.dtype.startswith("complex")]
     array = next((a for a in real if len(a.shape) == 2 and a.shape[1] > 2), None)
     if array is None:
-        text = "printed tables have two axes and at least three columns of real numbers"
-        return Identification(None, "unknown", measured=(text,))
+        return replace(NONE, measured=("printed tables have two axes and at least three columns of real numbers",))
     values = np.asarray(table.read(array.name), np.float64)
-    for start in (0, 1) if len(values) > 1 else (1,):  # row 0 is the same for every width
-        for recipe, part, column, function in STYLES:
-            for base in BASES:
-                for how, widths in _fits(values, decimals, start, recipe, part, column, function, base):
-                    width = max(widths, key=lambda w: (w & -w, -w))  # the roundest, such as a power of two
-                    text = recipe.format(width=width, base=base).replace(",base=10000", "") + f",len={len(values)}"
-                    text += f",start={start}" * start
-                    notes = [f"every value agrees {how} to {decimals} decimals"]
-                    if len(widths) > 1:
-                        notes.append(f"widths from {min(widths)} to {max(widths)} give the same decimals")
-                    steps = f"{decimals} decimals"
-                    return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
-    return Identification(None, "unknown", measured=(f"no usual base and width give these {decimals} decimals",))
+    starts = (0, 1) if len(values) > 1 else (1,)  # row 0 is the same for every width
+    for start, (recipe, part, column, function), base in product(starts, STYLES, BASES):
+        for how, widths in _fits(values, decimals, start, recipe, part, column, function, base):
+            width = max(widths, key=lambda w: (w & -w, -w))  # the roundest, such as a power of two
+            text = recipe.format(width=width, base=base).replace(",base=10000", "") + f",len={len(values)}"
+            text += f",start={start}" * start
+            notes = [f"every value agrees {how} to {decimals} decimals"]
+            if len(widths) > 1:
+                notes.append(f"widths from {min(widths)} to {max(widths)} give the same decimals")
+            steps = f"{decimals} decimals"
+            return Identification(text, "likely", arithmetic=steps, notes=tuple(notes), count=values.size)
+    return replace(NONE, measured=(f"no usual base and width give these {decimals} decimals",))
 
 
 def _fits(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import product
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
-from pecli.judge.compare import explained
 from pecli.judge.identify import identify
 from pecli.judge.located import ComputedRows, factor_text, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
@@ -41,6 +40,8 @@ Rotations = NDArray[np.complex128]
 Pairs = tuple[str, str]
 # Outputs of some vectors, by their numbers.
 Kernel = Callable[[Integers], Floats]
+# How a table differs from an expected one.
+Explained = Callable[[Tabular, Tabular], Sequence[Finding]]
 # Keys of a recipe with another value, or None for no value.
 Changed = Mapping[str, str | None]
 ROUNDINGS = 8.0  # of the outputs' type that a kernel may make: cos, sin, two products, their sum, each in a narrow type
@@ -382,7 +383,7 @@ UNNAMED = "other frequencies"  # of no known rule; a base that gives every value
 MIN_PAIRED = 0.98  # share of the pairs whose lengths the pairing must keep; the others are near 0
 
 
-def measured_faults(applied: AppliedRotation) -> Iterator[str]:
+def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
     """Yield how the cosines and sines that were used differ from the expected ones."""
     distinct, at = np.unique(applied.at, return_inverse=True)
     for pairs in (applied.pairs, *(one for one in PAIRINGS if one != applied.pairs)):
@@ -390,7 +391,9 @@ def measured_faults(applied: AppliedRotation) -> Iterator[str]:
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
-        if used.gives(partial(used.rotated, pairs=pairs)) and (texts := _difference(applied, distinct, z, pairs)):
+        if used.gives(partial(used.rotated, pairs=pairs)) and (
+            texts := _difference(applied, distinct, z, pairs, explained)
+        ):
             yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
 
 
@@ -409,7 +412,9 @@ def _rotation(applied: AppliedRotation, at: Integers, pairs: Pairs) -> Rotations
     return z if size > 0 and same.mean() >= MIN_PAIRED else None
 
 
-def _difference(applied: AppliedRotation, distinct: Integers, z: Rotations, pairs: Pairs) -> list[str]:
+def _difference(
+    applied: AppliedRotation, distinct: Integers, z: Rotations, pairs: Pairs, explained: Explained
+) -> list[str]:
     """Return in words how measured cosines and sines differ from the expected ones; nothing where it is not known."""
     step, kind = int(distinct[-1] - distinct[0]) // max(1, len(distinct) - 1), COARSER[applied.dtype]
     if step == 0 or (np.diff(distinct) != step).any():
@@ -449,7 +454,7 @@ MAX_VALUES = 1 << 22
 FEW_ROWS = 4
 
 
-def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
+def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained) -> list[Finding]:
     """Return how a tensor (.., d) is rotated otherwise than the expected one, where no recipe says how that was.
 
     The expected tensor is rotated back by the bases of published models: a wrong base gives vectors that no slip of a
@@ -466,7 +471,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
         at = np.flatnonzero(wrong.any(axis=tuple(k for k in range(wrong.ndim) if k != axis)))
         if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
             where = indices(("batch" if axis == 0 else "head") if y.ndim == 4 else "block", at, y.shape[axis])
-            part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype)
+            part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype, explained)
             return [replace(one, text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
@@ -486,7 +491,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str) -> list[Finding]:
             texts = {text for text, kernel in kernels(few, moved=not still) if few.gives(kernel)}
             whole = _rotated_back(one, rows, source) if texts or is_rotation else few
             found = (text for text, kernel in kernels(whole, moved=not still) if text in texts and whole.gives(kernel))
-            for text in (*found, *(measured_faults(whole) if is_rotation else ())):
+            for text in (*found, *(measured_faults(whole, explained) if is_rotation else ())):
                 if UNNAMED not in text:
                     text = re.sub("positions start at (.*) where 0 was expected", r"positions are \1 later", text)
                     which = "expected" if text.startswith("not rotated") else "both"
@@ -507,7 +512,7 @@ def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSour
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling
 
 
-def faults(applied: AppliedRotation, name: str) -> list[Finding]:
+def faults(applied: AppliedRotation, name: str, explained: Explained) -> list[Finding]:
     """Return the fault of the kernel and its place, or the finding that only rounding differs."""
     with np.errstate(all="ignore"):
         held = effective_dtype(applied.flat[1][applied.sample], applied.dtype)
@@ -516,16 +521,16 @@ def faults(applied: AppliedRotation, name: str) -> list[Finding]:
         if not applied.wrong.any():
             return [_rounding(applied, name, rough)]
         for part, where in ((applied, ""), _part(applied)):
-            fault = next(_faults_of_all(part), None) if part is not None else None
+            fault = next(_faults_of_all(part, explained), None) if part is not None else None
             if fault is not None:
                 return [Finding("rotation", f"{name}: {where}{fault}{rough}")]
         return _elsewhere(applied, name)
 
 
-def _faults_of_all(applied: AppliedRotation) -> Iterator[str]:
+def _faults_of_all(applied: AppliedRotation, explained: Explained) -> Iterator[str]:
     """Yield the texts of the faults that explain all vectors."""
     yield from (text for text, kernel in kernels(applied) if applied.gives(kernel))
-    measured = list(measured_faults(applied))
+    measured = list(measured_faults(applied, explained))
     yield from (text for text in measured if UNNAMED not in text)
     yield from (text for text, kernel in _bases(applied) if applied.gives(kernel))
     yield from measured

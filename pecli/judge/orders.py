@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from pecli.spec.profiles import Floats, Integers
 
 # Instead of an expected row: one that is not among the expected ones, zeros, NaN.
 UNKNOWN, ZERO, NAN = -1, -2, -3

@@ -70,20 +70,20 @@ class Plane:
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
-        if self.values is not None:
-            some = self.values[start:stop]
-            return some.copy() if some.dtype == np.float64 else numbers(some, self.array.dtype, self.part)
-        return numbers(self.stored(start, stop), self.array.dtype, self.part)
+        some = self.stored(start, stop)
+        return some.copy() if some.dtype == np.float64 else numbers(some, self.array.dtype, self.part)
 
     def stored(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows as they are stored."""
+        if self.values is not None:
+            return self.values[start:stop]
         size = max(1, math.prod(self.array.row_shape))
         first, last = self.offset + start * self.width, self.offset + stop * self.width
         low, high = first // size, -(-last // size)
         raw = self.table.read_rows([self.array.name], low, high)[self.array.name]
         return raw.reshape(-1)[first - low * size : last - low * size].reshape(stop - start, self.width)
 
-    def at(self, rows: NDArray[np.int64]) -> Floats:
+    def at(self, rows: Integers) -> Floats:
         """Return the rows of these ascending numbers, read in runs of neighbours."""
         breaks = np.flatnonzero(np.diff(rows) != 1) + 1
         runs = [self.read(int(run[0]), int(run[-1]) + 1) for run in np.split(rows, breaks)] if len(rows) else []
@@ -104,22 +104,18 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
     shape = [side for side in array.shape if side != 1]
     if 0 in shape:
         return []
+    if len(shape) > 2 and shape[-1] == 2 and not _is_stack(table, array, shape):
+        shape = [*shape[:-2], 2 * shape[-2]]
     if len(array.shape) < 2:
-        sizes = (math.prod(array.shape), 1)
+        rows, width = math.prod(array.shape), 1
     elif len(shape) < 2:  # one row, or one column: the last axis is the columns
-        sizes = (math.prod(array.shape[:-1]), array.shape[-1])
+        rows, width = math.prod(array.shape[:-1]), array.shape[-1]
     else:
-        sizes = (math.prod(shape[:-1]), shape[-1])
-        if shape[-1] == 2 and len(shape) > 2 and not _is_stack(table, array, shape):
-            shape = [*shape[:-2], 2 * shape[-2]]
-            sizes = (math.prod(shape[:-1]), shape[-1])
-    rows, width = sizes
-    blocks = math.prod(shape[:-2]) if len(shape) > 2 else 1
-    rows //= blocks
+        rows, width = shape[-2:]
     parts = ("real", "imag") if array.dtype.startswith("complex") else ("",)
     return [
         Plane(table, array, array.name, rows, width, block * rows * width, part)
-        for block in range(blocks)
+        for block in range(math.prod(shape[:-2]))
         for part in parts
     ]
 
@@ -155,7 +151,7 @@ def rows_of(plane: Plane, first: int, count: int) -> Plane:
     return replace(plane, rows=count, offset=plane.offset + first * plane.width, values=values)
 
 
-def sample_rows(rows: int, width: int) -> NDArray[np.int64]:
+def sample_rows(rows: int, width: int) -> Integers:
     """Return the rows to measure by: the first ones, blocks spread over the rest, the last ones."""
     most = max(WINDOW_ROWS, min(HEAD_ROWS + WINDOWS * WINDOW_ROWS, SAMPLE_VALUES // max(1, width)))
     if rows <= most:

@@ -197,8 +197,6 @@ def _pair_of(
 
 def _two(values: list[Floats]) -> Iterator[Reading]:
     a, b = values
-    if len(a) < 1:
-        return
     for (layout, *parts), (other, *_) in zip(copies(a), copies(b), strict=False):
         if layout == other:
             cos, sin = ([PlaneColumns(k, part) for part in parts] for k in (0, 1))
@@ -249,7 +247,6 @@ def is_angles(values: Floats) -> bool:
     return bool((middle != 0).any())
 
 
-TURN = 2 * np.pi
 MIN_ROWS = 2
 # Radians by which angle differences of one lag may spread (median) before longer lags are given up: bfloat16 positions
 # make fast pairs jump by half a turn.
@@ -370,7 +367,7 @@ def phasors(cos: Floats, sin: Floats) -> NDArray[np.complex128]:
 
 def wrapped(angles: Floats) -> Floats:
     """Return angles brought into half a turn to both sides."""
-    return angles - TURN * np.round(angles / TURN)
+    return angles - 2 * np.pi * np.round(angles / (2 * np.pi))
 
 
 def runs_of(rows: Integers) -> list[slice]:

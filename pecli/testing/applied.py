@@ -14,7 +14,7 @@ from pecli import api
 from pecli.apply.checkpoints import applied_rotation
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import PecliError
-from pecli.judge.compare import compare
+from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
 from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
@@ -120,7 +120,7 @@ class Applied:
                 source=self._source(facts["applied"], companion), heads=heads,
             )  # fmt: skip
             if applied.wrong.any() or len(self.after.arrays) == 1:
-                found += [finding.text for finding in faults(applied, array.name)]
+                found += [finding.text for finding in faults(applied, array.name, explained)]
         return found
 
     def _positions(self, rows: int) -> Any:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pecli.judge.compare import explained
 from pecli.judge.kernels import AppliedRotation, RotationSource, faults
 from pecli.testing import assert_applied
 
@@ -227,7 +228,7 @@ def test_a_right_rotation_in_float32_is_said_to_be_right():
     source = RotationSource(("rope", {"dim": "64"}))
     applied = AppliedRotation(x=exact, y=y, right=right, positions=np.arange(64), pairs=("half", "half"), rotary=64,
                       dtype="float32", source=source, heads=4)  # fmt: skip
-    (finding,) = faults(applied, "q")
+    (finding,) = faults(applied, "q", explained)
     assert finding.kind == "rounding"
     assert "the rotation is right" in finding.text
 

@@ -9,13 +9,11 @@ from fractions import Fraction
 from typing import Literal, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.encodings.bias.alibi import alibi_slopes
 from pecli.numbers.decimals import digits, join_list, number_text, shortest
-from pecli.spec.profiles import Candidate, Profile
+from pecli.spec.profiles import Candidate, Floats, Profile
 
-Floats = NDArray[np.float64]
 # Relative error of a slope that was read off values of a type; float32 as torch's powers leave it.
 PRECISION = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-22, "float64": 2.0**-48}
 # Digits of a bias-max that somebody would choose.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.encodings.shared.identify_grids import by_base
 from pecli.spec.measured import Axes, Named
+from pecli.spec.profiles import Integers
 
-Integers = NDArray[np.int64]
 MAX_RUNS = 4096
 
 
