@@ -19,7 +19,7 @@ from pecli.formats.hdf5 import block_shape
 from pecli.numbers.dtypes import storage
 from pecli.spec.catalogue import declared_in, load_file
 from pecli.spec.recipe import split_recipe
-from pecli.spec.tabular import Array, Tabular
+from pecli.spec.tabular import Array
 from pecli.tables.table import Table
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ def array(subject: Any, name: str | None = None, *, chunks: Any = None) -> dask.
     from dask.base import tokenize
 
     made = api.source_of(subject).open()
-    recipe = _recipe(made)
+    recipe = made.recipe if isinstance(made, Table) else None
+    if recipe is None or "positions=@" in recipe:
+        rule = "has no recipe from which workers could compute it: write a recipe's table, by one process"
+        raise BadParameter("source", made.title, rule)
     if name is None and len(made.arrays) != 1:
         raise BadParameter("name", None, f"is needed: one of {', '.join(made)}")
     found = made.array(name or made.arrays[0].name)
@@ -70,13 +73,6 @@ def array(subject: Any, name: str | None = None, *, chunks: Any = None) -> dask.
         block, chunks=sizes, dtype=dtype, meta=np.empty((0,) * len(found.shape), dtype),
         name=f"pecli-{tokenize(recipe, found.name, sizes)}",
     )  # fmt: skip
-
-
-def _recipe(table: Tabular) -> str:
-    if not isinstance(table, Table) or table.recipe is None or "positions=@" in table.recipe:
-        rule = "has no recipe from which workers could compute it: write a recipe's table, by one process"
-        raise BadParameter("source", table.title, rule)
-    return table.recipe
 
 
 def _chunks(found: Array) -> tuple[int, ...]:

@@ -249,11 +249,9 @@ def show_costs(items: Sequence[tuple[Encoding, Recipe | None]], options: Compare
     """Print what each encoding costs a model of the size that the options give; return 0."""
     from pecli.inspect.facts import Setting, cost_of
 
-    usual = Setting()
-    setting = Setting(
-        options.len or usual.length, options.dim or usual.width, options.heads or usual.heads,
-        options.layers or usual.layers, options.dtype or usual.dtype,
-    )  # fmt: skip
+    fields = {"length": "len", "width": "dim", "heads": "heads", "layers": "layers", "dtype": "dtype"}
+    given = {field: getattr(options, name) for field, name in fields.items()}
+    setting = Setting(**{field: value for field, value in given.items() if value is not None})
     if setting.width % setting.heads:
         raise BadParameter("heads", setting.heads, f"must divide the model's width {setting.width}")
     costs = [(encoding, cost_of(encoding, recipe, setting)) for encoding, recipe in items]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.rounding import widen
 from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.filler import round_into
@@ -243,12 +244,7 @@ def trained_rows(table: Tabular) -> tuple[NDArray[Any], Array]:
         raise BadParameter("SOURCE", None, f"holds {len(names)} arrays: name the one to extend, as FILE::{likely}")
     array = table.arrays[0]
     lead = array.shape[:-2]
-    if (
-        len(array.shape) < 2
-        or math.prod(lead) != 1
-        or 0 in array.shape
-        or array.dtype not in ("float16", "bfloat16", "float32", "float64")
-    ):
+    if len(array.shape) < 2 or math.prod(lead) != 1 or 0 in array.shape or array.dtype not in DTYPES:
         shape = " x ".join(map(str, array.shape)) or "a single number"
         rule = "must be rows of real numbers, (rows, width), to be extended: name another array as file::name"
         raise BadParameter("SOURCE", f"{array.name} ({shape} {array.dtype})", rule)

@@ -17,11 +17,10 @@ from pecli.formats import open_table
 from pecli.inspect.configs import ConfigReport, compare_stacks, report
 from pecli.judge.compare import compare
 from pecli.models.reader import of_layer, read_config
-from pecli.models.reading import ConfigReading, LayerReading
+from pecli.models.reading import ConfigReading
 from pecli.numbers.dtypes import GRIDS, real_type
 from pecli.numbers.rounding import allowance, floats
 from pecli.spec.declaration import Family
-from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import open_aligned
 from pecli.tables.comparison import Comparison
@@ -176,10 +175,13 @@ def sources_of(reading: ConfigReading | None, name: str = "") -> dict[str, Named
         layers |= {f"{key}/{kind}": layer for kind, layer in part.layers.items()}
     found = {}
     for kind, layer in layers.items():
-        recipe = _resolved(reading, layer)
-        if recipe is not None:
-            text = of_layer(reading, layer, {}).recipe.short
-            found[kind] = NamedSource(text, recipe, model_length=layer.length, model_layout=layer.layout)
+        try:
+            recipe = of_layer(reading, layer, {}).recipe
+        except PecliError:  # a parameter is the image's
+            continue
+        rows = layer.length or 1
+        whole = recipe.resolve(length=rows, last=rows - 1, whole=True)
+        found[kind] = NamedSource(recipe.short, whole, model_length=layer.length, model_layout=layer.layout)
     return found
 
 
@@ -269,13 +271,3 @@ def _tolerance(what: str, table: Tabular) -> Tolerance:
         return Tolerance(2.0 ** (grid.lowest - grid.precision), MAX_RELATIVE_GAP[dtype], 0)
     values = floats(table.read(first.name), first.dtype)
     return Tolerance(allowance(max(1.0, float(abs(values).max(initial=0.0))), dtype, first.rows), 0.0, 0)
-
-
-def _resolved(reading: ConfigReading, layer: LayerReading) -> Recipe | None:
-    """Return the recipe of a layer, at the length that the model declares; None where a parameter is the image's."""
-    try:
-        recipe = of_layer(reading, layer, {}).recipe
-    except PecliError:
-        return None
-    length = layer.length or 1
-    return recipe.resolve(length=length, last=length - 1, whole=True)

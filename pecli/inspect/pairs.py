@@ -205,18 +205,15 @@ def reading_of(sample: Sample) -> PairReading | None:
     values = [squeezed(plane.values) for plane in sample.planes]
     if len(values) not in (1, 2) or len({v.shape for v in values}) != 1 or len(values[0]) < 2:
         return None
-    if values[0].ndim not in ((2, 3) if len(values) == 1 else (2,)):
+    paired = values[0].ndim == 3 and values[0].shape[2] == 2 and len(values) == 1
+    if values[0].ndim != 2 and not paired:
         return None
-    order = list(range(len(values)))
-    if [plane.name for plane in sample.planes] == ["sin", "cos"]:
-        order.reverse()
+    order = [1, 0] if [plane.name for plane in sample.planes] == ["sin", "cos"] else list(range(len(values)))
     width = int(np.prod(values[0].shape[1:]))
-    if values[0].ndim == 3 and values[0].shape[2] != 2:
-        return None
     rows = [values[at].reshape(-1, width) for at in order]
     view = sample.views[0]
     plane = Plane(sample.table, view.array, view.name, view.rows, width)
-    rotary = len(rows) == 2 or values[0].ndim == 3 or sample.planes[0].name in ("cos_sin", "sin_cos")
+    rotary = len(rows) == 2 or paired or sample.planes[0].name in ("cos_sin", "sin_cos")
     for found in readings([plane] * len(rows), rows):
         if found.sin is None:
             continue

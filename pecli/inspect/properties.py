@@ -106,6 +106,11 @@ class Check(ABC):
     def finish(self) -> Property:
         """Return whether it holds, with the measurement."""
 
+    def measured(self, rows: Floats) -> Property:
+        """Return whether it holds for rows that are all there are."""
+        self.add(0, rows)
+        return self.finish()
+
     def note(self, start: int, odd: NDArray[np.bool_]) -> None:
         """Count the values of rows `start` and on that break it."""
         if self.first < 0 and odd.any():
@@ -402,10 +407,9 @@ def bias_properties(table: Tabular, array: Array) -> list[Property]:
     (q, k), name = corner[0].shape, array.name
     text = f"{name}: {len(corner)} of {heads} heads, {q} of {array.shape[-2]} queries, {k} of {array.shape[-1]} keys"
     checks = [BoundedByDistance(q, k), Toeplitz(q)]
-    for check in checks:
-        check.add(0, np.concatenate(corner))
     figures = {"array": name, "heads": len(corner), "queries": q, "keys": k}
-    return [Property("measured on", None, text, figures), *(check.finish() for check in checks)]
+    measured = (check.measured(np.concatenate(corner)) for check in checks)
+    return [Property("measured on", None, text, figures), *measured]
 
 
 SEED = 7
@@ -488,10 +492,7 @@ def _of_rows(reader: RowReader) -> list[Property]:
     if not known.any():
         return [scope]
     finite = np.where(known, rows, 0.0)
-    found = [scope]
-    for check in (Bounded(count), Unique(), Smooth()):
-        check.add(0, finite)
-        found.append(check.finish())
+    found = [scope, *(check.measured(finite) for check in (Bounded(count), Unique(), Smooth()))]
     found += [_relative(reader, rows), *_similarity(finite)]
     reading = reading_of(sample)
     if reading is not None and len(reading.first) == count:
@@ -503,11 +504,9 @@ def _of_rows(reader: RowReader) -> list[Property]:
 def _relative(reader: RowReader, rows: Floats) -> Property:
     """Return whether one matrix takes each row to the next; of too few rows, that it was not measured."""
     try:
-        check = Shifted(reader)
+        return Shifted(reader).measured(rows)
     except BadParameter as error:
         return Property(Shifted.name, None, f"not measured: {error.rule}")
-    check.add(0, rows)
-    return check.finish()
 
 
 def _rotates(table: Tabular) -> bool:

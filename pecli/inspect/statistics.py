@@ -157,11 +157,9 @@ def _statistics(table: Tabular, array: Array, progress: Callable[[int], None] | 
         if progress is not None:
             progress((block.stop - block.start) * array.row_bytes)
     ends = (None if end == none else end for end, none in zip(found[:5], _Sums(), strict=False))
-    low, high, norm_min, norm_max, first_nan = ends
-    return Statistics(
-        array.name, low, high, float(found.total / found.counted) if found.counted else None, norm_min, norm_max,
-        found.nan, found.infinite, None if first_nan is None else int(first_nan),
-    )  # fmt: skip
+    low, high, norm_min, norm_max, first = ends
+    mean, row = float(found.total / found.counted) if found.counted else None, None if first is None else int(first)
+    return Statistics(array.name, low, high, mean, norm_min, norm_max, found.nan, found.infinite, row)
 
 
 def _slopes(table: Tabular) -> list[float] | None:
@@ -175,8 +173,7 @@ def _slopes(table: Tabular) -> list[float] | None:
 
 
 def _ends(table: Tabular) -> tuple[float, float] | None:
-    leading = next((array for array in table.arrays[:1] if array.lead), None)
-    rows = leading.shape[leading.lead - 1] if leading is not None else 0
+    rows = next((array.shape[array.lead - 1] for array in table.arrays[:1] if array.lead), 0)
     if rows == 0:
         return None
     first, last = table.position(0, 1), table.position(rows - 1, rows)

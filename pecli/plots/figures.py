@@ -124,16 +124,7 @@ def _themed(svg: str) -> str:
 
 
 def picture_bytes(charts: Sequence[Chart], path: str) -> bytes:
-    """Return charts, one below the other, as the contents of a file with this suffix.
-
-    Raises
-    ------
-    UnknownName
-        For another suffix than .svg, .png and .pdf.
-    MissingPackage
-        Without matplotlib.
-    """
-    check_picture(path)
+    """Return charts, one below the other, as the contents of a file with this suffix, which `check_picture` allows."""
     return saved(figure_of(charts), Path(path).suffix.lower())
 
 

@@ -157,11 +157,8 @@ def _fitting(rows: Sequence[Sequence[str]], width: int, gap: int = 0) -> list[in
         head, tail = (head + 1, tail) if nearest == head else (head, tail - 1)
     if gap and head == tail:
         head = tail = gap - 1
-    return [0, *_after(range(max(1, head))), None, *_after(range(tail if gap else max(tail, head + 1), len(widths)))]
-
-
-def _after(places: Sequence[int]) -> list[int]:
-    return [place + 1 for place in places]
+    tail = tail if gap else max(tail, head + 1)
+    return [*range(1 + max(1, head)), None, *range(1 + tail, 1 + len(widths))]
 
 
 # Formats of a table that a command prints; json is what --json prints.

@@ -63,7 +63,7 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
     PecliError
         If it cannot be written; nothing of it is left then.
     """
-    from pecli.formats import format_for
+    from pecli.formats import format_for, write_table
 
     path = to.output or "-"
     form = format_for("pe.npy" if path == "-" and not to.format else path, to.format)
@@ -73,32 +73,21 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
         if is_terminal(sys.stdout) and form.name not in TEXT_FORMATS:
             rule = f"would print binary {form.name} to a terminal: redirect it, or name a file"
             raise BadParameter("output", "-", rule)
+    started, what = time.perf_counter(), f"writing {os.path.basename(path)}"
+    farewell = "" if path == "-" else line(f"pecli: interrupted: nothing was written to {path}")
     try:
         if to.dry_run:
             return _dry_run(table, label, to, path, form)
-        written = _written(table, form, path, to)
+        with unwinding(farewell), progress_for(what, to, table) as advance:
+            size = write_table(
+                table, path, format=form.name, threads=to.threads, clobber=not to.no_clobber, compress=to.compress,
+                wide=to.wide, progress=advance,
+            )  # fmt: skip
     except BadParameter as error:
         if error.name != "format" or to.format is not None:
             raise
         raise BadParameter("output", path, f"is {form.name}, which {error.rule}") from None
-    return describe(table, label, to, path, form.name, written, more)
-
-
-def _written(table: Tabular, form: Format, path: str, to: Writing) -> tuple[int, float]:
-    """Write the table; return bytes and seconds."""
-    from pecli.formats import write_table
-
-    clobber, started = not to.no_clobber, time.perf_counter()
-    farewell = "" if path == "-" else line(f"pecli: interrupted: nothing was written to {path}")
-    with (
-        unwinding(farewell),
-        progress_for(f"writing {os.path.basename(path)}", to, table) as advance,
-    ):
-        size = write_table(
-            table, path, format=form.name, threads=to.threads, clobber=clobber, compress=to.compress, wide=to.wide,
-            progress=advance,
-        )  # fmt: skip
-    return size, time.perf_counter() - started
+    return describe(table, label, to, path, form.name, (size, time.perf_counter() - started), more)
 
 
 def deliver_checkpoint(write: Callable[[Callable[[int], None]], tuple[dict[str, Any], str]], to: Writing) -> int:
