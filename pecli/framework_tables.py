@@ -176,13 +176,14 @@ def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
 
 
 def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
-    """Return x (.., dim) of any framework with its first columns rotated.
+    """Return x (batch, heads, n, dim) of any framework with its first columns rotated.
 
     Parameters
     ----------
     x : tensor
-    cos, sin : (.., pairs) tensor
-        Of the positions, of a shape that spreads over x.
+        Of (n, dim) too, where the positions are no batch.
+    cos, sin : (n, pairs) or (batch, n, pairs) tensor
+        Of the positions; those of a batch are the same for all heads.
     pairs : {"half", "interleaved"}
         Whether x_i turns with x_(i + d/2), or x_2i with x_(2i+1).
     join : callable
@@ -197,6 +198,8 @@ def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., An
     """
     if pairs not in PAIRS:
         raise BadParameter("pairs", pairs, "must be half or interleaved")
+    if len(cos.shape) == 3:
+        cos, sin = cos[:, None], sin[:, None]
     m = cos.shape[-1]
     a, b = (x[..., :m], x[..., m : 2 * m]) if pairs == "half" else (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2])
     parts = (a * cos - b * sin, b * cos + a * sin)

@@ -179,8 +179,6 @@ class RotaryTable(Constant):
         """
         self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
-        if cos.ndim == 3:
-            cos, sin = cos[:, None], sin[:, None]
         made: jax.Array = rotated_pairs(x, cos, sin, pairs, _join, _weave)
         return made.astype(x.dtype)
 

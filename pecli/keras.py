@@ -99,9 +99,8 @@ class TableLayer(keras.layers.Layer):
                 return [self.constant(name)[offset : offset + count] for name in names]
             positions = offset + ops.arange(0, count)
         low, high = _ends(positions)
-        if low is not None:
+        if low is not None and high is not None:
             self.held.check_first(low)
-        if high is not None:
             self.reach(high)
             return [ops.take(self.constant(name), positions, axis=0) for name in names]
         arrays = [self.constant(name) for name in names]
@@ -172,8 +171,6 @@ class RotaryLayer(TableLayer):
         """Return x (batch, heads, n, dim) rotated, in its own type; `positions` is (n) or (batch, n)."""
         self.held.check_width(x.shape[-1])
         cos, sin = self.cos_sin(positions, offset, _side(x, -2))
-        if len(cos.shape) == 3:
-            cos, sin = cos[:, None], sin[:, None]
         return ops.cast(rotated_pairs(x, cos, sin, pairs, _join, _weave), x.dtype)
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:

@@ -286,7 +286,6 @@ def _of_positions(made: Extrapolation, declared: Reach, plan: Plan) -> Extrapola
 
 def stored_rows(source: str, rows: int, test: int) -> Extrapolation:
     """Return the report of trained rows in a file."""
-    check_lengths(rows, test)
     finding = f"its rows end at position {rows - 1}; positions {rows} to {test - 1} have none"
     remedy = "--extend linear, cubic, nearest or tile makes a longer table"
     longer = "trained rows, resized or repeated"

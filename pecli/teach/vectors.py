@@ -116,12 +116,12 @@ def _rotated(
 
 
 def _points(plan: object, at: Sequence[object], cos: Floats, sin: Floats) -> list[Item]:
-    rows: list[list[str | float]] = []
-    frequencies = [float(w) for w in plan.frequencies] if isinstance(plan, Waves) and not plan.axes else None
-    for row, position in enumerate(at):
-        for i in range(min(cos.shape[1], PAIRS)):
-            w: str | float = frequencies[i] if frequencies is not None and i < len(frequencies) else "-"
-            rows.append([str(position), i, w, float(cos[row, i]), float(sin[row, i])])
+    known = [float(w) for w in plan.frequencies] if isinstance(plan, Waves) and not plan.axes else []
+    frequencies: list[str | float] = [*known, *["-"] * PAIRS]
+    rows: list[list[str | float]] = [
+        [str(position), i, frequencies[i], float(cos[row, i]), float(sin[row, i])]
+        for row, position in enumerate(at) for i in range(min(cos.shape[1], PAIRS))
+    ]  # fmt: skip
     return [SmallTable(["position", "pair", "w", "cos", "sin"], rows)]
 
 

@@ -309,8 +309,6 @@ class RotaryModule(TableModule):
         """
         self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
-        if cos.ndim == 3:
-            cos, sin = cos[:, None], sin[:, None]
         made: torch.Tensor = rotated_pairs(x, cos, sin, pairs, _join, _weave)
         return made.to(x.dtype)
 
