@@ -382,21 +382,14 @@ TAILED_ERROR = 2.0**-56.5
 DOUBLED_ERROR = 2.0**-94
 
 
-class CircleTable(NamedTuple):
-    """Table of sines of 0..319/256 turns; each cosine is 64 entries after its sine."""
-
-    hi: Floats
-    lo: Floats
-
-
 @lru_cache(maxsize=1)
-def table() -> CircleTable:
-    """Return the table of sines in double-double."""
+def table() -> DoubleDouble:
+    """Return the sines of 0..319/256 turns; each cosine is 64 entries after its sine."""
     sines = [s for _, s in circle_table(FIRST)]
     hi = [s / (1 << FIRST) for s in sines]
     # none but zero is below 2^-6, so all are whole multiples of 2^-80
     lo = [(s - (int(h * 2.0**80) << (FIRST - 80))) / (1 << FIRST) for s, h in zip(sines, hi, strict=True)]
-    return CircleTable(np.array(hi + hi[:64]), np.array(lo + lo[:64]))
+    return DoubleDouble(np.array(hi + hi[:64]), np.array(lo + lo[:64]))
 
 
 @lru_cache(maxsize=1)
@@ -497,9 +490,7 @@ def doubled_point(rest: Remainder) -> tuple[DoubleDouble, DoubleDouble]:
     square = multiply(angle, angle)
     s = add(angle, multiply(angle, multiply(square, _even_series(square, _SINE))))
     v = multiply(square, _even_series(square, _COSINE))
-    t = table()
-    a = DoubleDouble(t.hi[rest.places], t.lo[rest.places])
-    b = DoubleDouble(t.hi[64:][rest.places], t.lo[64:][rest.places])
+    a, b = table()[rest.places], table()[64:][rest.places]
     cosine = add(b, add(multiply(b, v), -multiply(a, s)))
     sine = add(a, add(multiply(b, s), multiply(a, v)))
     return cosine, sine

@@ -18,6 +18,7 @@ the bias, < 2^-46, as of a run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
 from pecli.engine.narrowing import DoubtWindow, Flags, PairLayout, Rounder, ordinary, product_type
-from pecli.engine.rotation_tables import Complex, Rows, exchanged
+from pecli.engine.rotation_tables import Complex, Rows, exchanged, remember
 from pecli.engine.runs import CUT, NEAR_ZERO, SMALL, SMALLEST, settle, short_buffers
 from pecli.engine.threads import Scratch
 from pecli.numbers.double_double import from_decimal, multiply
@@ -76,32 +77,28 @@ class DigitTables:
         self.freqs = freqs
         self.bits = table_bits(freqs)
         self._factor = multiply(freqs.magnitude, from_decimal(Fraction(WINDOW.bias)))
-        self._made: dict[tuple[int, bool], Complex] = {}
-        self._quarters: dict[int, Quarters] = {}
+        self._made: dict[tuple[int, bool], tuple[Complex, Quarters]] = {}
 
     def digits(self, multiples: Integers) -> list[Integers]:
         """Return the digits of multiples from the lowest on, as many as the largest has."""
         count = max(1, -(-int(multiples.max(initial=0)).bit_length() // self.bits))
         return [(multiples >> (self.bits * k)) & ((1 << self.bits) - 1) for k in range(count)]
 
-    def rows(self, digit: int, swapped: bool) -> Complex:
-        """Return the factors of a digit, (B, columns): cos + i sin; or conjugates whose product is sin + i cos."""
-        self._make(digit, swapped)
-        return self._made[digit, swapped]
+    def rows(self, digit: int, swapped: bool) -> tuple[Complex, Quarters]:
+        """Return the factors of a digit, (B, columns), and four times their phases modulo 1, in 2^-16, rounded down.
 
-    def quarters(self, digit: int) -> Quarters:
-        """Return four times their phases modulo 1, in 2^-16, rounded down."""
-        return self._quarters[digit]
+        Factors are cos + i sin; or, swapped, conjugates whose product is sin + i cos.
+        """
 
-    def _make(self, digit: int, swapped: bool) -> None:
-        with self.freqs.lock:
-            if (digit, swapped) in self._made:
-                return
+        def make() -> tuple[Complex, Quarters]:
             given = np.arange(1 << self.bits, dtype=np.int64) << (self.bits * digit)
-            hi, lo, self._quarters[digit] = self.freqs.tailed_rows(given)
+            hi, lo, quarters = self.freqs.tailed_rows(given)
             made = Rows(hi, lo) if digit else Rows(hi, lo).scaled(self._factor)
             turn = np.conjugate if digit else exchanged
-            self._made[digit, swapped] = turn(made.hi) if swapped else made.hi
+            return (turn(made.hi) if swapped else made.hi), quarters
+
+        with self.freqs.lock:
+            return remember(self._made, (digit, swapped), make)
 
 
 def serves(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
@@ -125,10 +122,7 @@ def prepare(freqs: FrequencySet, multiples: Integers, dtype: str) -> bool:
 def fill_digits(tables: DigitTables, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
     """Fill rows of any multiples that are not negative: in blocks, rounded; doubtful roundings are decided exactly."""
     freqs, digits, swapped = tables.freqs, tables.digits(multiples), layout.sine_first
-    factors, quarters = [], []
-    for k in range(len(digits)):
-        factors.append(tables.rows(k, swapped))
-        quarters.append(tables.quarters(k))
+    factors, quarters = zip(*(tables.rows(k, swapped) for k in range(len(digits))), strict=True)
     width, rows = freqs.count, len(multiples)
     slow = freqs.turns_per_step * float(multiples.max(initial=0)) <= 0.125
     # columns that need no test of their phases: still ones, and slow ones of normal numbers
@@ -159,7 +153,7 @@ def fill_digits(tables: DigitTables, multiples: Integers, layout: PairLayout, dt
 
 
 def _multiply(
-    factors: list[Complex], digits: list[Integers], scratch: Scratch, out: NDArray[np.complex128 | np.complex64]
+    factors: Sequence[Complex], digits: list[Integers], scratch: Scratch, out: NDArray[np.complex128 | np.complex64]
 ) -> None:
     """Multiply the factors of some rows."""
     first, other = (scratch.get(name, out.size, np.complex128).reshape(out.shape) for name in ("first", "other"))
@@ -171,7 +165,7 @@ def _multiply(
         np.copyto(out, first, casting="same_kind")
 
 
-def _sum_phases(quarters: list[Quarters], digits: list[Integers], scratch: Scratch) -> Quarters:
+def _sum_phases(quarters: Sequence[Quarters], digits: list[Integers], scratch: Scratch) -> Quarters:
     """Add up the phases of some rows, moved up by the margin."""
     shape = len(digits[0]), quarters[0].shape[1]
     near, other = (scratch.get(f"near {k}", shape[0] * shape[1], np.uint16).reshape(shape) for k in (0, 1))

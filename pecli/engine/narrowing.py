@@ -244,12 +244,12 @@ class Rounder:
         if dtype == "float32":
             self._bits = z.reshape(-1).view(np.uint64)
             self._integers = self._bits.view(np.int64)
-            self._stores = _single_stores(z, layout, swapped)
+            self._stores = _stores(z.view(np.float64).reshape(*z.shape, 2), layout, swapped)
             return
         self._word = z.reshape(-1).view(np.uint32)
         kind: type[np.generic] = np.uint16 if dtype == "bfloat16" else np.uint32
         self._low = scratch.get(f"low {kind.__name__}", 2 * z.size, kind)
-        self._stores = _half_stores(self._word.reshape(*z.shape, 2), layout, swapped)
+        self._stores = _stores(self._word.reshape(*z.shape, 2), layout, swapped)
 
     def __call__(self, at: int, doubtful: NDArray[np.bool_]) -> None:
         """Round the block into the rows from ``at``, and flag the doubtful parts; z is overwritten."""
@@ -301,24 +301,14 @@ _BRAIN_HALF = np.uint32(0x8000)
 _HALF_HALF = np.uint32(0x1000 - 0x38000000 + (1 << 32))
 
 
-def _single_stores(z: Product, layout: PairLayout, swapped: bool) -> list[Store]:
-    """Pair sources in z with targets, of equal columns."""
+def _stores(parts: NDArray[np.float64 | np.uint32], layout: PairLayout, swapped: bool) -> list[Store]:
+    """Pair the parts of candidates, (rows, columns, 2), with targets of equal columns."""
+    kind: type[np.generic] = np.float32 if parts.dtype == np.float64 else np.uint16
     stores: list[Store] = []
     if layout.pair is not None:
-        stores.append((z[:, : layout.pair.shape[1] // 2], layout.pair.view(np.complex64)))
+        stores.append((parts.reshape(len(parts), -1)[:, : layout.pair.shape[1]], layout.pair.view(kind)))
     for part, view in layout.singles:
-        source = z.imag if (part == "sin") != swapped else z.real
-        stores.append((source[:, : view.shape[1]], view))
-    return stores
-
-
-def _half_stores(words: NDArray[np.uint32], layout: PairLayout, swapped: bool) -> list[Store]:
-    stores: list[Store] = []
-    if layout.pair is not None:
-        stores.append((words.reshape(len(words), -1)[:, : layout.pair.shape[1]], layout.pair.view(np.uint16)))
-    for part, view in layout.singles:
-        source = words[:, : view.shape[1], int((part == "sin") != swapped)]
-        stores.append((source, view.view(np.uint16)))
+        stores.append((parts[:, : view.shape[1], int((part == "sin") != swapped)], view.view(kind)))
     return stores
 
 

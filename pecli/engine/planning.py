@@ -64,20 +64,18 @@ class RowRun(NamedTuple):
         return -found if self.mirrored else found
 
 
-def tasks(
-    freqs: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int, block: int | None
-) -> list[Task]:
+def tasks(freqs: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str, threads: int) -> list[Task]:
     """Cut the work into pieces that can be done in any order."""
     if not isinstance(multiples, range):
-        return list(_short_tasks(freqs, multiples, layout, dtype, block))
+        return list(_short_tasks(freqs, multiples, layout, dtype))
     plain = dtype == "float64" or ordinary(float(freqs.magnitude.hi), dtype)
     found: list[Task] = []
     for run in _runs(multiples, layout):
         signed = run.mirrored and freqs.exact.turns  # with zeros among the sines, which stay positive
         if plain and not signed and _uses_table(freqs, run, dtype):
-            found += _long_tasks(freqs, run, dtype, threads, block)
+            found += _long_tasks(freqs, run, dtype, threads)
         else:
-            found += _short_tasks(freqs, run.multiples(), run.layout, dtype, block)
+            found += _short_tasks(freqs, run.multiples(), run.layout, dtype)
     return found
 
 
@@ -94,10 +92,8 @@ def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
         return count >= MIN_RUN_ROWS and freqs.rows_requested.get(key, count) >= MIN_REQUESTS
 
 
-def _short_tasks(
-    freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, block: int | None
-) -> Iterator[Task]:
-    rows = block or max(1, TASK // 8 // freqs.count)
+def _short_tasks(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str) -> Iterator[Task]:
+    rows = max(1, TASK // 8 // freqs.count)
     tables = freqs.digits if isinstance(freqs.digits, DigitTables) and serves(freqs, multiples, dtype) else None
     for at in range(0, len(multiples), rows):
         here = slice(at, at + rows)
@@ -111,12 +107,12 @@ def _short_tasks(
         yield short
 
 
-def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int, block: int | None) -> Iterator[Task]:
+def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int) -> Iterator[Task]:
     wide, count = dtype == "float64", run.last - run.first
     table = table_for(freqs, run.offset, run.step, wide, 1.0 if wide else WINDOW.bias, count)
     table.asked += count
     share = -(-count // max(1, threads))
-    rows = block or max(table.block, min(TASK // freqs.count, share) // table.block * table.block)
+    rows = max(table.block, min(TASK // freqs.count, share) // table.block * table.block)
     group = group_size(table) * table.block
     at = run.first
     while at < run.last:
@@ -181,7 +177,6 @@ def fill(
     dtype: str,
     *,
     threads: int = 1,
-    block: int | None = None,
 ) -> None:
     """Fill views with the correctly rounded cosines, sines and angles of rows.
 
@@ -199,8 +194,6 @@ def fill(
         float16, bfloat16, float32 or float64; every value is the correctly rounded one.
     threads : int
         How many threads share the work; never more than there are cores, or work for.
-    block : int, optional
-        Rows that a thread takes at a time; the values do not depend on it.
 
     Raises
     ------
@@ -228,12 +221,12 @@ def fill(
         for _, view in oscillating:
             view[...] = 0
     elif isinstance(given, range) or len(given) < MIN_SORTED_COUNT:
-        _fill_all(freqs, given, oscillating, dtype, threads, block)
+        _fill_all(freqs, given, oscillating, dtype, threads)
     else:
         rows = max(MIN_SORTED_COUNT, TASK // freqs.count)
         for at in range(0, len(given), rows):
             here = slice(at, at + rows)
-            _fill_list(freqs, given[here], [(part, view[here]) for part, view in oscillating], dtype, threads, block)
+            _fill_list(freqs, given[here], [(part, view[here]) for part, view in oscillating], dtype, threads)
 
 
 def _in_order(multiples: Integers | range) -> Integers | range:
@@ -261,17 +254,14 @@ def _fill_all(
     outputs: Sequence[Output],
     dtype: str,
     threads: int,
-    block: int | None,
 ) -> None:
     layout = arrange(outputs)
     threads = min(threads, cores(), 1 + (len(multiples) * freqs.count >> PER_THREAD))
-    run_tasks(tasks(freqs, multiples, layout, dtype, threads, block), threads)
+    run_tasks(tasks(freqs, multiples, layout, dtype, threads), threads)
     _still(freqs, multiples, layout, dtype)
 
 
-def _fill_list(
-    freqs: FrequencySet, multiples: Integers, outputs: Sequence[Output], dtype: str, threads: int, block: int | None
-) -> None:
+def _fill_list(freqs: FrequencySet, multiples: Integers, outputs: Sequence[Output], dtype: str, threads: int) -> None:
     """Fill repeated or close multiples by way of a table of the distinct ones, where that is less work.
 
     A row copied costs a tenth of one computed from its phases, and a row of a run little more.
@@ -281,16 +271,16 @@ def _fill_list(
     if last - least < 2 * len(multiples):
         source, place = range(least, last + 1), multiples - least
     elif prepare(freqs, multiples, dtype):
-        _fill_all(freqs, multiples, outputs, dtype, threads, block)
+        _fill_all(freqs, multiples, outputs, dtype, threads)
         return
     else:
         source, place = np.unique(multiples, return_inverse=True)
         if 2 * len(source) > len(multiples):
-            _fill_all(freqs, multiples, outputs, dtype, threads, block)
+            _fill_all(freqs, multiples, outputs, dtype, threads)
             return
     width = max(view.shape[1] for _, view in outputs)
     parts = {part: np.empty((len(source), width), storage(dtype)) for part, _ in outputs}
-    _fill_all(freqs, source, list(parts.items()), dtype, threads, block)
+    _fill_all(freqs, source, list(parts.items()), dtype, threads)
     step = max(1, (1 << 18) // width)
     for part, view in outputs:
         for at in range(0, len(multiples), step):

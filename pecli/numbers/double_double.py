@@ -216,14 +216,6 @@ def exp(x: DoubleDouble) -> DoubleDouble:
     return DoubleDouble(scaled.hi, np.where(infinite, 0.0, scaled.lo))
 
 
-def expm1(x: DoubleDouble) -> DoubleDouble:
-    """Return e^x - 1, good for small x too."""
-    near = np.abs(x.hi) < 1.0 / 256
-    whole = add(exp(DoubleDouble(np.where(near, 1.0, x.hi), np.where(near, 0.0, x.lo))), doubled(-np.ones_like(x.hi)))
-    small = _expm1(DoubleDouble(np.where(near, x.hi, 0.0), np.where(near, x.lo, 0.0)))
-    return DoubleDouble(np.where(near, small.hi, whole.hi), np.where(near, small.lo, whole.lo))
-
-
 def power(base: DoubleDouble, exponent: DoubleDouble) -> DoubleDouble:
     """Return base^exponent for a base above 0; the error is the error of `exp` times the size of its argument."""
     return exp(multiply(exponent, log(base)))

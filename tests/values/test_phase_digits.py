@@ -94,7 +94,7 @@ def test_a_candidate_errs_by_less_than_is_claimed(name):
     wheel = frequency_set(name)
     tables, factor = DigitTables(wheel), float(wheel.magnitude.hi) * digits.WINDOW.bias
     positions = scattered(2000, (1 << MAX_DIGITS * tables.bits) - 1, 9, tables.bits)
-    parts = [tables.rows(k, swapped=False)[digit] for k, digit in enumerate(tables.digits(positions))]
+    parts = [tables.rows(k, swapped=False)[0][digit] for k, digit in enumerate(tables.digits(positions))]
     assert len(parts) == MAX_DIGITS
     cosine, sine = wheel.doubled_rows(positions)
     candidate = reduce(np.multiply, reversed(parts))
