@@ -21,9 +21,9 @@ from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, o
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, parse_integer, shorten
-from pecli.numbers.double_double import DoubleDouble, add, from_decimal
+from pecli.numbers.double_double import DoubleDouble, add, doubled, from_decimal
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.rounding import narrow, nearest, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
@@ -69,8 +69,7 @@ class AddedRows(Tabular):
         where: Rows | None = None, multiplied: bool = False,
     ) -> None:  # fmt: skip
         if exact_rows.width not in (tensor.width, 1 if multiplied else tensor.width):
-            rule = f"has vectors of {tensor.width}, and the table has rows of {exact_rows.width}"
-            raise BadParameter("input", tensor.name, rule)
+            raise tensor.misfit(f"the table has rows of {exact_rows.width}")
         self.exact_rows, self.tensor, self.dtype, self.multiplied = exact_rows, tensor, dtype, multiplied
         self.arrays = (tensor.like(tensor.name, dtype),)
         number = Decimal(1 if scale is None else scale) if scale != "sqrt" else CONTEXT.sqrt(Decimal(tensor.width))
@@ -115,9 +114,8 @@ class AddedRows(Tabular):
         row, column = np.divmod(places, self.tensor.width)
         value, error = self.exact_rows.doubled(where[row], np.minimum(column, self.exact_rows.width - 1))
         if self.multiplied:
-            return value, DoubleDouble(np.ones(len(places)), np.zeros(len(places))), error
-        size = DoubleDouble(*(np.broadcast_to(x, places.shape) for x in (self.factor.hi, self.factor.lo)))
-        return size, value, error + np.abs(self.factor.hi) * 2.0**-104
+            return value, doubled(np.ones(len(places))), error
+        return self.factor.spread(places.shape), value, error + np.abs(self.factor.hi) * 2.0**-104
 
     def _rows(self, where: NDArray[np.int64]) -> Floats:
         if int(where.max()) >= self.exact_rows.count:  # says which
@@ -183,8 +181,7 @@ class ConditionedRows(Tabular):
         self.base = base_of(plan, positions, Table.parse)
         width = tensor.width if self.base is None else self.base.arrays[0].shape[1]
         if added and width != tensor.width:
-            rule = f"has vectors of {tensor.width}, and the table has rows of {width}"
-            raise BadParameter("input", tensor.name, rule)
+            raise tensor.misfit(f"the table has rows of {width}")
         self.around = plan.reach(self.n)
         plan.fit(tensor.width, width)
         self.arrays = (tensor.like(tensor.name, self.dtype, width),)
@@ -205,16 +202,9 @@ class ConditionedRows(Tabular):
         base = None if self.base is None else self.base.read_rows(["pe"], first, last)["pe"]
         found = self.plan.value(rows, offset, first, last, self.n, base)
         if self.added:
-            found = found if isinstance(found, DoubleDouble) else DoubleDouble(np.asarray(found), np.zeros(found.shape))
-            part = rows[first - offset : last - offset]
-            found = add(found, DoubleDouble(part, np.zeros(part.shape)))
+            found = found if isinstance(found, DoubleDouble) else doubled(found)
+            found = add(found, doubled(rows[first - offset : last - offset]))
         round_into(found, self.dtype, out)
-
-
-def rounded(values: Floats, dtype: str) -> Floats:
-    """Return values rounded to a type, as float64."""
-    with np.errstate(all="ignore"):
-        return widen(narrow(values, None, dtype), dtype)
 
 
 class FrameworkRows(Tabular):
@@ -265,9 +255,9 @@ def adding_steps(tensor: Tensor, table: Tabular, factor: float, rows: Rows | Non
         where = tensor.rows(np.arange(start, stop, dtype=np.int64), rows)
         low = int(where.min())
         added = widen(table.read_rows([name], low, int(where.max()) + 1)[name], table.array(name).dtype)[where - low]
-        x = rounded(tensor.read(start, stop), arithmetic)
+        x = nearest(tensor.read(start, stop), arithmetic)
         with np.errstate(all="ignore"):
-            scaled = rounded(x * rounded(np.array([factor]), arithmetic), arithmetic)
-            return rounded(scaled + rounded(added, arithmetic), arithmetic)
+            scaled = nearest(x * nearest(np.array([factor]), arithmetic), arithmetic)
+            return nearest(scaled + nearest(added, arithmetic), arithmetic)
 
     return steps, np.abs

@@ -40,7 +40,7 @@ from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import InMemory, Tabular
+from pecli.spec.tabular import InMemory, Tabular, shape_text
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, exact_source
@@ -134,7 +134,7 @@ def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[Nam
     key = None if recipe is None else recipe.matrix_key
     if recipe is None or key is None:
         rule = f"are for several streams, and {shorten(source.text)} takes one: give (batch, position)"
-        raise BadParameter("positions", f"({' x '.join(map(str, positions.shape))})", rule)
+        raise BadParameter("positions", f"({shape_text(positions.shape)})", rule)
     places, rows = np.unique(positions.reshape(len(positions), -1).T, axis=0, return_inverse=True)
     given = split_recipe(recipe.short)[1]
     bound = Recipe.bind(recipe.encoding.name, **{**given, key: "+".join(map(str, places.reshape(-1).tolist()))})
@@ -153,6 +153,8 @@ def _applied(
     for name, value in (("pairs", options.pairs), ("way", options.way)):
         if value not in (None, "forward") and family is not Family.ROTARY:
             raise BadParameter(name, value, "is for rotary tables")
+    if options.scale is not None and not options.scores and family in (Family.ROTARY, Family.BIAS):
+        raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     if options.arithmetic != "exact" and (options.scores or family not in (Family.ABSOLUTE, Family.ROTARY)):
         raise BadParameter("arithmetic", options.arithmetic, "is for rotations, and for rows added to embeddings")
     moves: dict[Family, Move] = {

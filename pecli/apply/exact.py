@@ -273,9 +273,7 @@ class WavePoints:
         error = np.zeros(len(rows))
         for chosen, frequencies, multiples, columns in self._groups(rows, where):
             found = frequencies.doubled_rows(multiples, columns)
-            size = double_double.DoubleDouble(
-                *(np.broadcast_to(x, multiples.shape) for x in (frequencies.magnitude.hi, frequencies.magnitude.lo))
-            )
+            size = frequencies.magnitude.spread(multiples.shape)
             for k, value in enumerate(found):
                 scaled = double_double.multiply(value, size)
                 parts[2 * k][chosen], parts[2 * k + 1][chosen] = scaled.hi, scaled.lo
@@ -348,8 +346,7 @@ class StoredRows(ExactRows):
         for row in np.unique(rows).tolist():
             selected = rows == row
             values[selected] = self.rows(row, row + 1)[0, columns[selected]]
-        nothing = np.zeros(len(rows))
-        return double_double.DoubleDouble(values, nothing), nothing
+        return double_double.doubled(values), np.zeros(len(rows))
 
 
 class WaveRows(StoredRows):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.addition import FrameworkRows, Steps, rounded
+from pecli.apply.addition import FrameworkRows, Steps
 from pecli.apply.exact import (
     CANDIDATE_ERROR,
     ExactRows,
@@ -34,13 +34,14 @@ from pecli.apply.exact import (
     round_candidates,
 )
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, Tile, axes_notes, open_rows, roles_of, table_rows
+from pecli.engine.rotation_tables import join
 from pecli.engine.runs import fill_points, plane_error
 from pecli.engine.threads import Scratch, default_threads, run_tasks
 from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import shorten
 from pecli.numbers.double_double import DoubleDouble, add, divide, multiply
 from pecli.numbers.dtypes import storage
-from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.rounding import narrow, nearest, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe, split_recipe
@@ -233,7 +234,7 @@ class StoredRotations(Rotations):
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Rotations`."""
-        return complex_points(self.cos.rows(start, stop), self.sin.rows(start, stop))
+        return join(self.cos.rows(start, stop), self.sin.rows(start, stop))
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
@@ -244,13 +245,6 @@ class StoredRotations(Rotations):
 def rotations_of(table: Tabular) -> Rotations:
     """Return the real cosines and sines of a recipe's table, or those of a file."""
     return ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
-
-
-def complex_points(c: Floats, s: Floats) -> Points:
-    """Return c + i s."""
-    found = np.empty(c.shape, np.complex128)
-    found.real, found.imag = c, s
-    return found
 
 
 # Factors and squares between this and its reciprocal neither overflow nor lose digits.
@@ -286,7 +280,7 @@ class ScaledRotations(Rotations):
             return points
         rows, pairs = (index.reshape(-1) for index in np.indices(points.shape))
         c, s, _ = self.doubled(rows + start, pairs)
-        return complex_points(c.hi, s.hi).reshape(points.shape)
+        return join(c.hi, s.hi).reshape(points.shape)
 
     def doubled(self, rows: Integers, pairs: Integers) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         """Return c and s at some places; see `Rotations`."""
@@ -388,8 +382,7 @@ class RotatedTensors(Tabular):
         self.width = 2 * rotations.pairs
         for tensor in tensors:
             if tensor.width < self.width:
-                rule = f"has vectors of {tensor.width}, and the table rotates {self.width} columns"
-                raise BadParameter("input", tensor.name, rule)
+                raise tensor.misfit(f"the table rotates {self.width} columns")
         self.arrays: tuple[Array, ...] = tuple(tensor.like(tensor.name, dtype) for tensor in tensors)
         self.metadata = metadata or {}
         self.input_columns, self.output_columns = (
@@ -504,7 +497,7 @@ class RotatedTensors(Tabular):
                     row, pair = unsure.nonzero()
                     if len(row):
                         x_own, x_other = own[row, pair], other[row, pair]
-                        point = complex_points(c.hi[row, pair], s.hi[row, pair])
+                        point = join(c.hi[row, pair], s.hi[row, pair])
                         doubts.append(Doubt(vectors[part[row]], pair, np.full(len(row), second), x_own, x_other, point))
         return doubts
 
@@ -568,16 +561,13 @@ def _check_widths(source: NamedSource, recipe: Recipe | None, tensors: Sequence[
     for tensor in tensors if width is not None else ():
         if tensor.width != width:
             part = f": of a part of a head say dim={tensor.width},rotary-dim={2 * pairs}" * (tensor.width > 2 * pairs)
-            rule = f"has vectors of {tensor.width}, and {shorten(source.text)} is for heads of {width} columns{part}"
-            raise BadParameter("input", tensor.name, rule)
+            raise tensor.misfit(f"{shorten(source.text)} is for heads of {width} columns{part}")
 
 
 def rotate(
     source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions, effect: Effect, recipe: Recipe | None = None
 ) -> ApplyResult:
     """Return queries and keys rotated by a rotary source; see :func:`pecli.apply.apply.apply`."""
-    if options.scale is not None:
-        raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     pairing, note = pairing_of(source, options.pairs)
     table, rows = open_rows(source, tensors, options, "split")
     if not {"cos", "sin"} <= {*table}:
@@ -649,13 +639,13 @@ def rotation_steps(tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Int
         low = int(where.min())
         values = table.read_rows(["cos", "sin"], low, int(where.max()) + 1)
         cos, sin = (widen(values[name], table.array(name).dtype)[where - low] for name in values)
-        vectors = rounded(tensor.read(start, stop), arithmetic)
+        vectors = nearest(tensor.read(start, stop), arithmetic)
         out = vectors.copy()
         x, y = members(vectors, width, pairing.from_pairs)
         first, second = members(out, width, pairing.to_pairs)
         with np.errstate(all="ignore"):
-            first[...] = rounded(rounded(x * cos, arithmetic) + rounded(-y * sin, arithmetic), arithmetic)
-            second[...] = rounded(rounded(y * cos, arithmetic) + rounded(x * sin, arithmetic), arithmetic)
+            first[...] = nearest(nearest(x * cos, arithmetic) + nearest(-y * sin, arithmetic), arithmetic)
+            second[...] = nearest(nearest(y * cos, arithmetic) + nearest(x * sin, arithmetic), arithmetic)
         return out
 
     def sizes(exact: Floats) -> Floats:

@@ -246,9 +246,9 @@ class ScoreRows(Tabular):
         return values, error
 
 
-def keeping(tensor: Tensor, number: int) -> Callable[[int, int], Floats]:
-    """Return a function of batch and head that reads all vectors of a head and keeps the last few heads."""
-    return lru_cache(maxsize=number)(lambda batch, head: tensor.of_head(batch, head, 0, tensor.side("s")))
+def keeping(tensor: Tensor) -> Callable[[int, int], Floats]:
+    """Return a function of batch and head that reads all vectors of a head and keeps the last two heads."""
+    return lru_cache(maxsize=2)(lambda batch, head: tensor.of_head(batch, head, 0, tensor.side("s")))
 
 
 def longest_vector(vectors: Floats) -> float:
@@ -258,8 +258,6 @@ def longest_vector(vectors: Floats) -> float:
 
 def add_bias(source: NamedSource, tensor: Tensor, options: ApplyOptions, effect: Effect) -> ApplyResult:
     """Return logits with a bias; see :func:`pecli.apply.apply.apply`."""
-    if options.scale is not None:
-        raise BadParameter("scale", options.scale, "is for embeddings, and for scores of queries and keys (--scores)")
     logits = as_logits(tensor)
     sides = (logits.side("b"), logits.side("h"), logits.side("q"), logits.side("k"))
     rows = BiasRows(pair_tables(source, *sides[2:], options), source.text, sides)
@@ -296,7 +294,7 @@ class Products:
         self.width, self.terms, self.table, self.tables = queries.width, effect.terms, table, tables
         self.scale = scale
         self.group = queries.side("h") // keys.side("h")
-        self._keys = keeping(keys, 2)
+        self._keys = keeping(keys)
         self.held: dict[tuple[str, str | None], tuple[Floats, float]] = {}
         self._check_grids()
         for term in self.terms:
@@ -327,8 +325,7 @@ class Products:
         if of_heads and shape[0] != heads:
             raise BadParameter("heads", shape[0], f"of {name} do not fit {self.queries.name}, which has {heads}")
         if shape[-1] not in (self.width, heads * self.width):
-            rule = f"has vectors of {self.width}, and {name} of the table {shape[-1]}"
-            raise BadParameter("input", self.queries.name, rule)
+            raise self.queries.misfit(f"{name} of the table {shape[-1]}")
 
     def values(self, rows: QueryRows) -> tuple[Floats, float]:
         """Return scores of some queries, (queries, keys), and a bound on their error."""
@@ -427,13 +424,12 @@ class AttendedRows(Tabular):
         if values.shape[:-1] != keys.shape[:-1] or values.axes != keys.axes:
             raise BadParameter("input", values.name, f"has the shape {values.shape}, and the keys {keys.shape}")
         self.weights, self.products, self.queries = weights, products, queries
-        self.values = keeping(values, 2)
+        self.values = keeping(values)
         self.term, self.vectors = Term("query", effect.values or ""), np.zeros((0, values.width))
         if products.table is not None and effect.values in products.table:
             self.vectors = projected(products.table, self.term.against, None)[0]
             if self.vectors.shape[1] != values.width:
-                rule = f"has vectors of {values.width}, and {effect.values} of the table {self.vectors.shape[1]}"
-                raise BadParameter("input", values.name, rule)
+                raise values.misfit(f"{effect.values} of the table {self.vectors.shape[1]}")
         self.arrays = (queries.like("output", weights.dtype, values.width),)
         self.error = 0.0
 
@@ -562,7 +558,7 @@ def _fit(queries: Tensor, keys: Tensor, options: ApplyOptions) -> None:
     if queries.axes != keys.axes:
         raise BadParameter("axes", f"{queries.axes}, {keys.axes}", "must be the same for queries and keys")
     if queries.width != keys.width:
-        raise BadParameter("input", keys.name, f"has vectors of {keys.width}, and {queries.name} of {queries.width}")
+        raise keys.misfit(f"{queries.name} of {queries.width}")
     if queries.side("b") != keys.side("b"):
         raise BadParameter("input", keys.name, f"has {keys.side('b')} batches, and {queries.name} {queries.side('b')}")
     if queries.side("h") % keys.side("h"):

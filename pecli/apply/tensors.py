@@ -29,7 +29,7 @@ from pecli.numbers.rounding import narrow, widen
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import Array, InMemory, Tabular
+from pecli.spec.tabular import Array, InMemory, Tabular, shape_text
 from pecli.tables.conversion import convert
 from pecli.tables.sources import NamedSource
 from pecli.tables.views import ArrayView, view_of
@@ -100,10 +100,9 @@ class Tensor:
         """Length of a vector."""
         return self.shape[-1]
 
-    @property
-    def vectors(self) -> int:
-        """How many vectors there are."""
-        return prod(self.shape[:-1])
+    def misfit(self, other: str) -> BadParameter:
+        """Return the error for vectors that are not as wide as something else, which `other` says."""
+        return BadParameter("input", self.name, f"has vectors of {self.width}, and {other}")
 
     def side(self, axis: str) -> int:
         """Return the length of an axis; 1 if the tensor lacks it."""
@@ -200,16 +199,16 @@ def tensor_of(
             rule += "; --dtype bfloat16 reads it as the bits of bfloat16"
         raise BadParameter("input", name, rule)
     if not shape or not prod(shape):
-        raise BadParameter("input", name, f"has the shape {_sides(shape)}: it holds no vectors")
+        raise BadParameter("input", name, f"has the shape {shape_text(shape)}: it holds no vectors")
     if axes is None:
         if len(shape) not in AXES_BY_RANK:
-            raise BadParameter("input", name, f"has the shape {_sides(shape)}: say what its axes are, as --axes bhsd")
+            raise BadParameter("input", name, f"has the shape {shape_text(shape)}: say its axes, as --axes bhsd")
         axes = AXES_BY_RANK[len(shape)]
     heads = HEADS_SIDE_BY_SIDE.fullmatch(str(axes))
     if axes not in AXES and not heads:
         raise BadParameter("axes", axes, f"must be one of {', '.join(AXES)}")
     if (count := 3 if heads else len(axes)) != len(shape):
-        rule = f"names {count} axes, and {name} has the shape {_sides(shape)}"
+        rule = f"names {count} axes, and {name} has the shape {shape_text(shape)}"
         raise BadParameter("axes", axes, rule)
     if len(shape) == 1:  # its values are one row
         table = InMemory({array.name: table.read(array.name)[None]})
@@ -322,10 +321,6 @@ class MergedHeads(Tabular):
             heads = self.heads.get(name, 1)
             parts = target.reshape((stop - start) * heads, *self.inner.array(name).row_shape)
             self.inner.fill(start * heads, stop * heads, {name: parts})
-
-
-def _sides(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape)) or "()"
 
 
 class Tile(NamedTuple):
@@ -490,7 +485,7 @@ def mask_of(values: NDArray[Any]) -> NDArray[np.bool_]:
     shape = values.shape if values.ndim < 3 else (values.shape[0], values.shape[-1])
     if values.ndim == 0 or values.size != prod(shape) or not np.isin(values, (0, 1)).all():
         rule = "must hold 1 for keys that are seen and 0 for others, (batches, keys)"
-        raise BadParameter("mask", f"(of the shape {_sides(values.shape)})", rule)
+        raise BadParameter("mask", f"(of the shape {shape_text(values.shape)})", rule)
     return np.asarray(values.reshape(-1, shape[-1]) != 0, np.bool_)
 
 

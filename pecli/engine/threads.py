@@ -52,7 +52,7 @@ class Scratch:
             self._arrays.clear()
             self._pairs = pairs
 
-    def get(self, name: str, size: int, dtype: type[np.generic]) -> NDArray[Any]:
+    def get(self, name: str, size: int, dtype: DTypeLike) -> NDArray[Any]:
         """Return a flat array of this size with undefined contents."""
         have = self._arrays.get(name)
         if have is None or have.size < size:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pecli.errors import BadParameter, UnknownName, WriteFailed
 from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, WriteOptions, one_at_a_time
 from pecli.formats.io.atomic import Need, check_place, free_space, is_stream, open_output
-from pecli.formats.io.source import InputFile, regular_source, undone, without_limit
+from pecli.formats.io.source import InputFile, regular_source, undone
 from pecli.numbers.reader import is_url, shown
 from pecli.spec.tabular import Tabular
 
@@ -204,7 +205,7 @@ def write_table(
     _, opened = _place(form, path)
     with opened(path, clobber=clobber, need=_needed(draft)) as output:
         draft.write(output)
-        return int(output.bytes)
+        return int(output.size)
 
 
 def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> StoredTable:  # noqa: A002
@@ -245,9 +246,9 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
 
     def most(source: InputFile) -> int:
         form_of(source)  # what is none of them need not be copied
-        return without_limit(source)
+        return sys.maxsize
 
-    if form := (named if named is not None and named.many else _store_at(path)):
+    if form := (named if named is not None and named.many else store_at(path)):
         return open_source(InputFile(path, shown(path), 0, b""), form, name)
     if is_url(path):
         from pecli.formats.io.remote import remote_source
@@ -265,12 +266,8 @@ def _path(given: object) -> str:
     return os.fspath(given)
 
 
-def is_store(path: str) -> bool:
-    """Return whether a path names a store of many objects, such as zarr, rather than a folder of files."""
-    return _store_at(path) is not None
-
-
-def _store_at(path: str) -> Format | None:
+def store_at(path: str) -> Format | None:
+    """Return the format of a store of many objects, such as zarr, that a path names; None for files and folders."""
     form = _by_suffix(path.rstrip("/"))
     return form if form is not None and form.many and (is_url(path) or os.path.isdir(path)) else None
 
@@ -279,7 +276,6 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
     """Open a regular file of this format; with a name, only the array that is called so."""
     form.need()
     table = form.open(source)
-    table.reopen = reopened
     if name is not None:
         with undone(table.close):
             table.select(name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
 from pecli.formats.format import WriteOptions
-from pecli.formats.io.blocks import Buffer, Task, fill, groups, in_turn
+from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, split
 from pecli.formats.layout import numbered
 from pecli.formats.stored import KEY, axes_of, facts_json, safe_shape
 from pecli.numbers.dtypes import COMPLEX, REAL, real_pairs, real_type
@@ -175,7 +175,7 @@ def batches(columns: TableColumns, options: WriteOptions) -> AbstractContextMana
         return _batch(columns, plan, options.wide, task, values), sum(v.nbytes for v in values.values())
 
     size = rows * sum(array.row_bytes for array in columns.arrays)
-    return in_turn(groups(columns.arrays, rows), make, options, size)
+    return in_turn(split(columns.arrays, rows, 0, columns.rows), make, options, size)
 
 
 def _batch(

@@ -38,17 +38,17 @@ def kind_of(text: str) -> Kind:
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE
     if is_url(text):
-        from pecli.formats import is_store
+        from pecli.formats import store_at
 
         many = text.endswith("/") or "*" in text.partition("?")[0]  # what follows may be a query
-        return Kind.FOLDER if many and not is_store(text) else Kind.FILE
+        return Kind.FOLDER if many and store_at(text) is None else Kind.FILE
     path = Path(text)
     if _is_config(path / "config.json"):
         return Kind.CONFIG
     if os.path.isdir(text) or is_pattern(text):  # no name is too long for it
-        from pecli.formats import is_store
+        from pecli.formats import store_at
 
-        return Kind.FILE if is_store(text) else Kind.FOLDER
+        return Kind.FILE if store_at(text) is not None else Kind.FOLDER
     return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
 
 

@@ -129,7 +129,7 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
     def write(objects: Objects) -> None:
         _write_shards(scaled, places, objects.path, options)
-        objects.bytes = _sync(objects.path) or size
+        objects.size = _sync(objects.path) or size
         _finish(scaled, objects.path)
 
     return Draft(write, None, size // 1100 if options.compress else size)
@@ -330,7 +330,7 @@ class Objects:
     """A store that is being written, and the bytes of its objects once they are written."""
 
     path: str
-    bytes: int
+    size: int
 
 
 @contextlib.contextmanager

@@ -108,9 +108,8 @@ class DoubleDouble:
         """Multiply by a power of two, exactly."""
         return DoubleDouble(self.hi * power, self.lo * power)
 
-    def across(self, columns: int) -> DoubleDouble:
-        """Return the numbers as (n, columns); a single column is repeated."""
-        shape = (len(self.hi), columns)
+    def spread(self, shape: tuple[int, ...]) -> DoubleDouble:
+        """Return the numbers in a larger shape, in which they are repeated."""
         return DoubleDouble(np.broadcast_to(self.hi, shape), np.broadcast_to(self.lo, shape))
 
 

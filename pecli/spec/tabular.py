@@ -62,6 +62,11 @@ class Array:
         return self.rows * self.row_bytes
 
 
+def shape_text(shape: Sequence[int]) -> str:
+    """Return a shape as messages say it: 2 x 3; () where there are no axes."""
+    return " x ".join(map(str, shape)) or "()"
+
+
 def array_of(name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = (), lead: int | None = None) -> Array:
     """Describe an array by its shape: its last axis is a row, or its last two where the last holds pairs."""
     shape = tuple(shape)

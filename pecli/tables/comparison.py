@@ -16,7 +16,7 @@ from typing import Any
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.numbers.printing import percent
-from pecli.spec.tabular import Tabular
+from pecli.spec.tabular import Tabular, shape_text
 from pecli.tables.figures import Figures, Pairing, Tolerance, coarser, compare_block
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
@@ -235,7 +235,7 @@ def _compare_pair(
     name = left.name if left.name == right.name else f"{left.name} and {right.name}"
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
-        shapes = f"shape {_shape(left.shape)} against {_shape(right.shape)}"
+        shapes = f"shape {shape_text(left.shape)} against {shape_text(right.shape)}"
         found.remark(
             "size" if further else "shape", f"{name}: {further} ({shapes})" if further else f"{name}: {shapes}"
         )
@@ -299,9 +299,5 @@ def _further(left: ArrayView, right: ArrayView) -> str:
     return f"only the {side} has {word} {span}; the other has {low}"
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    return " x ".join(map(str, shape)) or "()"
-
-
 def _listing(table: Tabular) -> str:
-    return ", ".join(f"'{array.name}' {_shape(array.shape)}" for array in table.arrays)
+    return ", ".join(f"'{array.name}' {shape_text(array.shape)}" for array in table.arrays)

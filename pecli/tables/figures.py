@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import add
-from threading import local
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.engine.threads import Scratch, scratch
 from pecli.numbers.dtypes import GRIDS, REAL, real_type, storage
 from pecli.numbers.rounding import floats
 from pecli.tables.views import ArrayView, RowOverlap
@@ -246,8 +246,6 @@ class Tolerance:
 PIECE = 1 << 18  # values worked on at a time: in the caches, and large enough that Python's share is small
 MAX_CANDIDATES = 4096  # more equal maxima than this come from a regular difference, where subtraction was exact
 
-_buffers = local()
-
 
 @dataclass(frozen=True)
 class Pairing:
@@ -304,9 +302,13 @@ class Pairing:
 
 def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
     """Read one block of both views and compare it; return its figures, and how many bytes were read."""
+    with scratch() as own:
+        return _compared(pairing, overlap, own)
+
+
+def _compared(pairing: Pairing, overlap: RowOverlap, own: Scratch) -> tuple[Figures, int]:
     left, right = pairing.left, pairing.right
-    a = _buffer("a", left, overlap.rows)
-    b = _buffer("b", right, overlap.rows)
+    a, b = _buffer("left", left, overlap.rows, own), _buffer("right", right, overlap.rows, own)
     left.fill(overlap.left, overlap.left + overlap.rows, a)
     right.fill(overlap.right, overlap.right + overlap.rows, b)
     size = a.nbytes + b.nbytes
@@ -320,23 +322,14 @@ def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
     found = Figures()
     with np.errstate(all="ignore"):  # a file may hold any bits
         for low in range(0, overlap.rows, step):
-            found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step])
+            found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step], own)
     return found, size
 
 
-def _buffer(name: str, view: ArrayView, rows: int) -> NDArray[Any]:
-    return _scratch(name, (rows, *view.row_shape), storage(view.dtype))
-
-
-def _scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return this thread's own memory of that name: fresh pages for every block would cost as much as reading it."""
-    size = math.prod(shape)
-    kept = getattr(_buffers, name, None)
-    if kept is None or kept.size < size or kept.dtype != dtype:
-        kept = np.empty(size, dtype)
-        setattr(_buffers, name, kept)
-    found: NDArray[Any] = kept[:size].reshape(shape)
-    return found
+def _buffer(name: str, view: ArrayView, rows: int, own: Scratch) -> NDArray[Any]:
+    """Return memory that is used again: fresh pages for every block would cost as much as reading it."""
+    kept = own.get(f"{name} {view.dtype}", rows * view.row_size, storage(view.dtype))
+    return kept.reshape(rows, *view.row_shape)
 
 
 def _same_bytes(a: NDArray[Any], b: NDArray[Any]) -> bool:
@@ -348,16 +341,16 @@ def _same_bytes(a: NDArray[Any], b: NDArray[Any]) -> bool:
     return bool(np.array_equal(x, y))
 
 
-def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any]) -> Figures:
+def _piece(pairing: Pairing, row: int, a: NDArray[Any], b: NDArray[Any], own: Scratch) -> Figures:
     """Compare rows that fit the cache, (r, columns) each, of which the first is `row`."""
     left, right = pairing.left.dtype, pairing.right.dtype
     x, y = floats(a, left), floats(b, right)
     narrow = left == right and left in ("float16", "bfloat16", "float32", "complex64")
     kind = np.float32 if narrow else np.float64  # float32 holds the narrow types exactly
     x, y = x.astype(kind, copy=False), y.astype(kind, copy=False)
-    gap = np.subtract(x, y, out=_scratch(f"gap {kind.__name__}", x.shape, kind))
+    gap = np.subtract(x, y, out=own.get(f"gap {kind.__name__}", x.size, kind).reshape(x.shape))
     np.abs(gap, out=gap)
-    units = _units(a, b, x, y, (left, right))
+    units = _units(a, b, x, y, (left, right), own)
     if pairing.layout_change is not None and units is not None:
         units = _pair_units(pairing, x, y, gap)
     nan = infinite = OddValues()
@@ -447,7 +440,7 @@ def _beyond(
 
 
 def _units(
-    a: NDArray[Any], b: NDArray[Any], x: NDArray[Any], y: NDArray[Any], dtypes: tuple[str, str]
+    a: NDArray[Any], b: NDArray[Any], x: NDArray[Any], y: NDArray[Any], dtypes: tuple[str, str], own: Scratch
 ) -> NDArray[Any] | None:
     """Return distances in ulp of the coarser of the two types; None for whole numbers."""
     common = coarser(*dtypes)
@@ -456,7 +449,7 @@ def _units(
     if dtypes[0] == dtypes[1]:
         if a.dtype.kind == "c":
             a, b = floats(a, dtypes[0]), floats(b, dtypes[1])
-        return distance(a, b, _scratch(f"units {a.itemsize}", a.shape, f"i{a.itemsize}"))
+        return distance(a, b, own.get(f"units {a.itemsize}", a.size, np.dtype(f"i{a.itemsize}")).reshape(a.shape))
     from pecli.numbers.rounding import narrow
 
     return distance(narrow(x, None, common), narrow(y, None, common))

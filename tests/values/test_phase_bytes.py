@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pecli.engine import STORAGE, FrequencySet, fill
+from pecli.engine import STORAGE, FrequencySet, fill, planning
 from tests.support.phase_digests import digests, features
 from tests.support.phase_reference import frequencies
 
@@ -82,10 +82,12 @@ def wheel() -> FrequencySet:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_threads_and_blocks_change_no_byte(dtype: str) -> None:
+def test_threads_and_blocks_change_no_byte(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = table(wheel(), range(-700, 60_000), dtype)
-    for options in ({"threads": 2}, {"threads": 7}, {"block": 1000}, {"block": 37, "threads": 3}, {"block": 10**6}):
-        assert np.array_equal(table(wheel(), range(-700, 60_000), dtype, **options), whole)
+    for threads, rows in ((2, None), (7, None), (1, 1000), (3, 37), (1, 10**6)):
+        if rows is not None:
+            monkeypatch.setattr(planning, "TASK", rows * wheel().count)
+        assert np.array_equal(table(wheel(), range(-700, 60_000), dtype, threads=threads), whole)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -152,7 +152,7 @@ def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
         if output is not None:
             output.abandon()
             if not need.exact:
-                need = Need(max(need.size, output.bytes), exact=False)
+                need = Need(max(need.size, output.size), exact=False)
         _discard(hidden)  # before the free space is counted
         with explained(path, need):
             raise

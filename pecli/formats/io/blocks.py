@@ -71,17 +71,13 @@ def tasks(
     """Split rows of arrays of equal length into tasks of at most `block_bytes`, or one row."""
     step = max(1, block_bytes // max(1, sum(array.row_bytes for array in arrays)))
     step = 1 << (step.bit_length() - 1)  # the engine's anchors stand at powers of two
-    yield from _split(tuple(arrays), step, start, arrays[0].rows if stop is None else stop)
+    return split(arrays, step, start, arrays[0].rows if stop is None else stop)
 
 
-def groups(arrays: Sequence[Array], rows: int) -> Iterator[Task]:
-    """Split arrays of equal length into tasks of `rows` rows."""
-    yield from _split(tuple(arrays), rows, 0, arrays[0].rows)
-
-
-def _split(arrays: tuple[Array, ...], step: int, start: int, stop: int) -> Iterator[Task]:
+def split(arrays: Sequence[Array], step: int, start: int, stop: int) -> Iterator[Task]:
+    """Split rows `start` to `stop` of arrays of equal length into tasks of `step` rows."""
     for first in range(start, stop, step):
-        yield Task(arrays, first, min(first + step, stop))
+        yield Task(tuple(arrays), first, min(first + step, stop))
 
 
 def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: WriteOptions) -> None:

@@ -117,11 +117,6 @@ class Output(Placed):
         """
         self._abandoned = True
 
-    @property
-    def bytes(self) -> int:
-        """Bytes written so far, counted to the furthest."""
-        return self.size
-
     def _send_some(self, view: memoryview) -> int:
         try:
             return self._send(view)

@@ -203,13 +203,8 @@ def whole(source: InputFile, title: str, most: int) -> bytearray:
     return data
 
 
-def without_limit(_source: InputFile) -> int:
-    """Return no limit on the bytes of a pipe."""
-    return sys.maxsize
-
-
 @contextlib.contextmanager
-def regular_source(path: str, most: Callable[[InputFile], int] = without_limit) -> Iterator[InputFile]:
+def regular_source(path: str, most: Callable[[InputFile], int]) -> Iterator[InputFile]:
     """Open `path` for random access; standard input ("-") and pipes are copied to the disk first.
 
     Parameters

@@ -251,7 +251,7 @@ class BiasFiller(PairFiller[Bias]):
             elif name == "index" and self.request.form == "distance":
                 target[...] = self._index(self.distances(start, stop))[0]
             elif name == "index" and plan.window is not None:
-                self._window.rows(np.arange(plan.window.entries, dtype=np.int64), start, stop, target)
+                self._fill_window(np.arange(plan.window.entries, dtype=np.int64), start, stop, target)
             elif name == "index":
                 self._indices.fill(0, start, stop, target)
             elif name == "x":
@@ -289,7 +289,7 @@ class BiasFiller(PairFiller[Bias]):
         """Write queries `first` to `last` of one head, (last - first, keys)."""
         match self.plan.by:
             case "entry":
-                self._window.rows(self._vectors.head(head), first, last, out)
+                self._fill_window(self._vectors.head(head), first, last, out)
             case "distance":
                 self._biases.fill(head, first, last, out)
             case _:
@@ -359,46 +359,28 @@ class BiasFiller(PairFiller[Bias]):
     def _indices(self) -> DistanceRows:
         return DistanceRows(self, 1, self._index)
 
-    @once
-    def _window(self) -> WindowRows:
-        assert self.plan.window is not None
-        return WindowRows(self.plan.window, self.query_points(0, self.part.count).whole(), self.key_points.whole())
+    def _fill_window(self, entries: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
+        """Write queries `start` to `stop` of one head from the values of a window's entries.
 
-
-class WindowRows:
-    """Writes rows of (tokens, tokens) tables from the values of their entries.
-
-    The entry of query (y, x) and key (y', x') is (y - y' + h - 1)(2w - 1) + x - x' + w - 1: a number of the query
-    less a number of the key.
-
-    Parameters
-    ----------
-    window : ImageWindow
-        Its size.
-    queries, keys : (q,) and (k,) int64
-        Which tokens are rows and columns.
-    """
-
-    def __init__(self, window: ImageWindow, queries: NDArray[np.int64], keys: NDArray[np.int64]) -> None:
-        self.window, self.queries, self.keys = window, queries, keys
-
-    def rows(self, entries: NDArray[Any], start: int, stop: int, target: NDArray[Any]) -> None:
-        """Write queries `start` to `stop` of a head from the values of its entries, into (stop - start, keys)."""
-        window, step = self.window, max(1, PAIRS // len(self.keys))
-        middle = (window.height - 1) * (2 * window.width - 1) + window.width - 1
-        keys = self._numbers(self.keys) - middle
+        The entry of query (y, x) and key (y', x') is (y - y' + h - 1)(2w - 1) + x - x' + w - 1: a number of the query
+        less a number of the key.
+        """
+        window, keys = self.plan.window, self.key_points.whole()
+        assert window is not None
+        step, middle = max(1, PAIRS // len(keys)), (window.height - 1) * (2 * window.width - 1) + window.width - 1
         for low in range(start, stop, step):
-            queries = self.queries[low : min(stop, low + step)]
-            rows = target[low - start :][:step]
-            rows[...] = entries.take(self._numbers(queries)[:, None] - keys, mode="clip")
+            queries = self.query_points(low, min(stop, low + step)).whole()
+            rows = out[low - start :][:step]
+            places = _window_numbers(window, queries)[:, None] - (_window_numbers(window, keys) - middle)
+            rows[...] = entries.take(places, mode="clip")
             if window.cls:
-                token = queries == 0
-                rows[:, self.keys == 0] = entries[-2]
-                rows[token] = np.where(self.keys == 0, entries[-1], entries[-3])
+                rows[:, keys == 0] = entries[-2]
+                rows[queries == 0] = np.where(keys == 0, entries[-1], entries[-3])
 
-    def _numbers(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
-        y, x = np.divmod(tokens - int(self.window.cls), self.window.width)
-        return y * (2 * self.window.width - 1) + x
+
+def _window_numbers(window: ImageWindow, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    y, x = np.divmod(tokens - int(window.cls), window.width)
+    return y * (2 * window.width - 1) + x
 
 
 class RelativeFiller(PairFiller[Relative]):

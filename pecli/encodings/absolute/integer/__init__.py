@@ -89,7 +89,7 @@ def integer(
         return dd.from_decimal([CONTEXT.multiply(EXACT.plus(column), over) for column in columns])
 
     def at(points: dd.Points) -> dd.DoubleDouble:
-        return points.by(factors(points.unit)).across(dim)
+        return points.by(factors(points.unit)).spread((len(points), dim))
 
     return Values(dim, at)
 
