@@ -27,7 +27,7 @@ from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
 from pecli.formats.io.atomic import Need, open_output
-from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable
+from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable, head_of
 from pecli.formats.stored import plain
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES, GRIDS
@@ -199,7 +199,6 @@ def none_found(what: str, rows: HeadRows) -> BadRecipe:
 
 
 PIECE = 4 << 20
-Moved = dict[str, int]
 
 
 def is_checkpoint(path: str) -> bool:
@@ -241,7 +240,7 @@ def checkpoint_facts(path: str) -> dict[str, Any]:
 
 def permute_checkpoint(
     path: str, target: str, rows: HeadRows, *, clobber: bool = True, progress: Callable[[int], None] = lambda _: None
-) -> Moved:
+) -> dict[str, int]:
     """Write a checkpoint with the rows of its queries and keys moved.
 
     Parameters
@@ -267,7 +266,7 @@ def permute_checkpoint(
     PecliError
         If nothing fits, or it cannot be written; nothing is left then.
     """
-    found: Moved = {}
+    found: dict[str, int] = {}
     edits: dict[str, Edit] = {}
     for file in files_of(path):
         table = _opened(file)
@@ -306,20 +305,17 @@ def replace_array(
     file = file_with(path, name)
     table = _opened(file)
     old, (array,) = table.array(name), new.arrays
-    head = table.bytes_at(0, LENGTH_BYTES)
-    header = json.loads(table.bytes_at(LENGTH_BYTES, int.from_bytes(head, "little")))
+    length = int.from_bytes(table.bytes_at(0, LENGTH_BYTES), "little")
+    header = json.loads(table.bytes_at(LENGTH_BYTES, length))
     stored = next(key for key in header if plain(key) == name)
     begin, size = header[stored]["data_offsets"][0], os.path.getsize(file) + array.bytes - old.bytes
     for key, entry in header.items():
         if key != "__metadata__" and entry["data_offsets"][0] > begin:
             entry["data_offsets"] = [offset + array.bytes - old.bytes for offset in entry["data_offsets"]]
     header[stored] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % LENGTH_BYTES)
-    first = table.place(name) - begin
+    head, first = head_of(header), table.offsets[name] - begin
     changed = {name: (block.values[array.name].tobytes() for block in new.blocks())}
-    pieces = chain([len(text).to_bytes(LENGTH_BYTES, "little"), text], _edited(table, first, changed))
-    edits: dict[str, Edit] = {file: (size - first + LENGTH_BYTES + len(text), pieces)}
+    edits: dict[str, Edit] = {file: (size - first + len(head), chain([head], _edited(table, first, changed)))}
     for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
         held = json.loads(index.read_text())
         if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
@@ -406,16 +402,16 @@ def _between(table: SafetensorsTable, start: int, stop: int) -> Iterator[bytes]:
 
 def _edited(table: SafetensorsTable, start: int, changed: Mapping[str, Iterable[bytes]]) -> Iterator[bytes]:
     """Yield a file from a byte on, with other bytes in the place of some tensors."""
-    for name in sorted(changed, key=table.place):
-        yield from _between(table, start, table.place(name))
+    for name in sorted(changed, key=table.offsets.__getitem__):
+        yield from _between(table, start, table.offsets[name])
         yield from changed[name]
-        start = table.place(name) + table.array(name).bytes
+        start = table.offsets[name] + table.array(name).bytes
     yield from _between(table, start, os.path.getsize(table.path))
 
 
 def _permuted(table: SafetensorsTable, name: str, heads: int, rows: HeadRows) -> Iterator[bytes]:
     """Yield a tensor with its rows in another order."""
-    array, begin = table.array(name), table.place(name)
+    array, begin = table.array(name), table.offsets[name]
     size, order = array.bytes // heads, rows.order(array.shape[0] // heads)
     for at in range(begin, begin + array.bytes, size):
         yield np.frombuffer(table.bytes_at(at, size), np.uint8).reshape(len(order), -1)[order].tobytes()

@@ -242,11 +242,6 @@ class StoredRotations(Rotations):
         return c, s, error
 
 
-def rotations_of(table: Tabular) -> Rotations:
-    """Return the real cosines and sines of a recipe's table, or those of a file."""
-    return ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
-
-
 # Factors and squares between this and its reciprocal neither overflow nor lose digits.
 MAX_RATIO = 2.0**400
 
@@ -572,7 +567,7 @@ def rotate(
     table, rows = open_rows(source, tensors, options, "split")
     if not {"cos", "sin"} <= {*table}:
         raise BadRecipe(f"{shorten(source.text)} holds {', '.join(table)}: cos and sin are needed to turn pairs")
-    rotations = rotations_of(table)
+    rotations = ExactRotations(table) if isinstance(table, Table) else StoredRotations(table)
     _check_widths(source, recipe, tensors, rotations.pairs)
     backward = options.way != "forward"
     parts_of = table.plan.parts if isinstance(table, Table) and isinstance(table.plan, Waves) else ()

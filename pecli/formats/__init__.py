@@ -276,6 +276,7 @@ def open_source(source: InputFile, form: Format, name: str | None = None) -> Sto
     """Open a regular file of this format; with a name, only the array that is called so."""
     form.need()
     table = form.open(source)
+    table.reopen = reopened
     if name is not None:
         with undone(table.close):
             table.select(name)

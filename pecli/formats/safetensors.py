@@ -6,6 +6,7 @@ The recipe is JSON under the key ``pecli`` of ``__metadata__``.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from numpy.typing import NDArray
@@ -35,11 +36,16 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
         offsets[array.name] = at
         header[array.name] = {"dtype": CODES[array.dtype], "shape": array.shape, "data_offsets": [at, at + array.bytes]}
         at += array.bytes
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % LENGTH_BYTES)
-    head = len(text).to_bytes(LENGTH_BYTES, "little") + text
+    head = head_of(header)
     places = {name: len(head) + offset for name, offset in offsets.items()}
     return FileLayout(len(head) + at, ((0, head),), places).draft(table, options)
+
+
+def head_of(header: Mapping[str, Any]) -> bytes:
+    """Return the beginning of a file: the length of its header, and the header, padded with spaces."""
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % LENGTH_BYTES)
+    return len(text).to_bytes(LENGTH_BYTES, "little") + text
 
 
 DTYPES = {code: dtype for dtype, code in CODES.items()}
@@ -60,7 +66,7 @@ class SafetensorsTable(StoredTable):
         held = source.size - self._start
         facts = header.pop("__metadata__", {})
         own = parse_object(facts.get(KEY, "")) if isinstance(facts, dict) and isinstance(facts.get(KEY), str) else {}
-        self._offsets: dict[str, int] = {}
+        self.offsets: dict[str, int] = {}
         arrays = []
         self.left_out: list[str] = []
         for name, entry in ((plain(name), entry) for name, entry in header.items()):
@@ -104,7 +110,7 @@ class SafetensorsTable(StoredTable):
             raise source.bad(
                 f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
             )
-        self._offsets[name] = self._start + first
+        self.offsets[name] = self._start + first
         return array
 
     @staticmethod
@@ -119,14 +125,10 @@ class SafetensorsTable(StoredTable):
         if end != held:
             raise source.bad(f"has {held - end:,} bytes behind its tensors: it is damaged; make it again")
 
-    def place(self, name: str) -> int:
-        """Return at which byte of the file an array begins."""
-        return self._offsets[name]
-
     def bytes_at(self, offset: int, count: int) -> bytes:
         """Return bytes of the file."""
         return self._file.read(offset, count)
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""
-        self._file.values(self._offsets[array.name] + start * array.row_bytes, storage(array.dtype), out)
+        self._file.values(self.offsets[array.name] + start * array.row_bytes, storage(array.dtype), out)

@@ -85,6 +85,8 @@ class StoredTable(Tabular):
 
     sequential = False
     _file: Any = None
+    # Opens the same arrays of a path and a format again.
+    reopen: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
 
     def __init__(
         self,
@@ -110,9 +112,9 @@ class StoredTable(Tabular):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy where the file is: a copy opens it for itself."""
-        from pecli.formats import reopened
-
-        return reopened, (str(self.path), self.format, self.keys())
+        if self.reopen is None:
+            raise TypeError(f"{self.path} was not opened by open_table: it cannot be pickled or copied")
+        return self.reopen, (str(self.path), self.format, self.keys())
 
     def select(self, name: str) -> None:
         """Leave only the array of this name; :class:`UnknownName` if there is none."""

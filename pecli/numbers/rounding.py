@@ -171,11 +171,8 @@ def widen(values: NDArray[Any], dtype: str) -> Floats:
     with np.errstate(invalid="ignore"):  # a signalling NaN is a value too
         if dtype != "bfloat16":
             return given.astype(np.float64)
-        return _single(given.astype(np.uint32) << np.uint32(16)).astype(np.float64)
-
-
-def _single(bits: NDArray[np.uint32]) -> NDArray[np.float32]:
-    return np.atleast_1d(bits).view(np.float32).reshape(bits.shape)
+        bits = np.atleast_1d(given.astype(np.uint32) << np.uint32(16))
+        return bits.view(np.float32).reshape(given.shape).astype(np.float64)
 
 
 def _encode(values: Floats, dtype: str) -> NDArray[Any]:

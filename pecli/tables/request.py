@@ -16,7 +16,7 @@ from pecli.numbers.dtypes import COMPLEX, dtype_of, known_dtype
 from pecli.numbers.positions import Positions, parse_shard
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS, Encoding, Family
-from pecli.spec.plans import Plan, Waves
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Array
 from pecli.tables.layouts import check_layout
@@ -110,15 +110,8 @@ class ArrayNaming:
             for name, a in zip(names, own, strict=True)
         ]
         if self.companion is not None:
-            count = len(_frequencies(recipe.plan, recipe))
-            found.append(
-                Array(
-                    companion_name(names[0], self.companion),
-                    (count,),
-                    "float64" if dtype == "float64" else "float32",
-                    ("pair",),
-                )
-            )
+            word, kind = companion_name(names[0], self.companion), "float64" if dtype == "float64" else "float32"
+            found.append(Array(word, (len(_frequencies(recipe)),), kind, ("pair",)))
         return tuple(found)
 
 
@@ -310,10 +303,9 @@ def frequencies(recipe: Recipe, arithmetic: str, dtype: str) -> NDArray[Any]:
 
     from pecli.numbers.rounding import narrow
 
-    plan = recipe.plan
-    exact = _frequencies(plan, recipe)
+    exact = _frequencies(recipe)
     if arithmetic != "exact" and dtype == "float32":
-        made: NDArray[Any] = recipe.encoding.hook("emulate")(plan, recipe.values, arithmetic).frequencies
+        made: NDArray[Any] = recipe.encoding.hook("emulate")(recipe.plan, recipe.values, arithmetic).frequencies
         return made
     hi = np.array([float(w) for w in exact])
     if dtype == "float64":
@@ -321,8 +313,8 @@ def frequencies(recipe: Recipe, arithmetic: str, dtype: str) -> NDArray[Any]:
     return narrow(hi, np.array([float(w - Decimal(h)) for w, h in zip(exact, hi.tolist(), strict=True)]), dtype)
 
 
-def _frequencies(plan: Plan, recipe: Recipe) -> tuple[Decimal, ...]:
-    name = recipe.encoding.name
+def _frequencies(recipe: Recipe) -> tuple[Decimal, ...]:
+    plan, name = recipe.plan, recipe.encoding.name
     if recipe.encoding.family is not Family.ROTARY:
         raise BadParameter("with", FREQUENCIES, f"is for rotary tables: {name} is {recipe.encoding.family.word}")
     if not isinstance(plan, Waves) or plan.axes or not plan.bands:

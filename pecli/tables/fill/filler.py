@@ -180,11 +180,9 @@ class ValueFiller(Filler[Values]):
         for segment in self.part.segments(start, stop):
             shape = (len(segment.multiples), pe.shape[1])
             values = fitting(self.plan.at(points_of(segment)), shape, self.plan.at)
-            if isinstance(segment.rows, slice):
-                round_into(values, self.dtype, pe)
-            else:
-                rows = np.empty(shape, pe.dtype)
-                round_into(values, self.dtype, rows)
+            rows = pe[segment.rows]  # a view, or a copy of rows that lie apart
+            round_into(values, self.dtype, rows)
+            if not isinstance(segment.rows, slice):
                 pe[segment.rows] = rows
 
 
