@@ -415,17 +415,14 @@ class RotatedTensors(Tabular):
             return int(self.rows.max()) + 1
         return max(tensor.side("s") for tensor in self.tensors.values())
 
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write vectors; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        self._fill(start, stop, out, 1)
-
     def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return vectors, computed on all cores."""
         out = self.empty(names, start, stop)
-        self._fill(start, stop, out, default_threads())
+        self.fill(start, stop, out, default_threads())
         return out
 
-    def _fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int) -> None:
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]], threads: int = 1) -> None:
+        """Write vectors, computed by `threads` threads; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         for name, target in out.items():
             tensor, dtype, doubts = self.tensors[name], self.array(name).dtype, list[Doubt]()
             rows = self.block_rows if dtype == "float32" else max(1, self.block_rows // COPY_DIVISOR)

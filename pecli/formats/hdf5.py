@@ -25,7 +25,7 @@ from pecli.formats.hdf5_checks import FilteredChunks, check_heaps
 from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
-from pecli.formats.stored import Box, StoredTable, boxes_of, plain, plain_facts
+from pecli.formats.stored import Box, StoredTable, boxes_of, dtype_name, plain, plain_facts
 from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
@@ -54,8 +54,6 @@ def file_type(dtype: str) -> h5t.TypeID:
 def stored_type(dataset: h5d.DatasetID) -> str | None:
     """Return pecli's name of a dataset's type; None for a type that is not numeric or that NumPy lacks."""
     from h5py import h5t
-
-    from pecli.formats.stored import dtype_name
 
     kind = dataset.get_type()
     if isinstance(kind, h5t.TypeFloatID) and kind.get_size() == 2 and kind.get_fields() == _BFLOAT16_FIELDS:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -126,14 +127,9 @@ class JsonTable(StoredTable):
         del data
         if not arrays and isinstance(content, dict):
             raise source.bad("holds no array of numbers, and no model_type, which a model's config.json has")
-        recipe, metadata = facts.get("recipe"), facts.get("metadata")
-        super().__init__(
-            source,
-            "json",
-            arrays,
-            recipe if isinstance(recipe, str) else None,
-            texts(metadata) if isinstance(metadata, dict) else {},
-        )
+        metadata = facts.get("metadata")
+        known = texts(metadata) if isinstance(metadata, dict) else {}
+        super().__init__(source, "json", arrays, texts(facts).get("recipe"), known)
         self.take_scales()
 
     def _printed(self, data: bytes) -> Any:
@@ -212,18 +208,11 @@ class JsonTable(StoredTable):
 
     def take_type(self, dtype: str) -> bool:
         """Read decimals as `dtype`; see :meth:`pecli.formats.stored.StoredTable.take_type`."""
-        taken = {
-            array.name
-            for array in self.arrays
-            if array.name in self._untyped
-            and array.dtype == "float64"
-            and spelled(self._values[array.name].reshape(-1), dtype)
-        }
+        decimals = [array.name for array in self.arrays if array.name in self._untyped and array.dtype == "float64"]
+        taken = {name for name in decimals if spelled(self._values[name].reshape(-1), dtype)}
         for name in taken:
             self._values[name] = self._typed(name, self._values[name], dtype)
-        self.arrays = tuple(
-            Array(a.name, a.shape, dtype, a.axes, a.lead) if a.name in taken else a for a in self.arrays
-        )
+        self.arrays = tuple(replace(a, dtype=dtype) if a.name in taken else a for a in self.arrays)
         return bool(taken)
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:

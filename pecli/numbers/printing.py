@@ -127,11 +127,8 @@ def percent(share: float, decimals: int) -> str:
     >>> percent(1.0, 1), percent(1 - 1e-6, 1), percent(1 / 3, 0)
     ('100.0 %', '99.9999 %', '33 %')
     """
-    while (
-        share not in (0, 1)
-        and float(f"{100 * share:.{decimals}f}") in (0, 100)
-        and decimals < MAX_FULL_DECIMALS + DIGITS
-    ):
+    most = MAX_FULL_DECIMALS + DIGITS
+    while share not in (0, 1) and decimals < most and float(f"{100 * share:.{decimals}f}") in (0, 100):
         decimals += 1
     return f"{100 * share:.{decimals}f} %"
 

@@ -236,9 +236,8 @@ def _compare_pair(
     if left.plain_shape != right.plain_shape:
         further = _further(left, right)
         shapes = f"shape {shape_text(left.shape)} against {shape_text(right.shape)}"
-        found.remark(
-            "size" if further else "shape", f"{name}: {further} ({shapes})" if further else f"{name}: {shapes}"
-        )
+        text = f"{further} ({shapes})" if further else shapes
+        found.remark("size" if further else "shape", f"{name}: {text}")
     if left.dtype != right.dtype:
         both = f"type {left.dtype} against {right.dtype}, compared as numbers"
         found.remark("dtype", f"{name}: {both}", complete=True)
