@@ -168,8 +168,8 @@ class Notes:
 
     used: dict[str, str] = field(default_factory=dict)
     ignored: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
+    warnings: dict[str, None] = field(default_factory=dict)  # each once, in order
+    faults: dict[str, None] = field(default_factory=dict)
     explained: set[str] = field(default_factory=set)
     misspelled: list[str] = field(default_factory=list)
 
@@ -191,8 +191,7 @@ class Notes:
 
     def warn(self, text: str) -> None:
         """Record something that a user must hear of."""
-        if text not in self.warnings:
-            self.warnings.append(text)
+        self.warnings[text] = None
 
     def misspell(self, where: str, name: str, meant: str, default: Any) -> None:
         """Record an unread key whose name is close to a key that was looked for."""
@@ -207,8 +206,7 @@ class Notes:
 
     def fault(self, text: str) -> None:
         """Record where the framework departs from the key's meaning."""
-        if text not in self.faults:
-            self.faults.append(text)
+        self.faults[text] = None
 
     def keys(self) -> tuple[tuple[Key, ...], tuple[Key, ...]]:
         """Return used and ignored keys; one that was used for anything counts as used."""

@@ -204,16 +204,6 @@ def _buckets(keys: Keys, notes: Notes, _: str) -> str:
     return str(max(0, keys.integer("position_buckets", -1, minimum=-1) or 0))
 
 
-def _theta(keys: Keys, notes: Notes, _: str) -> str | None:
-    """Return the base of a vision tower, from its top-level keys or its rope parameters."""
-    for name in ("rope_parameters.rope_theta", "rope_theta"):
-        value = number(keys.lookup(name))
-        if value is not None:
-            notes.use(name, "base of the frequencies")
-            return number_text(value)
-    return None
-
-
 def _term(term: str, keys: Keys, notes: Notes) -> Any:
     """Return a number, or the value of the first key that is present."""
     if not term.startswith("@"):
@@ -280,7 +270,7 @@ SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
     "@deberta-terms": _deberta_terms,
     "@deberta-scale": _deberta_scale,
     "@buckets": _buckets,
-    "@theta": _theta,
+    "@theta": lambda keys, notes, _: evaluate("@rope_parameters.rope_theta|rope_theta", keys, notes),
     "@head": lambda keys, notes, _: str(keys.needed("hidden_size", 1024) // keys.needed("num_attention_heads", 16)),
 }
 

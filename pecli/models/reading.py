@@ -175,14 +175,11 @@ class ConfigReading:
     version: str = VERSION
     default: str = ""
 
-    @property
-    def _title(self) -> str:
-        return f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
-
     def __repr__(self) -> str:
         layers = [f"{name}: {layer.encoding} {dict(layer.params)}" for name, layer in self.layers.items()]
         parts = [f"{name}: {part.model_type}" for name, part in self.parts.items()]
-        return "\n  ".join([self._title, *layers, *parts, *self.warnings, *self.faults])
+        title = f"{self.path}: {self.model_type}, as {self.stack} {self.version} reads it"
+        return "\n  ".join([title, *layers, *parts, *self.warnings, *self.faults])
 
     def select(self, layer_type: str | None = None, encoding: str | None = None) -> LayerReading:
         """Return the one reading that is meant.

@@ -281,9 +281,6 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-TYPES = ("rope_type", "type")
-
-
 @dataclass(frozen=True)
 class StackReading:
     """One stack's reading of one kind of layer.
@@ -399,7 +396,7 @@ def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
         if other.params is None:
             last = rule_text(other.differences[-1], name, version, stack)
             raise BadFile(reading.path, f"has no table in {name}: {last}")
-        also = {word: {**_beyond(more, layer.params), **other.params} for word, more in layer.also.items()}
+        also = {word: {**changes.without(more, *layer.params), **other.params} for word, more in layer.also.items()}
         layers[kind] = replace(layer, params=other.params, also=also, notes=(*layer.notes, *notes))
     known = "" if stack.run else ", whose code was read, not run"
     through = f"; a config reaches it by {stack.conversion}" if stack.conversion else ""
@@ -408,25 +405,14 @@ def as_stack(reading: ConfigReading, word: str) -> ConfigReading:
     return replace(reading, layers=layers, stack=name, version=version, warnings=warnings)
 
 
-def _beyond(params: Params, own: Params) -> dict[str, str]:
-    """Return the parameters of another encoding of the same keys that the layer's own lack."""
-    return {name: text for name, text in params.items() if name not in own}
-
-
 def renamed(data: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Return a config whose old rope types, refused by transformers, are translated by `words`.
 
     The old word stays as ``type``, for rules that depend on it.
     """
-
-    def holder(value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        word = next((value[name] for name in TYPES if name in value), None)
-        return {**value, "type": word, "rope_type": words[word]} if isinstance(word, str) and word in words else value
-
-    found: dict[str, Any] = {}
-    for name, value in data.items():
-        inner = renamed(value, words) if isinstance(value, dict) and name not in HOLDERS else value
-        found[name] = holder(inner) if name in HOLDERS else inner
+    found = {name: renamed(value, words) if isinstance(value, dict) else value for name, value in data.items()}
+    for name in HOLDERS:
+        holder = found.get(name)
+        if isinstance(holder, dict) and (word := changes.type_of(holder)) in words:
+            found[name] = {**holder, "type": word, "rope_type": words[word]}
     return found

@@ -123,6 +123,11 @@ def digits(value: Decimal) -> int:
     return len(value.normalize().as_tuple().digits) if value else 1
 
 
+def decimal_of(value: Decimal | Fraction) -> Decimal:
+    """Return a number as a decimal, to the digits of the context."""
+    return value if isinstance(value, Decimal) else CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
 def decimal_exactly(value: Fraction) -> bool:
     """Whether a fraction is a decimal of finite length, and of few digits."""
     return value.denominator < 10**15 and 10**50 % value.denominator == 0  # 2^50 is larger

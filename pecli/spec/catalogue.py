@@ -213,12 +213,10 @@ def file_of(error: BaseException) -> str:
 
 def _place(error: BaseException) -> tuple[str, int] | None:
     """Return the innermost line of the user's files that an error passed, and its file."""
-    found, trace = None, error.__traceback__
-    while trace is not None:
-        if (path := trace.tb_frame.f_code.co_filename) in _plugins.values():
-            found = path, trace.tb_lineno
-        trace = trace.tb_next
-    return found
+    from traceback import walk_tb
+
+    places = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return next((place for place in reversed(places) if place[0] in _plugins.values()), None)
 
 
 @dataclass(frozen=True)

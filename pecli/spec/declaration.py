@@ -22,7 +22,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from pecli.errors import BadParameter, BadRecipe, MissingParameter, PecliError, UndeclaredHook, UnknownName
-from pecli.spec.parameter import GIVEN, Given, Param, Parameter, Value, parameters_of, sections
+from pecli.spec.parameter import GIVEN, Param, Parameter, Value, parameters_of, sections
 from pecli.spec.plans import Plan
 
 
@@ -229,7 +229,6 @@ class Encoding:
     hooks: Hooks = field(default_factory=dict, hash=False, compare=False)
     use_when: str = ""
     not_when: str = ""
-    home: str = ""
     unrecognised: str = ""
     unrecognised_with: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     work: Work | None = None
@@ -276,8 +275,9 @@ class Encoding:
         """
         if name not in self.hooks:
             raise UndeclaredHook(self.name, name)
-        function = load(self.hooks[name], self.home)
-        return function if self.home.startswith("pecli.") else checked(function, name)
+        home = self.function.__module__
+        function = load(self.hooks[name], home)
+        return function if home.startswith("pecli.") else checked(function, name)
 
     @property
     def options(self) -> tuple[Parameter, ...]:
@@ -372,7 +372,7 @@ class Encoding:
         other = self.parameters[when[0]]
         while other.param.when is not None and not self.applies(other, typed):  # which has no effect either
             when, other = other.param.when, self.parameters[other.param.when[0]]
-        need = "a value" if isinstance(when[1], Given) else " or ".join(map(other.text, when[1]))
+        need = "a value" if when[1] is GIVEN else " or ".join(map(other.text, when[1]))
         value, have = parameter.text(typed[parameter.name]), other.text(typed[other.name])
         rule = f"has no effect with {other.option}={have}: it needs {other.option}={need}"
         raise BadParameter(parameter.option, value, rule)
@@ -383,7 +383,7 @@ class Encoding:
         if when is None:
             return True
         value = typed[when[0]]
-        holds = value is not None if isinstance(when[1], Given) else value in when[1]
+        holds = value is not None if when[1] is GIVEN else value in when[1]
         return holds and self.applies(self.parameters[when[0]], typed)
 
     def plan(self, values: Mapping[str, Value]) -> Plan:
@@ -449,7 +449,6 @@ def encoding(
             hooks=hooks or {},
             use_when=prose("Use it"),
             not_when=prose("Not"),
-            home=function.__module__,
             unrecognised=prose("Not recognised"),
             unrecognised_with=unrecognised_with or {},
             work=work,

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from pecli.numbers.decimals import CONTEXT, PI, TAU, number_text, power
+from pecli.numbers.decimals import CONTEXT, PI, TAU, decimal_of, number_text, power
 from pecli.numbers.printing import DECIMALS, figure, padded
 from pecli.settings import settings
 
@@ -302,7 +302,7 @@ def other_units() -> Iterator[Change]:
 
 def _ratio(frequencies: Sequence[Decimal | Fraction]) -> Decimal:
     """Return the ratio of neighbours in a geometric series of frequencies; 1 where the first two are not positive."""
-    first = [*map(_exact, frequencies[1::-1])]
+    first = [*map(decimal_of, frequencies[1::-1])]
     return CONTEXT.divide(*first) if len(first) > 1 and min(first) > 0 else Decimal(1)
 
 
@@ -340,19 +340,15 @@ def _multiplied(factor: Decimal | Callable[[Sequence[Decimal | Fraction]], Decim
 
     def band_of(band: Band) -> Band:
         times = factor if isinstance(factor, Decimal) else factor(band.frequencies)
-        return replace(band, frequencies=tuple(CONTEXT.multiply(_exact(w), times) for w in band.frequencies))
+        return replace(band, frequencies=tuple(CONTEXT.multiply(decimal_of(w), times) for w in band.frequencies))
 
     return replace(waves, bands=tuple(map(band_of, waves.bands)))
 
 
 def _rounded_frequencies(decimals: int, waves: Waves) -> Waves:
     """Return waves whose frequencies have some decimals."""
-    bands = (replace(b, frequencies=tuple(round(_exact(w), decimals) for w in b.frequencies)) for b in waves.bands)
+    bands = (replace(b, frequencies=tuple(round(decimal_of(w), decimals) for w in b.frequencies)) for b in waves.bands)
     return replace(waves, bands=tuple(bands))
-
-
-def _exact(w: Decimal | Fraction) -> Decimal:
-    return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))
 
 
 NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.decimals import digits, shortest
+from pecli.numbers.decimals import decimal_of, digits, shortest
 
 Floats = NDArray[np.float64]
 
@@ -196,8 +196,7 @@ class Named:
 
 def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> float:
     """Return the cost of a number in digits: nothing much if published, else its digits."""
-    if isinstance(value, Fraction):
-        value = Decimal(value.numerator) / Decimal(value.denominator)
+    value = decimal_of(value)
     texts = {format(Decimal(text), "f") for text in published}
     return 0.5 if format(value.normalize(), "f") in texts else float(digits(value))
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -22,15 +21,9 @@ Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "te
 Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
 
 
-class Given(Enum):
-    """The condition that a parameter is given at all."""
-
-    GIVEN = "given"
-
-
-GIVEN = Given.GIVEN
+GIVEN = None  # in place of values: the condition that a parameter is given at all
 # A parameter, and the values of it with which another one has an effect.
-When = tuple[str, tuple[Value, ...] | Given]
+When = tuple[str, tuple[Value, ...] | None]
 
 
 def _plain(bound: float) -> str:

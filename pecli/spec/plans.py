@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers.decimals import CONTEXT, ONE, TAU, decimal_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,10 +128,6 @@ class Plan:
 
 
 Frequency = Decimal | Fraction
-
-ONE = Decimal(1)
-_DIGITS = Context(prec=50)
-_TURN = Decimal("6.28318530717958647692528676655900576839433879875021164194988918461563281257")
 
 
 @dataclass(frozen=True)
@@ -276,7 +273,9 @@ class Waves(Plan):
     @property
     def frequencies(self) -> tuple[Decimal, ...]:
         """All frequencies, band after band, in radians; for figures, not for the table."""
-        return tuple(_radians(w, band.turns) for band in self.bands for w in band.frequencies)
+        return tuple(
+            CONTEXT.multiply(decimal_of(w), TAU if band.turns else ONE) for band in self.bands for w in band.frequencies
+        )
 
     @property
     def magnitudes(self) -> tuple[Decimal, ...]:
@@ -296,12 +295,6 @@ class Waves(Plan):
         if len(found) > 1:
             raise BadParameter("magnitude", f"{min(found)} to {max(found)}", "differs from pair to pair: one is needed")
         return found.pop()
-
-
-def _radians(frequency: Frequency, turns: bool) -> Decimal:
-    if isinstance(frequency, Fraction):
-        frequency = _DIGITS.divide(Decimal(frequency.numerator), Decimal(frequency.denominator))
-    return _DIGITS.multiply(frequency, _TURN) if turns else frequency
 
 
 def progressions(places: Sequence[int]) -> list[slice]:

@@ -10,11 +10,9 @@ from pecli.encodings.shared.deferred import Integers, np
 from pecli.encodings.shared.grids import Grid2, Lattice, per_side, sides
 from pecli.encodings.shared.parameters import THETA, Dim, conventions, share
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, geometric
+from pecli.numbers.decimals import CONTEXT, ONE, geometric
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Coordinate, Waves
-
-ONE = Decimal(1)
 
 
 @encoding(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -14,6 +14,7 @@ from pecli.errors import BadParameter
 from pecli.numbers.decimals import CONTEXT as _DIGITS
 from pecli.numbers.decimals import join_list, number_text, power
 from pecli.spec.declaration import Param
+from pecli.spec.hooks import Values
 from pecli.spec.plans import Domain
 
 Mask = Annotated[Literal["none", "causal"], Param("Minus infinity for keys after the query.")]
@@ -38,6 +39,17 @@ def each_head(name: str, given: tuple[Decimal, ...] | None, heads: int) -> list[
 def listed(values: Sequence[Decimal]) -> str:
     """Return one number for each head as a recipe has them: once where all are the same."""
     return number_text(values[0]) if len(set(values)) == 1 else join_list(values, "+")
+
+
+def index_by(rule: Callable[[Integers, Integers], Integers]) -> Values:
+    """Return the change of the array ``index`` to a rule of the rows' numbers (q, 1) and the columns' (k)."""
+
+    def changed(name: str, values: Floats, first: int) -> Floats:
+        if name != "index" or values.ndim != 2:
+            return values
+        return np.asarray(rule(first + np.arange(len(values))[:, None], np.arange(values.shape[1])), np.float64)
+
+    return changed
 
 
 Arithmetic = Annotated[

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pecli.engine import FrequencySet, Part, fill
 from pecli.engine.planning import check_multiples
-from pecli.numbers.decimals import CONTEXT
+from pecli.numbers.decimals import CONTEXT, decimal_of
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
 from pecli.numbers.positions import Segment
@@ -171,4 +171,4 @@ def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str,
 
 def logarithm(value: Fraction) -> Decimal:
     """Return the natural logarithm of a number above 0, in decimals."""
-    return CONTEXT.ln(CONTEXT.divide(Decimal(value.numerator), Decimal(value.denominator)))
+    return CONTEXT.ln(decimal_of(value))

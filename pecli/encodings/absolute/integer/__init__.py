@@ -11,7 +11,7 @@ from typing import Annotated
 from pecli.encodings.shared.deferred import dd, lessons
 from pecli.encodings.shared.parameters import Dim, MaxLen
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, FOR_DOUBLED
+from pecli.numbers.decimals import CONTEXT, FOR_DOUBLED, decimal_of
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change, Step, decimal_text, instead, short
@@ -84,7 +84,7 @@ def integer(
         by = unit / last
         if scales is None:
             return dd.from_decimal([by])
-        over = CONTEXT.divide(Decimal(by.numerator), Decimal(by.denominator))
+        over = decimal_of(by)
         columns = (FOR_DOUBLED.power(FOR_DOUBLED.divide(i, dim - 1), scales) for i in range(dim))
         return dd.from_decimal([CONTEXT.multiply(EXACT.plus(column), over) for column in columns])
 

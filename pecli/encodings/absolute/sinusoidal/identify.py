@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from pecli.numbers.decimals import CONTEXT, digits, number_text, power, shortest
+from pecli.numbers.decimals import CONTEXT, decimal_of, digits, number_text, power, shortest
 from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs, plain_digits
 from pecli.spec.plans import Waves
@@ -145,8 +145,3 @@ def _same_frequency(count: int, waves: Waves) -> Waves:
     parts = ((band, band.frequencies) for band in waves.bands)
     bands = tuple(replace(band, frequencies=tuple(w[k // count] for k in range(len(w)))) for band, w in parts)
     return replace(waves, bands=bands)
-
-
-def decimal_of(w: Decimal | Fraction) -> Decimal:
-    """Return a frequency as a decimal."""
-    return w if isinstance(w, Decimal) else CONTEXT.divide(Decimal(w.numerator), Decimal(w.denominator))

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared.biases import Mask, minus
-from pecli.encodings.shared.deferred import Floats, NDArray, Real, dd, lessons, np, rounding
+from pecli.encodings.shared.deferred import Floats, Real, dd, lessons, np, rounding
 from pecli.encodings.shared.parameters import Heads, conventions
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, geometric, number_text
+from pecli.numbers.decimals import CONTEXT, decimal_of, geometric, number_text
 from pecli.numbers.positions import fraction_text as text_of
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Item, SmallTable, Step, exact_text
@@ -151,7 +151,7 @@ def _slopes_in_float32(heads: int, bias_max: Decimal, rule: Literal["frameworks"
     found = []
     for count, exponents in ((whole, range(1, whole + 1)), (2 * whole, range(1, 2 * (heads - whole), 2))):
         (base,) = as_stored(_geometric(Fraction(bias_max) / count, range(1, 2)), "float32")
-        first = CONTEXT.divide(Decimal(base.numerator), Decimal(base.denominator))
+        first = decimal_of(base)
         found += as_stored([Fraction(CONTEXT.power(first, Decimal(k))) for k in exponents], "float32")
     return found
 
@@ -177,9 +177,9 @@ def _rounded_products(points: dd.Points, slopes: Sequence[Fraction], dtype: Slop
 CLIPS = (8, 16, 32, 64, 128, 256, 512, 1024)  # distances at which windows end
 
 
-def _distances() -> dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]:
+def _distances() -> dict[str, Callable[[Floats], Floats]]:
     """Return mistaken functions of the distance by their descriptions."""
-    found: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    found: dict[str, Callable[[Floats], Floats]] = {
         "the distance is squared": np.square,
         "the square root of the distance is taken": np.sqrt,
         "the logarithm of 1 + the distance is taken": np.log1p,
@@ -214,9 +214,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     yield _slopes(first, f"the slopes are the first {heads} of those of {more} heads")
 
 
-def _distanced(
-    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], name: str, values: NDArray[np.float64], _first: int
-) -> NDArray[np.float64]:
+def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, _first: int) -> Floats:
     """Return the bias with a function of the distance; the distance is read off: a row's smallest is distance 1."""
     if name != "bias":
         return values
@@ -227,7 +225,7 @@ def _distanced(
     return np.where(finite, -size * function(distance), values)
 
 
-def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+def _signed(name: str, values: Floats, first: int) -> Floats:
     """Return a square penalty, head by head, whose sign is changed for keys after their query."""
     keys = np.arange(values.shape[-1])
     queries = (first + np.arange(len(values))) % len(keys)
@@ -235,8 +233,7 @@ def _signed(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.fl
 
 
 def _slopes(slopes: Sequence[Fraction], phrase: str) -> Change:
-    texts = (number_text(CONTEXT.divide(Decimal(m.numerator), Decimal(m.denominator))) for m in slopes)
-    return Change("slopes", phrase, {"slope-values": "+".join(texts)})
+    return Change("slopes", phrase, {"slope-values": "+".join(number_text(decimal_of(m)) for m in slopes)})
 
 
 HEADS = 16  # slopes that fit a board
@@ -281,7 +278,7 @@ def power_of_two(slope: Fraction) -> Fraction | None:
     return simple if abs(float(simple) - exponent) < 1e-12 else None
 
 
-def _softmax(how: str, at: Sequence[Fraction], bias: NDArray[np.float64], query: int) -> list[Item]:
+def _softmax(how: str, at: Sequence[Fraction], bias: Floats, query: int) -> list[Item]:
     """Return the weights; a bias by the key's position alone is only meant under a causal mask."""
     if how == "symmetric":
         return [_weights(at, bias[:, query])]
@@ -289,7 +286,7 @@ def _softmax(how: str, at: Sequence[Fraction], bias: NDArray[np.float64], query:
     return ["keys after the query are masked, as in the decoders that this form is for", _weights(at, seen)]
 
 
-def _weights(at: Sequence[Fraction], bias: NDArray[np.float64]) -> SmallTable:
+def _weights(at: Sequence[Fraction], bias: Floats) -> SmallTable:
     rows: list[list[str | float]] = []
     for head in dict.fromkeys((0, len(bias) - 1)):
         size = np.exp(bias[head] - bias[head].max())

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from typing import Annotated
 
 from pecli.encodings.shared import trained
-from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask
-from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, lessons, np
+from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask, index_by
+from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import WeightHeads
 from pecli.errors import BadParameter
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Change, Effect, SmallTable, Step, decimal_text
+from pecli.spec.hooks import Change, Effect, SmallTable, Step, Values, decimal_text
 from pecli.spec.plans import Bias
 
 MAX_BUCKETS = 1 << 16
@@ -155,37 +154,37 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         text = (
             f"{above} of the distance is divided by {below} of max-distance, where one logarithm was expected of both"
         )
-        yield Change("buckets", text, values=partial(_buckets, dict(keys), times, np.floor))
+        yield Change("buckets", text, values=_buckets(keys, times, np.floor))
     for how, to in (("rounded up", np.ceil), ("rounded", np.rint)):
         text = f"buckets of far distances are {how} where they should be cut"
-        yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, to))
+        yield Change("buckets", text, values=_buckets(keys, 1.0, to))
     side = int(keys["buckets"]) // (2 if keys["bidirectional"] == "true" else 1)
     for exact in range(1, min(side, MAX_EXACT)):
         text = f"{exact} of a side's {side} buckets hold one distance each (max_exact) where {side // 2} were expected"
-        yield Change("buckets", text, values=partial(_buckets, dict(keys), 1.0, np.floor, exact=exact))
+        yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, exact))
     text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
-    yield Change("buckets", text, values=partial(_buckets, dict(keys), None, np.floor))
+    yield Change("buckets", text, values=_buckets(keys, None, np.floor))
 
 
-def _buckets(
-    keys: Mapping[str, str], times: float | None, to: np.ufunc, name: str, values: NDArray[np.float64], first: int,
-    exact: int | None = None,
-) -> NDArray[np.float64]:  # fmt: skip
+def _buckets(keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: int | None = None) -> Values:
     """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead.
 
     The first `exact` buckets hold one distance each, by default half of them.
     """
-    if name != "index" or values.ndim != 2:
-        return values
-    both, side = keys["bidirectional"] == "true", int(keys["buckets"])
-    distance = np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None]
-    side = side // 2 if both else side
-    exact, size = max(1, side // 2) if exact is None else exact, np.abs(distance) if both else np.maximum(-distance, 0)
-    steps = np.log(np.maximum(size, exact) / exact) / np.log(int(keys["max-distance"]) / exact)
+    both = keys["bidirectional"] == "true"
+    side = int(keys["buckets"]) // (2 if both else 1)
+    single = max(1, side // 2) if exact is None else exact
     near = -MAX_LOG_ERROR if to is np.ceil else MAX_LOG_ERROR
-    far = size if times is None else exact + to(steps * times * (side - exact) + near)
-    far = np.minimum(far, side - 1)
-    return np.asarray(np.where(size < exact, size, far) + (side * (distance > 0) if both else 0))
+
+    def bucket(query: Integers, key: Integers) -> Integers:
+        distance = key - query
+        size = np.abs(distance) if both else np.maximum(-distance, 0)
+        steps = np.log(np.maximum(size, single) / single) / np.log(int(keys["max-distance"]) / single)
+        far = size if times is None else single + to(steps * times * (side - single) + near)
+        found = np.where(size < single, size, np.minimum(far, side - 1))
+        return np.asarray(found + (side * (distance > 0) if both else 0))
+
+    return index_by(bucket)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:

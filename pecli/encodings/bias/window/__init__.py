@@ -12,7 +12,8 @@ from functools import cache, lru_cache, partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import trained
-from pecli.encodings.shared.deferred import Floats, NDArray, dd, np
+from pecli.encodings.shared.biases import index_by
+from pecli.encodings.shared.deferred import Floats, Integers, dd, np
 from pecli.encodings.shared.grids import sides
 from pecli.encodings.shared.parameters import WeightHeads, conventions
 from pecli.errors import BadParameter
@@ -208,23 +209,17 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         ("the row's offset is not multiplied by 2w - 1: different offsets share an index", 1, 1),
     )
     for phrase, by_row, by_column in ways:
-        yield Change("index", phrase, values=partial(_counted, (height, width), (by_row, by_column)))
+        yield Change("index", phrase, values=index_by(partial(_counted, (height, width), (by_row, by_column))))
 
 
-def _exchanged(entry: int, name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+def _exchanged(entry: int, name: str, values: Floats, _first: int) -> Floats:
     """Return rows of the array ``index`` with an entry and the next one exchanged."""
-    del first
     swapped = np.where(values == entry, entry + 1.0, np.where(values == entry + 1, entry, values))
     return swapped if name == "index" else values
 
 
-def _counted(
-    grid: tuple[int, int], by: tuple[int, int], name: str, values: NDArray[np.float64], first: int
-) -> NDArray[np.float64]:
-    """Return rows of the array ``index`` with other multiples of an offset's sides."""
+def _counted(grid: tuple[int, int], by: tuple[int, int], queries: Integers, keys: Integers) -> Integers:
+    """Return the index of each query and key with other multiples of an offset's sides."""
     height, width = grid
-    if name != "index" or values.ndim != 2:
-        return values
-    queries, tokens = first + np.arange(len(values))[:, None], np.arange(values.shape[1])
-    rows, columns = queries // width - tokens // width, queries % width - tokens % width
-    return np.asarray((rows + height - 1) * by[0] + (columns + width - 1) * by[1], np.float64)
+    rows, columns = queries // width - keys // width, queries % width - keys % width
+    return (rows + height - 1) * by[0] + (columns + width - 1) * by[1]

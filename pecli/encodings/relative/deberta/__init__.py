@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared import trained
 from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets
-from pecli.encodings.shared.deferred import Integers, NDArray, dd, np
+from pecli.encodings.shared.deferred import Floats, Integers, dd, np
 from pecli.encodings.shared.parameters import MODEL_WIDTH, WIDEST
 from pecli.errors import BadParameter
 from pecli.spec.declaration import GIVEN, Facts, Family, Param, Work, encoding
@@ -197,7 +197,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield buckets that are cut: each far one is then the one below."""
     middle, zero = int(keys["buckets"]) // 2, int(keys["buckets"]) if keys.get("shifted") == "true" else 0
 
-    def cut(name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+    def cut(name: str, values: Floats, first: int) -> Floats:
         far = (name == "index") & (np.abs(values - zero) > middle)
         return np.asarray(values - far * np.sign(values - zero))
 

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import trained
-from pecli.encodings.shared.deferred import Floats, Integers, NDArray, dd, np
+from pecli.encodings.shared.biases import index_by
+from pecli.encodings.shared.deferred import Floats, Integers, dd, np
 from pecli.encodings.shared.parameters import VectorDim
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import PLAIN, Change, Effect, Term
@@ -142,12 +143,9 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     rows = clip + int(keys.get("right", clip)) + 1
     sign = -1 if keys.get("backward") == "true" else 1
 
-    def around(by: int, name: str, values: NDArray[np.float64], first: int) -> NDArray[np.float64]:
-        if name != "index" or values.ndim != 2:
-            return values
-        distance = sign * (np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None])
-        return np.asarray((distance + by) % rows, np.float64)
+    def around(by: int, queries: Integers, keys: Integers) -> Integers:
+        return (sign * (keys - queries) + by) % rows
 
     for by, phrase in ((clip, "key - query + clip"), (0, "key - query")):
         text = f"distances go around where they should be clipped: the index is ({phrase}) modulo {rows}"
-        yield Change("clip", text, values=partial(around, by))
+        yield Change("clip", text, values=index_by(partial(around, by)))

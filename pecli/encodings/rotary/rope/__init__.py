@@ -107,7 +107,10 @@ def rope(
     past the training length without a scaling
     """
     if frequencies is not None:
-        return _given(dim, frequencies)
+        if len(frequencies) > (dim + 1) // 2:
+            rule = f"are too many for dim={dim}: it has {(dim + 1) // 2} pairs"
+            raise BadParameter("frequencies", f"{len(frequencies)} numbers", rule)
+        return rotation(frequencies)
     scaled = scaling_of(scaling)
     series = PlainSeries(dim, rotary_width(dim, rotary_dim, partial, scaled), base)
     return rotation(*scaled.rotation(series, of_scaling))
@@ -117,14 +120,6 @@ def series_of(values: Mapping[str, Any]) -> PlainSeries:
     """Return the unscaled series of checked parameters."""
     width = rotary_width(values["dim"], values["rotary_dim"], values["partial"], scaling_of(values["scaling"]))
     return PlainSeries(values["dim"], width, values["base"])
-
-
-def _given(dim: int, frequencies: tuple[Decimal, ...]) -> Waves:
-    """Return the plan of frequencies from a file or a list."""
-    if len(frequencies) > (dim + 1) // 2:
-        rule = f"are too many for dim={dim}: it has {(dim + 1) // 2} pairs"
-        raise BadParameter("frequencies", f"{len(frequencies)} numbers", rule)
-    return rotation(frequencies)
 
 
 def rotary_width(dim: int, rotary_dim: int | None, partial: Decimal | None, scaling: Scaling) -> int:

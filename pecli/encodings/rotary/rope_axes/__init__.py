@@ -9,11 +9,9 @@ from typing import Annotated
 from pecli.encodings.shared.grids import Halves, Lattice, Merge, Prefix, Suffix, linear_axis, per_side, sides
 from pecli.encodings.shared.parameters import WIDEST, conventions
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT, geometric, power
+from pecli.numbers.decimals import CONTEXT, ONE, geometric, power
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.plans import Band, Waves
-
-ONE = Decimal(1)
 
 
 @encoding(
