@@ -61,9 +61,7 @@ def unscaled(params: Params, written: RawConfig) -> Params:
 def honoured_share(params: Params, written: RawConfig) -> Params:
     """Return the rotating share of the keys, whatever the type."""
     width = rotating_or_none(written.head, written.rope.get("partial_rotary_factor", 1))
-    if width is None or width == written.head:
-        return params
-    return {"dim": params["dim"], "rotary-dim": str(width), **without(params, "dim", "rotary-dim")}
+    return params if width in (None, written.head) else {**params, "rotary-dim": str(width)}
 
 
 def whole_head(params: Params, written: RawConfig) -> Params:

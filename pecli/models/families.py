@@ -189,11 +189,10 @@ def _named(keys: Keys, item: str, notes: Notes) -> int:
 
 def _null(keys: Keys, family: ModelFamily, notes: Notes, spec: str) -> Head:
     """Return the head meant by an explicit null."""
-    if spec.startswith("2*"):
-        return Head(derived_width(keys, family, notes))
-    if spec[0].isdigit() and "?" not in spec:
+    twice = spec.startswith("2*")
+    if spec[0].isdigit() and "?" not in spec and not twice:
         raise keys.bad(f"has head_dim null, which {family.name} does not take: give its width")
-    return Head(derived_width(keys, family, notes), spec == "fill" or spec.endswith("?fill"))
+    return Head(derived_width(keys, family, notes), twice or spec.endswith("fill"))
 
 
 def derived_width(keys: Keys, family: ModelFamily, notes: Notes) -> int:

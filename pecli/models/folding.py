@@ -7,7 +7,7 @@ configuration classes.  A ``fold`` of families.txt names one of the functions he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pecli.encodings.rotary.rope.scalings import ROPE_TYPES
@@ -91,9 +91,14 @@ def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what:
     notes.ignore(name, f"{key} has its own {what}, {shown(inner)}", explained=keys.get(name) == inner)
 
 
+def type_of(params: Mapping[str, Any]) -> Any:
+    """Return the rope type under its new name or its old one."""
+    return params.get("rope_type", params.get("type", "default"))
+
+
 def set_type(keys: Keys, family: ModelFamily, params: Parameters) -> None:
     """Complete parameters with their type, and the original length where the type has one."""
-    params.setdefault("rope_type", params.get("type", "default"))
+    params.setdefault("rope_type", type_of(params))
     if params["rope_type"] in WITH_ORIGINAL:
         params.setdefault("original_max_position_embeddings", keys.integer("max_position_embeddings", family.length))
 
@@ -368,17 +373,14 @@ def _one(keys: Keys, family: ModelFamily, notes: Notes, params: Parameters, key:
     share = top_level_share(keys, family, notes, params.get("partial_rotary_factor"), key)
     if share is not None or (family.option("partial-key") and family.option("partial-key") in keys):
         params.setdefault("partial_rotary_factor", share)
-    params.setdefault("rope_type", params.get("type", "default"))
-    if params["rope_type"] in WITH_ORIGINAL:
-        name = "original_max_position_embeddings"
-        if name in keys or family.option("original"):
-            value = keys.get(name, int(family.option("original") or 0))
-            if name in params and params[name] != value:
-                notes.ignore(f"{key}.{name}", f"the top-level {name} overrides it")
-            notes.use(name, "length the model was first trained on")
-            params[name] = value
-        else:
-            params.setdefault(name, keys.integer("max_position_embeddings", family.length))
+    name = "original_max_position_embeddings"
+    if type_of(params) in WITH_ORIGINAL and (name in keys or family.option("original")):
+        value = keys.get(name, int(family.option("original") or 0))
+        if name in params and params[name] != value:
+            notes.ignore(f"{key}.{name}", f"the top-level {name} overrides it")
+        notes.use(name, "length the model was first trained on")
+        params[name] = value
+    set_type(keys, family, params)
     alias = pairs_of(family.option("alias"))
     word = str(params["rope_type"])
     if word in alias:
@@ -484,7 +486,7 @@ def kept(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         inner = params.get(kind)
         if not isinstance(inner, dict):
             continue
-        word = inner.get("rope_type", inner.get("type", "default"))
+        word = type_of(inner)
         if "rope_theta" not in inner and (word == "default" or "rope_theta" not in keys):
             raise keys.bad(f"has no rope_theta in rope_parameters.{kind}, where {family.name} looks for it")
         fills = family.option("fills") == "original"

@@ -332,7 +332,7 @@ class Encoding:
 
     def _expand(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the given values by the function's parameter names, presets replaced by the values that they set."""
-        names = {p.key.replace("-", "_"): p.name for p in self.options}
+        names = {p.option.replace("-", "_"): p.name for p in self.options}
         others = {word.replace("-", "_"): p.name for p in self.options for word in p.param.names}
         found: dict[str, object] = {}
         for key, value in given.items():

@@ -210,10 +210,9 @@ class Change:
 Mistakes = Callable[[Mapping[str, str]], Iterable[Change]]
 
 
-def instead(option: str, other: str, value: str, *, kind: str | None = None, phrase: str = "") -> Change:
-    """Return the change of one parameter to another value; `phrase` is its meaning in words."""
-    text = f"{option} {other} where {value} was expected"
-    return Change(kind or option, f"{phrase}: {text}" if phrase else text, {option: other})
+def instead(option: str, other: str, value: str, *, kind: str | None = None) -> Change:
+    """Return the change of one parameter to another value."""
+    return Change(kind or option, f"{option} {other} where {value} was expected", {option: other})
 
 
 def parameter_text(key: str, have: str, wanted: str, off: str | None = None) -> str:

@@ -134,7 +134,7 @@ class Parameter:
 
     @property
     def option(self) -> str:
-        """The name on the command line, without dashes."""
+        """The name on the command line, without its dashes, and in a recipe."""
         return self.name.rstrip("_").replace("_", "-")
 
     @property
@@ -148,11 +148,7 @@ class Parameter:
         when = ""
         if self.param.when is not None:
             name, values = self.param.when
-            words = (
-                ["none" if v is None else "off" if v is False else str(v) for v in values]
-                if isinstance(values, tuple)
-                else []
-            )
+            words = ["none" if v is None else "off" if v is False else str(v) for v in values or ()]
             option, value = name.replace("_", "-"), " or ".join(words)
             when = f"without --{option}" if value == "none" else f"with --{option} {value}".rstrip()
         return self._noted(", ".join(self.choices), self.param.range_text, last=when)
@@ -169,11 +165,6 @@ class Parameter:
             "name": self.option, "kind": self.kind, "help": self.param.help, "default": default,
             "required": self.required, "choices": self.choices, "range": self.param.range_text,
         }  # fmt: skip
-
-    @property
-    def key(self) -> str:
-        """The name in a recipe."""
-        return self.name.rstrip("_")
 
     @property
     def metavar(self) -> str:

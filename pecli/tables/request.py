@@ -277,7 +277,7 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
     ``with``, which is no name in Python, is returned as ``companion``.
     """
     encoding = CATALOGUE.get(name)
-    own = {p.key for p in encoding.options} if encoding else set()
+    own = {p.option for p in encoding.options} if encoding else set()
     return {
         "companion" if key == "with" else key: keys.pop(key) for key in TABLE_KEYS if key in keys and key not in own
     }

@@ -59,7 +59,7 @@ def cases():
     for name, encoding in CATALOGUE.items():
         for parameter in encoding.parameters.values():
             if parameter.kind == "text" or parameter.param.file:
-                yield name, parameter.key, next(ways[parameter.kind == "text"])
+                yield name, parameter.option, next(ways[parameter.kind == "text"])
     yield "sinusoidal", "positions", "@q.npy"
 
 
@@ -71,7 +71,7 @@ def test_no_command_opens_what_a_files_recipe_names(number, name, key, value, tm
     np.save("q.npy", np.zeros((1, 2, 4, 4), np.float32))
     encoding = CATALOGUE[name]
     keys = {"dim": "4", "heads": "2", "len": "4"} | {key: value}
-    own = {parameter.key for parameter in encoding.parameters.values()} | {"len", "positions"}
+    own = {parameter.option for parameter in encoding.parameters.values()} | {"len", "positions"}
     recipe = f"{name}:" + ",".join(f"{k}={v}" for k, v in keys.items() if k in own)
     foreign("t.h5", recipe, ARRAYS.get(encoding.family.word, ("pe",)))
     for command in commands("t.h5")[number % 3 :: 3]:

@@ -100,17 +100,17 @@ def some(rng: Random, encoding: Encoding, keys: dict[str, str], most: int) -> di
     """Add some parameters to those that are given, as a rule with what each has an effect with."""
     given = dict(keys)
     for parameter in rng.sample(encoding.options, min(rng.randint(0, most), len(encoding.options))):
-        given[parameter.key] = value(rng, parameter)
+        given[parameter.option] = value(rng, parameter)
         when = parameter.param.when
         if when and rng.random() < 0.9:
             other = encoding.parameters[when[0]]
             wanted = value(rng, other) if when[1] is GIVEN else rng.choice([*map(other.text, when[1])])
-            if given.get(other.key) != wanted:
-                given.pop(other.key, None)
-            given |= {other.key: wanted} if wanted != "none" else {}
+            if given.get(other.option) != wanted:
+                given.pop(other.option, None)
+            given |= {other.option: wanted} if wanted != "none" else {}
     for parameter in encoding.options:
         if parameter.required and rng.random() < 0.98:
-            given.setdefault(parameter.key, value(rng, parameter))
+            given.setdefault(parameter.option, value(rng, parameter))
     return given
 
 
@@ -195,7 +195,7 @@ def drawn(rng: Random, files: list[str]) -> list[str]:
 def own_options(rng: Random, encoding: Encoding) -> list[str]:
     """Return options of an encoding's own, and now and then a word that other programs use."""
     words = []
-    kinds = {parameter.key: parameter for parameter in encoding.options}
+    kinds = {parameter.option: parameter for parameter in encoding.options}
     for key, text in some(rng, encoding, start(rng, encoding), 3).items():
         parameter = kinds.get(key)
         if parameter and parameter.kind == "flag":
@@ -245,13 +245,13 @@ def smallest(encoding: Encoding, rows: int, *, least: bool) -> str:
         param, whole = parameter.param, parameter.kind in ("integer", "integers")
         if parameter.kind == "text":
             if parameter.required:
-                keys[parameter.key] = "c.npy"
+                keys[parameter.option] = "c.npy"
         elif parameter.required or (least and whole and param.ge is not None):
             low = max(int(param.ge or 1), 1)
             low += low % 2 if param.even else 0
             one = low if least else 4
             count = (param.items[0] if param.items else 2) if parameter.kind in ("integers", "numbers") else 1
-            keys[parameter.key] = param.separator.join([str(one)] * count) if count > 1 else str(one)
+            keys[parameter.option] = param.separator.join([str(one)] * count) if count > 1 else str(one)
     if "grid" not in keys and "content" not in keys:
         keys["len"] = str(rows)
     return join_recipe(encoding.name, keys)

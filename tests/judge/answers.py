@@ -67,7 +67,7 @@ def defaults(encoding):
     """Return the parameters that a recipe may leave out, with their values as text."""
     options = find(encoding).options
     return {
-        option.key.replace("_", "-"): option.text(option.default)
+        option.option: option.text(option.default)
         for option in options
         if not option.required and option.default is not None
     }

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import grids
-from pecli.encodings.shared.parameters import conventions
+from pecli.encodings.shared.parameters import conventions, half_frequencies
 from pecli.numbers.decimals import power
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Band, Waves
@@ -86,13 +86,8 @@ def nerf(
     """
     where = grids.coordinates_of(coordinates, grid, axis_order, points, point_axes, extent)
     columns = grids.Columns(where.count, bands, 2, include_input, order)
-    top, gaps = Decimal(bands - 1) if max_exponent is None else max_exponent, max(1, bands - 1)
-    if spacing == "log":
-        powers = [Fraction(power(Decimal(2), Fraction(top) * k / gaps)) for k in range(bands)]
-    else:
-        last = Fraction(power(Decimal(2), top))
-        powers = [1 + k * (last - 1) / gaps for k in range(bands)]
-    factor = Fraction(scale) / (2 if pi else 1)
-    frequencies = tuple(factor * f for f in powers)
+    top = power(Decimal(2), Decimal(bands - 1) if max_exponent is None else max_exponent)
+    factor = Fraction(scale) * (1 if pi else 2)
+    frequencies = tuple(factor * Fraction(w) for w in half_frequencies(top, bands, spacing))
     found = tuple(Band(frequencies, columns.of(a, 0), columns.of(a, 1), a, turns=pi) for a in range(where.count))
     return Waves(columns.width, found, ramps=columns.ramps, **where.plan())
