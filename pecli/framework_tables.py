@@ -1,7 +1,7 @@
 """Tables behind the modules of every framework: exact values, first and last position, trained arrays, rotation.
 
 No framework is known here: arrays are NumPy's, bfloat16 as its bits, and what is done with tensors is written once in
-what all of them have, slices and + - x.
+what all of them have: slices, + - x, and functions that are named as NumPy's.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _stored(table: Table, without: tuple[str, ...] = ()) -> dict[str, Stored]:
     return {a.name: Stored(table.read(a.name), a.dtype) for a in table.arrays if a.name not in without}
 
 
-def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., Any], weave: Callable[..., Any]) -> Any:
+def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, xp: Any) -> Any:
     """Return x (batch, heads, n, dim) of any framework with its first columns rotated.
 
     Parameters
@@ -186,10 +186,8 @@ def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., An
         Of the positions; those of a batch are the same for all heads.
     pairs : {"half", "interleaved"}
         Whether x_i turns with x_(i + d/2), or x_2i with x_(2i+1).
-    join : callable
-        Concatenates tensors along the last axis.
-    weave : callable
-        Of two tensors (.., m), their columns in turn, (.., 2m).
+    xp : module
+        Functions of the framework's tensors, as NumPy names them: concatenate, stack and reshape.
 
     Raises
     ------
@@ -203,5 +201,9 @@ def rotated_pairs(x: Any, cos: Any, sin: Any, pairs: str, join: Callable[..., An
     m = cos.shape[-1]
     a, b = (x[..., :m], x[..., m : 2 * m]) if pairs == "half" else (x[..., 0 : 2 * m : 2], x[..., 1 : 2 * m : 2])
     parts = (a * cos - b * sin, b * cos + a * sin)
-    made = join(parts) if pairs == "half" else weave(*parts)
-    return made if 2 * m == x.shape[-1] else join((made, x[..., 2 * m :]))
+    if pairs == "half":
+        made = xp.concatenate(parts, -1)
+    else:
+        shape = xp.shape(parts[0]) if hasattr(xp, "shape") else parts[0].shape  # keras.ops: sides that are not known
+        made = xp.reshape(xp.stack(parts, -1), (*shape[:-1], 2 * m))
+    return made if 2 * m == x.shape[-1] else xp.concatenate((made, x[..., 2 * m :]), -1)

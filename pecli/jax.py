@@ -179,16 +179,8 @@ class RotaryTable(Constant):
         """
         self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
-        made: jax.Array = rotated_pairs(x, cos, sin, pairs, _join, _weave)
+        made: jax.Array = rotated_pairs(x, cos, sin, pairs, jnp)
         return made.astype(x.dtype)
-
-
-def _join(parts: tuple[jax.Array, ...]) -> jax.Array:
-    return jnp.concatenate(parts, -1)
-
-
-def _weave(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.stack((a, b), -1).reshape(*a.shape[:-1], -1)
 
 
 class BiasTable(Constant):

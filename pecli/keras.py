@@ -171,7 +171,7 @@ class RotaryLayer(TableLayer):
         """Return x (batch, heads, n, dim) rotated, in its own type; `positions` is (n) or (batch, n)."""
         self.held.check_width(x.shape[-1])
         cos, sin = self.cos_sin(positions, offset, _side(x, -2))
-        return ops.cast(rotated_pairs(x, cos, sin, pairs, _join, _weave), x.dtype)
+        return ops.cast(rotated_pairs(x, cos, sin, pairs, ops), x.dtype)
 
     def call(self, x: Any, positions: Any = None, offset: int = 0) -> Any:
         """Return x rotated in the layer's own pairing."""
@@ -180,14 +180,6 @@ class RotaryLayer(TableLayer):
     def get_config(self) -> dict[str, Any]:
         """Return the config stored in a saved model."""
         return {**super().get_config(), "pairs": self.pairs}
-
-
-def _join(parts: tuple[Any, ...]) -> Any:
-    return ops.concatenate(parts, -1)
-
-
-def _weave(a: Any, b: Any) -> Any:
-    return ops.reshape(ops.stack((a, b), -1), (*ops.shape(a)[:-1], 2 * a.shape[-1]))
 
 
 @keras.saving.register_keras_serializable("pecli")

@@ -89,8 +89,6 @@ class LayerReading:
         Columns of a head before those that rotate, where these are the last and have a width of their own.
     chosen : str
         Note for a kind of layer that was chosen by default among several.
-    double : bool
-        Whether the model's class makes its angles in double precision.
     written : RawConfig
         The keys as written in the file.
     """
@@ -106,7 +104,6 @@ class LayerReading:
     scores: str = ""
     leading: int = 0
     chosen: str = ""
-    double: bool = False
     written: RawConfig = field(default=RawConfig(), repr=False)
 
     @property

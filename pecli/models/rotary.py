@@ -180,7 +180,7 @@ def _layer(rope: Rope, layer: str) -> LayerReading:
     style = rope.where.split(".")[0]
     return LayerReading(
         "rope", recipe, family.layout, "half" if straight else family.pairs, length,
-        notes=tuple(_remarks(rope, d)), scores=scores, leading=leading or 0, double=bool(family.option("double")),
+        notes=tuple(_remarks(rope, d)), scores=scores, leading=leading or 0,
         written=RawConfig(params, rope.written, keys.data, style, family.name, layer, head.width, length),
     )  # fmt: skip
 

@@ -309,16 +309,8 @@ class RotaryModule(TableModule):
         """
         self.held.check_width(x.shape[-1])
         cos, sin = self(positions, offset, x.shape[-2])
-        made: torch.Tensor = rotated_pairs(x, cos, sin, pairs, _join, _weave)
+        made: torch.Tensor = rotated_pairs(x, cos, sin, pairs, torch)
         return made.to(x.dtype)
-
-
-def _join(parts: tuple[torch.Tensor, ...]) -> torch.Tensor:
-    return torch.cat(parts, -1)
-
-
-def _weave(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    return torch.stack((a, b), -1).flatten(-2)
 
 
 class BiasModule(TableModule):

@@ -132,16 +132,16 @@ def test_a_plugin_that_is_not_there(refuses):
 def test_installed_packages_are_asked_for_unknown_names_alone(alone, monkeypatch):
     asked = []
 
-    def entry_points(*, group):
-        asked.append(group)
-        return [types.SimpleNamespace(name=NAME, load=lambda: catalogue.load_file(str(EXAMPLE)))]
+    def entry_points(*, group, name):
+        asked.append((group, name))
+        return [types.SimpleNamespace(load=lambda: catalogue.load_file(str(EXAMPLE)))]
 
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr(catalogue, "_entry_points", catalogue._entry_points.__wrapped__)
+    monkeypatch.setattr(catalogue, "load_installed", catalogue.load_installed.__wrapped__)
     assert "rope" in CATALOGUE
     assert asked == []
     assert CATALOGUE[NAME].title == "Resonance RoPE"
-    assert asked == ["pecli.encodings"]
+    assert asked == [("pecli.encodings", NAME)]
     assert os.environ.get("PECLI_PLUGIN") is None
 
 

@@ -77,13 +77,9 @@ def test_a_table_grows_by_half_at_least_and_no_further_than_its_encoding():
 @pytest.mark.parametrize("pairs", ["half", "interleaved"])
 def test_pairs_are_rotated_and_further_columns_kept(pairs):
     x, exact = np.arange(36.0, dtype=np.float32).reshape(6, 6) / 7, pecli.table("rope:dim=4,len=6")
-
-    def weave(a, b):
-        return np.stack([a, b], -1).reshape(*a.shape[:-1], -1)
-
-    made = rotated_pairs(x, exact["cos"], exact["sin"], pairs, lambda parts: np.concatenate(parts, -1), weave)
+    made = rotated_pairs(x, exact["cos"], exact["sin"], pairs, np)
     expected = pecli.apply("rope:dim=4", x[:, :4], pairs=pairs)["array"]
     np.testing.assert_allclose(made[:, :4], expected, atol=1e-6)
     assert np.array_equal(made[:, 4:], x[:, 4:])
     with pytest.raises(BadParameter, match="must be half or interleaved"):
-        rotated_pairs(x, exact["cos"], exact["sin"], "split", None, weave)
+        rotated_pairs(x, exact["cos"], exact["sin"], "split", np)

@@ -91,9 +91,9 @@ def test_the_exact_table_is_within_the_rounding_of_float32(name, tmp_path):
 
 def test_float32_arithmetic_gives_99_of_100_frequencies_to_the_bit_and_their_columns_within_1e_6(tmp_path):
     equal = count = 0
-    for name in ROTARY:
-        for read, recipe, table, arrays in tables(name, tmp_path):
-            made = emulate(recipe.plan, recipe.values, double=read.double)
+    for name in (name for name in ROTARY if "roformer" not in name):  # which makes its angles in double precision
+        for _, recipe, table, arrays in tables(name, tmp_path):
+            made = emulate(recipe.plan, recipe.values)
             same = made.frequencies == arrays["float32"]
             equal, count = equal + int(same.sum()), count + len(same)
             cos = np.empty((len(table["positions"]), len(same)), np.float32)

@@ -90,14 +90,6 @@ def test_given_frequencies_are_rounded_once():
     np.testing.assert_array_equal(found, np.array([1, 0.1], np.float32))
 
 
-def test_a_class_that_computes_in_double_precision_keeps_it():
-    made = emulated("rope:dim=64", double=True)
-    cos, sin = np.empty((2, 1, 32), np.float32)
-    made.fill(np.array([1500]), cos, sin)
-    wanted = [mpmath.cos(1500 * mpmath.mpf(10000) ** (-mpmath.mpf(2 * i) / 64)) for i in range(32)]
-    np.testing.assert_array_equal(cos[0], np.array([float(w) for w in wanted], np.float32))
-
-
 def test_steps_of_a_scaling_that_nobody_declared_are_an_error_and_not_the_unscaled_ones():
     recipe = Recipe.parse("rope:dim=8,scaling=linear,factor=4")
     with pytest.raises(UnknownName, match="scaling 'halved'"):

@@ -95,13 +95,6 @@ class Lattice:
 
         return column if side == last else row
 
-    def axis(
-        self, side: int, coordinates: range | tuple[int, ...] | None = None, unit: Fraction | None = None
-    ) -> Coordinate:
-        """Return the coordinate along one side: the index itself, or the value given for it."""
-        values = range(self.sides[side]) if coordinates is None else coordinates
-        return Coordinate(values, self.index(side), Fraction(1) if unit is None else unit)
-
     def plan(self) -> dict[str, Any]:
         """Return the arguments of a plan that describe the rows of this grid."""
         return {"prefix": self.prefix, "suffix": self.suffix, "rows": self.rows, "domain": self.domain}
@@ -111,7 +104,7 @@ def linear_axis(lattice: Lattice, side: int, first: Fraction, step: Fraction) ->
     """Return the coordinate first + step i of the i-th place along one side, exactly."""
     unit = Fraction(1, lcm(first.denominator, step.denominator))
     start, by = int(first / unit), int(step / unit)
-    return lattice.axis(side, range(start, start + by * lattice.sides[side], by), unit)
+    return Coordinate(range(start, start + by * lattice.sides[side], by), lattice.index(side), unit)
 
 
 def per_side(name: str, given: tuple[Decimal, ...], count: int) -> tuple[Decimal, ...]:

@@ -96,14 +96,7 @@ def mrope(
         for stream, columns, chosen in places
         if len(band.frequencies[chosen])
     ]
-    return Waves(
-        2 * pairs if full else pairs,
-        tuple(found),
-        form="full" if full else "real",
-        axes=where.axes,
-        rows=where.rows,
-        domain=where.domain,
-    )
+    return Waves(2 * pairs if full else pairs, tuple(found), form="full" if full else "real", **where.plan())
 
 
 def _places(sections: tuple[int, ...], order: Order, pairs: int) -> Places:

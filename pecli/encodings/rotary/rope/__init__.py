@@ -272,23 +272,18 @@ class Emulation:
     arithmetic : {"float32", "bfloat16"}
         With bfloat16, as after ``model.to(torch.bfloat16)`` casts buffers and
         positions too, every angle and value is rounded to it.
-    wide : (pairs,) float64 ndarray, optional
-        Frequencies in double precision, of a class that makes its angles so.
     """
 
     frequencies: Float32
     magnitude: np.float32
     arithmetic: Arithmetic = "float32"
-    wide: NDArray[np.float64] | None = None
 
     @property
     def _rounded(self) -> Callable[[Any], Any]:
         return bfloat16_values if self.arithmetic == "bfloat16" else lambda values: values
 
     def angles(self, positions: NDArray[Any]) -> NDArray[Any]:
-        """Return the angles of positions (n,), (n, pairs): float32, or float64 of a class that makes its angles so."""
-        if self.wide is not None:
-            return np.asarray(positions.astype(np.float64)[:, None] * self.wide)
+        """Return the angles of positions (n,), (n, pairs) float32."""
         return np.asarray(self._rounded(self._rounded(positions.astype(np.float32))[:, None] * self.frequencies))
 
     def fill(self, positions: NDArray[Any], cos: NDArray[Any], sin: NDArray[Any]) -> None:
@@ -311,9 +306,7 @@ class Emulation:
                 out[rows] = values if self.magnitude == 1 else rounded(values * self.magnitude)
 
 
-def emulate(
-    plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32", *, double: bool = False
-) -> Emulation:
+def emulate(plan: Waves, values: Mapping[str, Any], arithmetic: Arithmetic = "float32") -> Emulation:
     """Return a framework's arithmetic for a table of ``rope``, or of ``mrope`` where all streams are the position.
 
     Parameters
@@ -324,9 +317,6 @@ def emulate(
         Its checked parameters, whose steps are followed one by one; frequencies from a file are rounded to float32.
     arithmetic : {"float32", "bfloat16"}
         Type of the steps.
-    double : bool
-        Whether the class makes its angles in double precision and casts the
-        finished table (RoFormer).
 
     Raises
     ------
@@ -334,9 +324,6 @@ def emulate(
         For an undeclared scaling.
     """
     magnitude = np.float32(float(plan.magnitude))
-    if double and arithmetic == "float32":
-        wide = np.array([float(w) for w in plan.frequencies])
-        return Emulation(wide.astype(np.float32), magnitude, arithmetic, wide)
     if values["frequencies"] is not None:
         frequencies = scalings.nearest(plan.frequencies)
     else:
