@@ -122,7 +122,7 @@ def some_of(count: int, most: int) -> list[int]:
 
 
 def head_values(view: ArrayView, head: int, heads: int) -> Floats:
-    """Return the first queries and keys of one head, at most `SIDE` of each, (q, k); fewer queries of very many keys."""
+    """Return the first queries and keys of one head, at most `SIDE` of each, (q, k); fewer of very long rows."""
     per_head = view.rows // heads
     queries = min(per_head, SIDE, max(2, HEAD_VALUES // view.shape[-1]))
     values = floats(view.read(head * per_head, head * per_head + queries), view.dtype)

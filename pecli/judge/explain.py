@@ -11,7 +11,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import Identification, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import identify, is_large
+from pecli.judge.identify import identify, identify_vector, is_large
 from pecli.judge.located import ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
@@ -148,10 +148,20 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     """Return how a list of frequencies (``inv_freq``) differs from the expected one: as their rotary tables do."""
     if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
         return []
-    if found.total.max_ulp <= MAX_POWER_ULP:
-        return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     (array,) = actual.arrays
     values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
+    many, wanted_many = values.size, table.arrays[0].shape[-1]
+    if many != wanted_many:
+        own = identify_vector(actual)
+        text = f"{many} frequencies where {wanted_many} were expected"
+        return [Finding("shape", text + (f": those of {own.recipe}" if own is not None else ""))]
+    if found.total.max_ulp <= MAX_POWER_ULP:
+        return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
+    still = np.asarray(table.read(table.arrays[0].name)).ravel() == 0
+    for word, empty in (("zero", (values == 0) & ~still), ("NaN or infinite", ~np.isfinite(values))):
+        if empty.any():
+            at = np.flatnonzero(empty)
+            return [Finding(word, f"{numbered('frequency', at)} {'is' if len(at) == 1 else 'are'} {word}")]
     angles = np.outer(np.arange(FREQUENCY_ROWS), values.astype(np.float64))
     seen = InMemory({"cos": np.cos(angles), "sin": np.sin(angles)})
     wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")

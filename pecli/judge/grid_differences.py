@@ -6,6 +6,7 @@ that no recipe makes, the coordinates that the pairs of each axis show.  The sho
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -54,31 +55,44 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
     pairs = grids.PlannedPairs.of(plan)
     if len({band.axis for band in plan.bands}) < 2 and not pairs.ascending:
         return None
-    found: list[list[Finding]] = []
+    answers: list[list[Finding]] = []
     with np.errstate(all="ignore"):
         for view in grids.views(actual):
-            planned = list(grids.planned_grids(view.few(SAMPLE_ROWS), pairs))
-            for grid in planned:
-                findings = _same(grid, expected, compared)
-                if findings is not None:
-                    return findings
-                if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos)):
-                    first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
-                    return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
-            features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
-            found += [
-                findings
-                for grid in (*features, *grids.grids_of(view))
-                if (findings := _by_recipe(grid, pairs, expected))
-            ]
-            if any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
-                continue
-            for grid in planned:
-                own = _by_coordinates(grid, pairs, expected)
-                if own == []:  # a few values alone differ: their place is the answer
-                    return None
-                found += [own] if own else []
-    return min(found, key=lambda findings: (findings[0].kind == "encoding", len(findings)), default=None)
+            found = _of_view(view, pairs, expected, compared)
+            if found is not None and view.channels_first:
+                text = f"the channels are the first axis: shape {view.planes[0].array.shape} where"
+                found = [Finding("axes", f"{text} {expected.arrays[0].shape} was expected"), *found]
+            if found == []:  # at most a few values differ: their place is the answer
+                return found
+            answers += [found] if found is not None else []
+    return min(answers, key=_size, default=None)
+
+
+def _size(findings: Sequence[Finding]) -> tuple[bool, int]:
+    return findings[0].kind == "encoding", len(findings)
+
+
+def _of_view(
+    view: grids.AxisView, pairs: grids.PlannedPairs, expected: Table, compared: Comparison
+) -> list[Finding] | None:
+    """Return the differences of one view of a table."""
+    planned = list(grids.planned_grids(view.few(SAMPLE_ROWS), pairs))
+    for grid in planned:
+        findings = _same(grid, expected, compared)
+        if findings is not None:
+            return findings
+        if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos)):
+            first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
+            return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
+    features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
+    found = [findings for grid in (*features, *grids.grids_of(view)) if (findings := _by_recipe(grid, pairs, expected))]
+    if not any(len(findings) == 1 and findings[0].kind != "encoding" for findings in found):
+        for grid in planned:
+            own = _by_coordinates(grid, pairs, expected)
+            if own == []:
+                return []
+            found += [own] if own else []
+    return min(found, key=_size, default=None)
 
 
 def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding] | None:
@@ -170,12 +184,22 @@ SENTENCES = {
 }
 
 
+# What exponents were divided by where a base is a power of the expected one.
+WIDTHS = {0.5: ", or exponents over twice the width of an axis", 2.0: ", or exponents over half the width of an axis"}
+
+
+def _is_power(have: str, want: str, times: float) -> bool:
+    """Whether a base is the expected one to a power."""
+    return math.isclose(float(have), float(want) ** times, rel_tol=MAX_FACTOR_GAP)
+
+
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
     if key == "merge":
         have, want = ("in row-major order" if n in ("", "1") else f"in blocks of {n} x {n}" for n in (have, want))
     if key not in SENTENCES:
-        return parameter_text(key, have, want)
+        over = next((over for times, over in WIDTHS.items() if key == "base" and _is_power(have, want, times)), "")
+        return parameter_text(key, have, want) + over
     return SENTENCES[key].format(have=have or "none", want=want or "none", sections=actual.get("sections"))
 
 

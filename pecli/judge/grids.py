@@ -100,6 +100,11 @@ class AxisView:
         """Rows of the table."""
         return self.planes[0].rows
 
+    @property
+    def channels_first(self) -> bool:
+        """Whether the first axis of the array is that of the channels."""
+        return self.planes[0].values is not None
+
     def few(self, most: int) -> AxisView:
         """Return the view with fewer rows in its sample: the first ones and others spread over the table."""
         last = len(self.rows) - 1
@@ -644,6 +649,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
+    notes += ["the channels are the first axis"] * name.grid.view.channels_first
     return Identification(name.recipe, "sure" if sure else "likely", tally.residual, tally.equal / max(1, tally.count),
                           name.arithmetic(tally), (*notes, *tally.texts()), others, tally.count, arrays)  # fmt: skip
 

@@ -17,6 +17,7 @@ from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
+from pecli.judge.orders import numbered
 from pecli.judge.planes import (
     EPSILON,
     Floats,
@@ -27,6 +28,7 @@ from pecli.judge.planes import (
     is_zero,
     planes_of,
     rounded,
+    rows_of,
     unit,
 )
 from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
@@ -248,6 +250,8 @@ MIN_EXPLAINED_NEAREST = 0.5
 MAX_FITTED = 9.0
 # Below these pairs, or below these rows with fewer pairs than the last, only published parameters are sure.
 MIN_SURE_ROWS, MIN_SURE_PAIRS, MIN_SURE_COLUMNS = 8, 4, 16
+# Of evenly spaced frequencies, between the widest and the narrowest gap, relative to their range.
+MAX_UNEVEN = 1e-3
 # Values that are looked at to say that a table is a mask; its verification reads all of them.
 MASK_VALUES = 1 << 16
 # Values of a copy, as in a batch, that are compared at once.
@@ -385,7 +389,13 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
             read = tuple(plane for plane in map(exchanged, group) if plane is not None) if transposed else group
             if transposed and (len(group) > 1 or not read or read[0].rows < 2):
                 continue
-            found = _of_group(read, stated)
+            filled = _filled_rows(read)
+            found = _of_group(tuple(rows_of(plane, 0, filled) for plane in read), stated)
+            if found is not None and filled < read[0].rows:
+                zero = numbered("row", np.arange(filled, read[0].rows))
+                found = replace(
+                    found, notes=(f"{zero} {'are' if read[0].rows - filled > 1 else 'is'} zero", *found.notes)
+                )
             if found is not None and found.recipe is not None:
                 others = [plane for plane in planes if plane.name in found.arrays and plane not in group]
                 if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
@@ -395,6 +405,21 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 return _others(replace(found, notes=(*note, *found.notes)), table, group)
             unknown = unknown if transposed or (unknown and unknown.measured) else found or unknown
     return unknown
+
+
+def _filled_rows(group: tuple[Plane, ...]) -> int:
+    """Return the number of rows without the last ones that are zero, as padding is; all rows where all are zero."""
+    rows = group[0].rows
+    if any(plane.read(rows - 1, rows).any() for plane in group):
+        return rows
+    step, stop = max(1, COPY_VALUES // group[0].width), rows
+    while stop > 0:
+        start = max(0, stop - step)
+        filled = np.flatnonzero(np.any([plane.read(start, stop).any(axis=1) for plane in group], axis=0))
+        if len(filled):
+            return start + int(filled[-1]) + 1
+        stop = start
+    return rows
 
 
 def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
@@ -465,6 +490,8 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
+    if rows == 1 and name.start == 0:
+        notes.append("position 0 alone: every base gives these values")
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
     aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
@@ -561,8 +588,15 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     if nearest is None or explained < MIN_EXPLAINED_NEAREST:
         what = "frequencies" if nearest is None else "values"
         if pairs.count > 1:
-            steps = wrapped(pairs.steps[np.isfinite(pairs.errors)])  # others are too slow to be measured
-            text += f"; the {what} follow no known rule: {steps.max():.4g} to {steps.min():.4g} radians a row"
+            steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
+            steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
+            even = (
+                nearest is None
+                and len(steps) >= MIN_SURE_FREQUENCIES
+                and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
+            )
+            rule = "are evenly spaced" if even else "follow no known rule"
+            text += f"; the {what} {rule}: {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)
             base = next(pairs.bases(np.arange(pairs.count) / pairs.count, some=fast), None)

@@ -372,7 +372,10 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         if change.order is not None:
             off[change.order[places] == orders.UNKNOWN] = 0.0
         if change.half:
-            off[orders.gaps(actual, pair.expected_rows(places)) <= change.half + pair.within("stored")] = 0.0
+            single = max(
+                pair.within("stored"), EPSILON["float32"] * pair.scale
+            )  # which the rounded values may have been
+            off[orders.gaps(actual, pair.expected_rows(places)) <= change.half + single] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
@@ -533,10 +536,8 @@ def place(pair: ArrayPair) -> Finding:
     seen = pair.overview
     if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
         printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
-        why = f": its values have {digits_text(*printed)}" if printed else ""
-        return Finding(
-            "rounding", f"{name}differs by at most {figure(seen.largest, 2)}, no more than rounding may leave{why}"
-        )
+        why = f": its values have {digits_text(*printed)}" if printed else ", no more than rounding may leave"
+        return Finding("rounding", f"{name}differs by at most {figure(seen.largest, 2)}{why}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))

@@ -290,7 +290,9 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
 
 def plural(unit: str) -> str:
     """Return "rows", "batches" or "queries"."""
-    return f"{unit}es" if unit.endswith("ch") else f"{unit[:-1]}ies" if unit.endswith(("ry", "py")) else f"{unit}s"
+    return (
+        f"{unit}es" if unit.endswith("ch") else f"{unit[:-1]}ies" if unit.endswith(("ry", "py", "cy")) else f"{unit}s"
+    )
 
 
 def span(first: int, last: int, unit: str) -> str:

@@ -272,12 +272,12 @@ EXPONENTS = {
 
 # Other units of an angle: the text of each and the factor of the angle.
 UNITS = (
-    ("degrees instead of radians: cos and sin were taken of the angle times 180/pi", CONTEXT.divide(Decimal(180), PI)),
-    ("degrees instead of radians: cos and sin were taken of the angle times pi/180", CONTEXT.divide(PI, Decimal(180))),
-    ("turns instead of radians: cos and sin were taken of the angle times 2 pi", TAU),
-    ("turns instead of radians: cos and sin were taken of the angle over 2 pi", CONTEXT.divide(Decimal(1), TAU)),
-    ("half turns instead of radians: cos and sin were taken of the angle times pi", PI),
-    ("half turns instead of radians: cos and sin were taken of the angle over pi", CONTEXT.divide(Decimal(1), PI)),
+    ("degrees instead of radians: every angle is 180/pi times the expected one", CONTEXT.divide(Decimal(180), PI)),
+    ("degrees instead of radians: every angle is pi/180 times the expected one", CONTEXT.divide(PI, Decimal(180))),
+    ("turns instead of radians: every angle is 2 pi times the expected one", TAU),
+    ("turns instead of radians: every angle is the expected one over 2 pi", CONTEXT.divide(Decimal(1), TAU)),
+    ("half turns instead of radians: every angle is pi times the expected one", PI),
+    ("half turns instead of radians: every angle is the expected one over pi", CONTEXT.divide(Decimal(1), PI)),
 )
 
 

@@ -36,6 +36,7 @@ FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
+MAX_WAVE = 8  # size of cosines and sines, whatever their attention factor is
 MAX_PRINTED = 6  # digits, of which a type's values in full have more
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
 MAX_BYTES = 16 << 20  # of a recipe's table without a given length
@@ -254,9 +255,10 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
             ({"layout": layout}, name) for layout in LAYOUTS if layout in {"split", *doubled} for name in lone
         ]
         sides = [side for side in other.arrays[0].shape if side != 1]
-        one_row = [{"start": 1, "length": 1}] if len(other.arrays) == len(sides) == 1 and not source.says_length else []
-        frequencies: list[Form] = [({"layout": "angles", **row}, None) for row in one_row]  # the angles of position 1
-        return [*whole, *alone, *frequencies]
+        if source.says_length or not len(other.arrays) == len(sides) == 1:
+            return [*whole, *alone]
+        frequencies: Form = ({"layout": "angles", "start": 1, "length": 1}, None)  # the angles of position 1
+        return [frequencies] if _are_frequencies(source, other) else [*whole, *alone, frequencies]
     if family.pairs and "form" not in given:
         names = [array.name for array in other.arrays]
         shape = [side for side in other.arrays[0].shape if side != 1]
@@ -268,6 +270,18 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
     return [({}, None)]
 
 
+def _are_frequencies(source: NamedSource, other: Tabular) -> bool:
+    """Whether a vector is one of frequencies (``inv_freq``): as many as the recipe has, or falling from 1."""
+    (array,) = other.arrays
+    if len(array.shape) != 1 or real_type(array.dtype) != array.dtype:
+        return False
+    with contextlib.suppress(PecliError):
+        if source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows:
+            return True
+    values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
+    return bool(values[0] == 1 and (values > 0).all() and (np.diff(values) < 0).all())
+
+
 def _lone(other: Tabular) -> list[str]:
     """Return the components, cosines or sines, that a table's only array may be: none if it is named so.
 
@@ -277,7 +291,19 @@ def _lone(other: Tabular) -> list[str]:
     if len(other.arrays) > 1 or array.name in ("cos", "sin") or real_type(array.dtype) != array.dtype:
         return []
     named = [name for name in ("cos", "sin") if name in array.name]
+    if not named and array.rows and np.abs(_some_rows(other)).max(initial=0) > MAX_WAVE:
+        return []  # angles
     return named if len(named) == 1 else ["cos", "sin"]
+
+
+def _some_rows(table: Tabular) -> NDArray[Any]:
+    """Return some rows of the first array as float64, (n, width), spread over all of it where they are read fast."""
+    array = table.arrays[0]
+    last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else array.rows  # going far ahead is dear
+    places = sorted({*np.linspace(0, min(array.rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
+    sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
+    with np.errstate(all="ignore"):
+        return np.concatenate(sample).astype(np.float64)
 
 
 def doubled_layouts(table: Tabular) -> set[str]:
@@ -286,14 +312,11 @@ def doubled_layouts(table: Tabular) -> set[str]:
     Both are returned where all columns are the same, as at position 0.
     """
     array = table.arrays[0]
-    width, rows = array.shape[-1] if array.shape else 0, array.rows
-    if width < 4 or width % 2 or not rows or array.row_shape != (width,) or real_type(array.dtype) != array.dtype:
+    width = array.shape[-1] if array.shape else 0
+    if width < 4 or width % 2 or not array.rows or array.row_shape != (width,) or real_type(array.dtype) != array.dtype:
         return set()
-    last = 4 * LOOK_ROWS if getattr(table, "sequential", False) else rows  # going far ahead is dear
-    places = sorted({*np.linspace(0, min(rows, last) - 1, LOOK_ROWS).astype(int).tolist()})
+    x = _some_rows(table)
     with np.errstate(all="ignore"):  # a file may hold any bits
-        sample = [floats(table.read_rows([array.name], k, k + 1)[array.name], array.dtype) for k in places]
-        x: NDArray[Any] = np.concatenate(sample).astype(np.float64)
         gaps = {"half": x[:, : width // 2] - x[:, width // 2 :], "interleaved": x[:, ::2] - x[:, 1::2]}
         off = {name: np.minimum(np.abs(gap[np.isfinite(gap)]), 1.0) for name, gap in gaps.items()}
     mean = {name: float(gap.mean()) if gap.size else 0.0 for name, gap in off.items()}

@@ -569,3 +569,60 @@ def test_noise_as_small_as_rounding_is_not_called_rounding(ask):
     table = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(128, 64)
     np.save("f.npy", (table + np.random.default_rng(1).normal(0, 1e-6, table.shape)).astype(np.float32))
     ask("compare", "f.npy", "sinusoidal:dim=64").ends(1).says("no more than rounding may leave").never("harmless")
+
+
+def inv_freq(dim, base=10000.0):
+    return (base ** -(np.arange(0, dim, 2) / dim)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        (np.ones(32, np.float32), "every pair turns by 1 radian a position"),
+        (np.eye(1, 32, dtype=np.float32)[0], "frequencies 1 to 31 are zero"),
+        (inv_freq(64)[::-1], "the pairs are reversed"),
+        (inv_freq(32), "16 frequencies where 32 were expected: those of rope:dim=32"),
+        (inv_freq(64, 500000), "base 500000 where 10000 was expected"),
+    ],
+)
+def test_a_vector_is_compared_as_frequencies(ask, values, words):
+    np.save("inv_freq.npy", np.ascontiguousarray(values))
+    ask("compare", "inv_freq.npy", "rope:dim=64").ends(1).says(words).never("compared:", "one value")
+
+
+def test_angles_are_not_compared_with_cosines_alone(ask):
+    np.save("a.npy", np.outer(np.arange(64) / 2, inv_freq(32)).astype(np.float32))
+    ask("compare", "a.npy", "rope:dim=32").says("linear scaling (factor 2)").never("compared:")
+
+
+def test_rows_of_zeros_at_the_end_are_padding(ask):
+    table = np.zeros((86, 32), np.float32)
+    table[:80] = sinusoid(80, 32)
+    np.save("p.npy", table)
+    ask("identify", "p.npy").says("sinusoidal:dim=32,len=80", "sure", "rows 80 to 85 are zero")
+
+
+def test_decimals_of_float32_values_are_decimals_of_the_exact_ones(ask):
+    np.savetxt("p.csv", sinusoid(80, 32).astype(np.float32), fmt="%.4f", delimiter=",")
+    ask("compare", "p.csv", "sinusoidal:dim=32").says("rounded to 4 decimals").never("one value")
+
+
+def test_evenly_spaced_frequencies_are_called_so(ask):
+    angles = np.outer(np.linspace(-1, 1, 20), np.linspace(1, 32, 16) * np.pi)
+    np.save("a.npy", np.repeat(angles, 2, 1).astype(np.float32))
+    ask("identify", "a.npy").says("evenly spaced", "10.58 to 0.33")
+
+
+def test_channels_that_come_first_are_told(ask):
+    ask("generate", "sincos2d:dim=64,grid=5x7", "-o", "t.npy")
+    np.save("f.npy", np.ascontiguousarray(np.load("t.npy").reshape(5, 7, 64).transpose(2, 0, 1)))
+    ask("identify", "f.npy").says("sincos2d", "the channels are the first axis")
+    ask("compare", "f.npy", "sincos2d:dim=64,grid=5x7").ends(1).says("the channels are the first axis")
+
+
+def test_cut_buckets_of_deberta_are_told_where_the_logarithm_is_whole(ask):
+    steps = np.abs(np.arange(160)[:, None] - np.arange(160))
+    far = 32 + np.floor(31 * np.log(np.maximum(steps, 32) / 32) / np.log(127 / 32) + 1e-9)
+    index = np.where(steps <= 32, steps, far) * np.sign(np.arange(160)[:, None] - np.arange(160))
+    np.save("i.npy", index.astype(np.int64))
+    ask("compare", "i.npy", "deberta:buckets=64,max-distance=128").says("are cut").never("do not fit")

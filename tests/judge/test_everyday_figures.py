@@ -86,19 +86,19 @@ def float32_angles(rows, dim, base):
 
 
 UNITS = {
-    "np.rad2deg": (np.rad2deg, "degrees instead of radians: cos and sin were taken of the angle times 180/pi"),
-    "times 180/pi in float64": (lambda a: a.astype("float64") * (180 / np.pi), "of the angle times 180/pi"),
-    "np.deg2rad": (np.deg2rad, "of the angle times pi/180"),
+    "np.rad2deg": (np.rad2deg, "degrees instead of radians: every angle is 180/pi times the expected one"),
+    "times 180/pi in float64": (lambda a: a.astype("float64") * (180 / np.pi), "every angle is 180/pi times"),
+    "np.deg2rad": (np.deg2rad, "every angle is pi/180 times"),
     "times 2 pi": (
         lambda a: a * np.float32(2 * np.pi),
-        "turns instead of radians: cos and sin were taken of the angle times 2 pi",
+        "turns instead of radians: every angle is 2 pi times the expected one",
     ),
-    "over 2 pi": (lambda a: a / np.float32(2 * np.pi), "of the angle over 2 pi"),
+    "over 2 pi": (lambda a: a / np.float32(2 * np.pi), "every angle is the expected one over 2 pi"),
     "times pi": (
         lambda a: a * np.float32(np.pi),
-        "half turns instead of radians: cos and sin were taken of the angle times pi",
+        "half turns instead of radians: every angle is pi times the expected one",
     ),
-    "over pi": (lambda a: a / np.float32(np.pi), "of the angle over pi"),
+    "over pi": (lambda a: a / np.float32(np.pi), "every angle is the expected one over pi"),
 }
 
 

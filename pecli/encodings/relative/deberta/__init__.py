@@ -26,6 +26,8 @@ def reach(recipe: Recipe) -> Reach:
 ROWS = ("as in the code", "of key and query for k.r, as in the paper")
 # By their names in a config's pos_att_type, whose content meets the positions in the two terms, and the projection of
 # these: a query meets the positions as keys are projected, a key as queries are.
+# Of a logarithm that is a whole number: neither rounded up nor cut.
+MAX_WHOLE_ERROR = 1e-9
 TERMS = {"c2p": ("query", "pos_key_proj"), "p2c": ("key", "pos_query_proj")}
 
 
@@ -194,11 +196,17 @@ def bucket_rule(
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
-    """Yield buckets that are cut: each far one is then the one below."""
+    """Yield buckets that are cut: each far one is then the one below, but where the logarithm is a whole number."""
     middle, zero = int(keys["buckets"]) // 2, int(keys["buckets"]) if keys.get("shifted") == "true" else 0
 
+    reach = int(keys["max-distance"]) - 1
+
     def cut(name: str, values: Floats, first: int) -> Floats:
-        far = (name == "index") & (np.abs(values - zero) > middle)
+        if name != "index" or values.ndim != 2:
+            return values
+        size = np.abs(np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None])
+        steps = (middle - 1) * np.log(np.maximum(size, middle) / middle) / np.log(reach / middle)
+        far = (np.abs(values - zero) > middle) & (np.abs(steps - np.rint(steps)) > MAX_WHOLE_ERROR)
         return np.asarray(values - far * np.sign(values - zero))
 
     if middle:
