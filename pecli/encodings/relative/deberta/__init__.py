@@ -199,13 +199,13 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     """Yield buckets that are cut: each far one is then the one below, but where the logarithm is a whole number."""
     middle, zero = int(keys["buckets"]) // 2, int(keys["buckets"]) if keys.get("shifted") == "true" else 0
 
-    reach = int(keys["max-distance"]) - 1
+    last = int(keys["max-distance"]) - 1
 
     def cut(name: str, values: Floats, first: int) -> Floats:
         if name != "index" or values.ndim != 2:
             return values
         size = np.abs(np.arange(values.shape[1]) - (first + np.arange(len(values)))[:, None])
-        steps = (middle - 1) * np.log(np.maximum(size, middle) / middle) / np.log(reach / middle)
+        steps = (middle - 1) * np.log(np.maximum(size, middle) / middle) / np.log(last / middle)
         far = (np.abs(values - zero) > middle) & (np.abs(steps - np.rint(steps)) > MAX_WHOLE_ERROR)
         return np.asarray(values - far * np.sign(values - zero))
 
