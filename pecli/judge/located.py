@@ -45,6 +45,7 @@ MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table
 MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a finding explains too little of them
 MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
+MIN_SIDE = 8  # of a square matrix whose differences are told by the distance of query and key
 MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
 MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance
@@ -60,6 +61,7 @@ MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 a
 MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
 ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 FLOATS = (*GRIDS, *REAL)
+UNMASKED = ("constant", "exchanged")  # kinds of changes that infinite values take part in
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
@@ -284,7 +286,7 @@ class RowChange:
         if self.function is None:
             return values
         changed = pair.as_stored(self.function(values))
-        if self.kind != "constant":  # masked values are kept
+        if self.kind not in UNMASKED:  # masked values are kept
             changed = np.where(np.isfinite(values), changed, values)
         kept = values if self.fill is None else self.fill
         return np.where(self.masks[pair](rows), changed, kept) if self.masks else changed
@@ -540,6 +542,8 @@ def place(pair: ArrayPair) -> Finding:
         return Finding("rounding", f"{name}differs by at most {figure(seen.largest, 2)}{why}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
+    if distances := _distances(pair):
+        return Finding("place", f"{name}differs {distances} ({seen.unequal:,} values)")
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))
     if (
         seen.beyond
@@ -556,6 +560,28 @@ def _region(pair: ArrayPair, seen: Differences, near: float = 0.0) -> str:
     axes = enumerate(zip(seen.index(pair, near), pair.sides, strict=True))
     parts = [indices(pair.word(axis), at, side) for axis, (at, side) in axes if len(at) < side]
     return ", ".join(parts) or "all rows and columns"
+
+
+def _distances(pair: ArrayPair) -> str:
+    """Return between which queries and keys of a square matrix all values differ, where their distance says it."""
+    side, count = pair.width, count_of(pair.actual)
+    if len(pair.sides) < 2 or not MIN_SIDE <= side == pair.sides[-2] or count * side > MAX_EXCHANGED:
+        return ""
+    have, want = floats(pair.actual, 0, count), pair.expected_rows(np.arange(count))
+    off = (orders.gaps(have, want) > 0).reshape(-1, side, side)
+    behind = np.arange(side)[:, None] - np.arange(side)
+    found = np.unique(behind[off.any(axis=0)])
+    first, last = sorted((abs(int(found[0])), abs(int(found[-1]))))
+    one_side = found[0] >= 0 or found[-1] <= 0
+    if not one_side or last - first + 1 != len(found):
+        return ""
+    if not (off == np.isin(behind, found)).all():
+        return ""
+    keys = f"{first}" if first == last else f"{first} to {last}"
+    text = f"where the key is {keys} {'before' if found[-1] > 0 else 'after'} the query"
+    cells = off.reshape(count, side)
+    levels = [np.unique(side_[cells]) for side_ in (have, want)]
+    return text + f": {levels[0][0]:g} where {levels[1][0]:g} was expected" * all(len(one) == 1 for one in levels)
 
 
 def indices(word: str, at: Integers, side: int) -> str:
@@ -644,8 +670,8 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
     for kind, text, function in _candidates(y, x, near, differing[0].stored):
-        made = function(x) if kind == "constant" else np.where(np.isfinite(x), function(x), x)
-        if kind not in ("constant", "decimals") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
+        made = function(x) if kind in UNMASKED else np.where(np.isfinite(x), function(x), x)
+        if kind not in (*UNMASKED, "decimals") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
             continue  # another constant would explain as much
         off = orders.gaps(differing[0].as_stored(made), y)
         if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
@@ -664,6 +690,11 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
         word = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
         yield "constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value)
         return
+    levels = np.unique(x)
+    if len(levels) == 2 and np.array_equal(np.unique(y), levels):  # a mask
+        low, high = levels.tolist()
+        text = f"{{}} are exchanged: {low:g} stands where {high:g} was expected, and {high:g} where {low:g}"
+        yield "exchanged", text, lambda v: np.where(v == low, high, low)
     finite = np.isfinite(x) & np.isfinite(y)
     y, x = y[finite], x[finite]
     if not x.size:  # every value is masked

@@ -505,7 +505,8 @@ def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
         own = by_name[name]
         if len(own) == 2 and _alike(own):
             yield tuple(own)
-        yield (own[0],)
+        if not own[0].part or len(own) != 2:  # a part of complex numbers alone says nothing of the other
+            yield (own[0],)
 
 
 def _alike(planes: Sequence[Plane]) -> bool:

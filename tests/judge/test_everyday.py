@@ -626,3 +626,28 @@ def test_cut_buckets_of_deberta_are_told_where_the_logarithm_is_whole(ask):
     index = np.where(steps <= 32, steps, far) * np.sign(np.arange(160)[:, None] - np.arange(160))
     np.save("i.npy", index.astype(np.int64))
     ask("compare", "i.npy", "deberta:buckets=64,max-distance=128").says("are cut").never("do not fit")
+
+
+def window(side, reach):
+    behind = np.arange(side)[:, None] - np.arange(side)
+    return np.where((behind >= 0) & (behind < reach), 0, -np.inf).astype(np.float32)
+
+
+def test_an_inverted_mask_is_told(ask):
+    mask = window(24, 99) == 0
+    np.save("m.npy", ~mask)
+    np.save("e.npy", mask)
+    ask("compare", "m.npy", "e.npy").ends(1).says("all values are exchanged: 0 stands where 1 was expected")
+
+
+@pytest.mark.parametrize(("reach", "words"), [(7, "the key is 7 before"), (24, "the key is 8 to 23 before")])
+def test_another_sliding_window_is_told_by_its_distances(ask, reach, words):
+    np.save("m.npy", window(24, reach))
+    np.save("e.npy", window(24, 8))
+    ask("compare", "m.npy", "e.npy").ends(1).says(words, "was expected")
+
+
+def test_a_part_of_complex_numbers_is_not_read_alone(ask):
+    angles = np.outer(np.arange(50), inv_freq(64))
+    np.save("f.npy", (angles * np.exp(1j)).astype(np.complex64))
+    ask("compare", "f.npy", "rope:dim=64").ends(1).never("rounding", "advance")
