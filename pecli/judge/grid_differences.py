@@ -61,7 +61,9 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
             found = _of_view(view, pairs, expected, compared)
             if found is not None and view.channels_first:
                 text = f"the channels are the first axis: shape {view.planes[0].array.shape} where"
-                found = [Finding("axes", f"{text} {expected.arrays[0].shape} was expected"), *found]
+                axes = Finding("axes", f"{text} {expected.arrays[0].shape} was expected")
+                cause = [one for one in found if one.kind != "rounding"]
+                found = [*cause, axes, *(one for one in found if one.kind == "rounding")]
             if found == []:  # at most a few values differ: their place is the answer
                 return found
             answers += [found] if found is not None else []
