@@ -254,6 +254,10 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
 
 def _explained(grid: grids.Grid, pairs: grids.PlannedPairs) -> bool:
     """Whether changed pairs of the expected plan give nearly all values."""
+    if (
+        not grid.view.total <= (pairs.plan.rows or 0) <= MAX_VALUES
+    ):  # rows without a coordinate, or axes too long to hold
+        return False
     return grids.compare_all(grid, pairs).explained >= MIN_SHARE_EXPLAINED
 
 

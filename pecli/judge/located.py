@@ -545,11 +545,8 @@ def place(pair: ArrayPair) -> Finding:
     if distances := _distances(pair):
         return Finding("place", f"{name}differs {distances} ({seen.unequal:,} values)")
     rows, fewer = (seen.index(pair, near)[:-1] for near in (0.0, pair.near))
-    if (
-        seen.beyond
-        and pair.near >= MAX_NOISE * pair.scale
-        and any(len(some) < len(every) for some, every in zip(fewer, rows, strict=True))
-    ):
+    shorter = any(len(some) < len(every) for some, every in zip(fewer, rows, strict=True))
+    if seen.beyond and pair.near >= MAX_NOISE * pair.scale and shorter:
         far = f"by more than {figure(pair.near, 2)} in {_region(pair, seen, pair.near)}"
         return Finding("place", f"{name}differs {far}, {worst} ({seen.beyond:,} values)")
     return Finding("place", f"{name}differs in {_region(pair, seen)}, {worst} ({seen.unequal:,} values)")
@@ -568,20 +565,11 @@ def _distances(pair: ArrayPair) -> str:
     if len(pair.sides) < 2 or not MIN_SIDE <= side == pair.sides[-2] or count * side > MAX_EXCHANGED:
         return ""
     have, want = floats(pair.actual, 0, count), pair.expected_rows(np.arange(count))
-    off = (orders.gaps(have, want) > 0).reshape(-1, side, side)
-    behind = np.arange(side)[:, None] - np.arange(side)
-    found = np.unique(behind[off.any(axis=0)])
-    first, last = sorted((abs(int(found[0])), abs(int(found[-1]))))
-    one_side = found[0] >= 0 or found[-1] <= 0
-    if not one_side or last - first + 1 != len(found):
-        return ""
-    if not (off == np.isin(behind, found)).all():
-        return ""
-    keys = f"{first}" if first == last else f"{first} to {last}"
-    text = f"where the key is {keys} {'before' if found[-1] > 0 else 'after'} the query"
-    cells = off.reshape(count, side)
-    levels = [np.unique(side_[cells]) for side_ in (have, want)]
-    return text + f": {levels[0][0]:g} where {levels[1][0]:g} was expected" * all(len(one) == 1 for one in levels)
+    off = orders.gaps(have, want) > 0
+    if text := orders.distances(off.reshape(-1, side, side)):
+        a, b = (np.unique(values[off]) for values in (have, want))
+        text += f": {a[0]:g} where {b[0]:g} was expected" * (len(a) == len(b) == 1)
+    return text
 
 
 def indices(word: str, at: Integers, side: int) -> str:

@@ -288,6 +288,18 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
     return (", ".join(parts), found) if parts else None
 
 
+def distances(off: NDArray[np.bool_]) -> str:
+    """Return at which distances all entries of square matrices (n, q, k) are marked; "" where others are as well."""
+    behind = np.arange(off.shape[1])[:, None] - np.arange(off.shape[2])
+    found = np.unique(behind[off.any(axis=0)])
+    one_side = len(found) and (found[0] >= 0 or found[-1] <= 0) and found[-1] - found[0] + 1 == len(found)
+    if not one_side or not (off == np.isin(behind, found)).all():
+        return ""
+    first, last = sorted((abs(int(found[0])), abs(int(found[-1]))))
+    keys = f"{first}" if first == last else f"{first} to {last}"
+    return f"where the key is {keys} {'before' if found[-1] > 0 else 'after'} the query"
+
+
 def plural(unit: str) -> str:
     """Return "rows", "batches" or "queries"."""
     return (
