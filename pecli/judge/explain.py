@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +14,7 @@ from pecli.judge.description import Identification, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, identify_vector, is_large
-from pecli.judge.located import ArrayPair, located, place
+from pecli.judge.located import VAGUE, ArrayPair, located, place
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
@@ -140,6 +142,11 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
+# The same relative to the value, whatever its type: of bfloat16.
+MAX_POWER_GAP = 2.0**-4
+# Relative distance of two lists of frequencies that are the same but for rounding.
+MAX_REPEAT_GAP = 1e-5
+OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
 FREQUENCY_ROWS = 2048
 
@@ -149,24 +156,38 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if table.request.layout != "angles" or _extent(table) != (1, 1) or len(actual.arrays) != 1:
         return []
     (array,) = actual.arrays
-    values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
-    many, wanted_many = values.size, table.arrays[0].shape[-1]
-    if many != wanted_many:
+    values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64).ravel()
+    want = np.asarray(table.read(table.arrays[0].name), np.float64).ravel()
+    if len(values) != len(want):
         own = identify_vector(actual)
-        text = f"{many} frequencies where {wanted_many} were expected"
-        return [Finding("shape", text + (f": those of {own.recipe}" if own is not None else ""))]
-    if found.total.max_ulp <= MAX_POWER_ULP:
+        text = f"{len(values)} frequencies where {len(want)} were expected"
+        twice = len(values) == 2 * len(want) and np.array_equal(values[: len(want)], values[len(want) :])
+        more = f": those of {own.recipe}" if own is not None else ": each stands twice" if twice else ""
+        return [Finding("shape", text + more)]
+    if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
-    still = np.asarray(table.read(table.arrays[0].name)).ravel() == 0
-    for word, empty in (("zero", (values == 0) & ~still), ("NaN or infinite", ~np.isfinite(values))):
+    for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
         if empty.any():
             at = np.flatnonzero(empty)
             return [Finding(word, f"{numbered('frequency', at)} {'is' if len(at) == 1 else 'are'} {word}")]
-    angles = np.outer(np.arange(FREQUENCY_ROWS), values.astype(np.float64))
+    others = {
+        "the sign of every frequency is changed": -want,
+        "wavelengths stand where frequencies were expected": 2 * np.pi / want,
+    }
+    for text, made in others.items():
+        if np.allclose(values, made, MAX_REPEAT_GAP, 0):
+            return [Finding("frequency", text)]
+    angles = np.outer(np.arange(FREQUENCY_ROWS), values)
     seen = InMemory({"cos": np.cos(angles), "sin": np.sin(angles)})
-    wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
-    causes = explain(seen, wanted, compare_tables(seen, wanted))[:1]
-    return [replace(one, text=one.text.partition(": first wrong")[0]) for one in causes if one.kind != "place"]
+    causes: list[Finding] = []
+    with contextlib.suppress(PecliError):  # of a grid, which has no further rows
+        wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
+        causes = explain(seen, wanted, compare_tables(seen, wanted))[:1]
+    for one in (*causes, *_located(actual, table)[:1]):
+        if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
+            return [replace(one, text=one.text.partition(": first wrong")[0])]
+    ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
+    return [Finding("frequency", "frequencies from {} where {} were expected".format(*ends))]
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:

@@ -210,7 +210,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     found = [whole[1]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
-    return list(dict.fromkeys([*found, *([1] if alone else [])]))
+    return list(dict.fromkeys(max(1, count) for count in [*found, *([1] if alone else [])]))
 
 
 def positions_of(table: Tabular) -> Positions | None:
@@ -271,15 +271,19 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
 
 
 def _are_frequencies(source: NamedSource, other: Tabular) -> bool:
-    """Whether a vector is one of frequencies (``inv_freq``): as many as the recipe has, or falling from 1."""
+    """Whether a vector holds frequencies (``inv_freq``): of one sign, and as many as expected or falling from 1."""
     (array,) = other.arrays
-    if len(array.shape) != 1 or real_type(array.dtype) != array.dtype:
+    if len(array.shape) != 1 or not array.rows or real_type(array.dtype) != array.dtype:
         return False
+    values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64)
+    with np.errstate(all="ignore"):  # a file may hold any bits
+        if (values < 0).any() and (values > 0).any():
+            return False
+        falling = (np.diff(values) < 0).all() or (values[0] == 1 and (values < 1).any())
+        falling &= ((values > 0) & (values <= 1)).all()
     with contextlib.suppress(PecliError):
-        if source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows:
-            return True
-    values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype)
-    return bool(values[0] == 1 and (values > 0).all() and (np.diff(values) < 0).all())
+        return bool(falling) or source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows
+    return bool(falling)
 
 
 def _lone(other: Tabular) -> list[str]:

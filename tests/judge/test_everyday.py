@@ -537,7 +537,7 @@ def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask)
 
 
 @pytest.mark.parametrize("shape", [(0,), (1, 0, 4)])
-@pytest.mark.parametrize("recipe", ["sinusoidal:dim=8,len=4", "alibi:heads=4,len=4"])
+@pytest.mark.parametrize("recipe", ["sinusoidal:dim=8,len=4", "alibi:heads=4,len=4", "rope:dim=8"])
 def test_an_empty_array_is_another_shape(ask, shape, recipe):
     np.save("e.npy", np.zeros(shape, np.float32))
     ask("compare", "e.npy", recipe).ends(1).says("different", "shape")
@@ -583,6 +583,11 @@ def inv_freq(dim, base=10000.0):
         (inv_freq(64)[::-1], "the pairs are reversed"),
         (inv_freq(32), "16 frequencies where 32 were expected: those of rope:dim=32"),
         (inv_freq(64, 500000), "base 500000 where 10000 was expected"),
+        (np.tile(inv_freq(64), 2), "64 frequencies where 32 were expected: each stands twice"),
+        (inv_freq(64)[1:], "31 frequencies where 32 were expected"),
+        (2 * np.pi / inv_freq(64), "wavelengths stand where frequencies were expected"),
+        (-inv_freq(64), "the sign of every frequency is changed"),
+        (np.sort(np.random.default_rng(3).random(32))[::-1].astype(np.float32), "frequencies"),
     ],
 )
 def test_a_vector_is_compared_as_frequencies(ask, values, words):
@@ -651,3 +656,9 @@ def test_a_part_of_complex_numbers_is_not_read_alone(ask):
     angles = np.outer(np.arange(50), inv_freq(64))
     np.save("f.npy", (angles * np.exp(1j)).astype(np.complex64))
     ask("compare", "f.npy", "rope:dim=64").ends(1).never("rounding", "advance")
+
+
+@pytest.mark.parametrize("values", [np.full(32, np.nan), np.full(32, np.inf), np.arange(32), np.ones(32, bool)])
+def test_a_vector_of_other_numbers_is_not_harmless(ask, values):
+    np.save("v.npy", values)
+    ask("compare", "v.npy", "rope:dim=64").ends(1).says("different").never("harmless")
