@@ -107,7 +107,10 @@ def _reported(error: BaseException, arguments: Sequence[str]) -> int:
     if isinstance(error, TyperException):
         from pecli.cli.usage import explain
 
-        tell(_brief(f"pecli: {explain(error, arguments)}"))
+        try:
+            tell(_brief(f"pecli: {explain(error, arguments)}"))
+        except PecliError as other:  # what the command would have said of another word
+            tell(_brief(f"pecli: {other}"))
         return TROUBLE
     if _lacks_memory(error):
         remedy = ""

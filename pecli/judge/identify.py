@@ -116,6 +116,8 @@ STYLES = (
 BASES = (10000, 500000, 1000000, 100, 1000)
 # Widths that are compared in full, the roundest first; raised, few decimals of few rows take proportionally longer.
 MAX_WIDTHS = 64
+# Rows by which widths are chosen before all rows are compared.
+MAX_PRINTED_ROWS = 256
 # Widest table whose first columns are recognised; raised, the search takes proportionally longer.
 MAX_WIDTH = 8192
 
@@ -217,9 +219,10 @@ def _fits(
     least = columns if part == "pe" else 2 * columns
     widths = np.arange(least + least % 2, MAX_WIDTH + 1, 2)
     positions = np.arange(start, start + rows)
-    second = function(np.outer(positions, float(base) ** (-2.0 / widths)))
+    few = slice(MAX_PRINTED_ROWS)  # by which widths are chosen
+    second = function(np.outer(positions[few], float(base) ** (-2.0 / widths)))
     for how in ("rounded", "cut"):
-        good = widths[_agree(values[:, column : column + 1], second, decimals, how).all(axis=0)]
+        good = widths[_agree(values[few, column : column + 1], second, decimals, how).all(axis=0)]
         found = []
         for width in sorted(good.tolist(), key=lambda w: (-(w & -w), w))[:MAX_WIDTHS]:
             made = Table.parse(f"{recipe.format(width=width, base=base)},len={rows},start={start},dtype=float64")

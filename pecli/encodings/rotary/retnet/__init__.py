@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
@@ -103,7 +103,13 @@ def retnet(
 
 def _by_distance(length: int, log: bool, start: int, stop: int) -> dd.DoubleDouble:
     """Return the decays, or their logarithms, numbered head * length + distance."""
-    return dd.concatenate([_decays(head, low, high, log) for head, low, high in _heads(length, start, stop)])
+    first, last = -(-start // length), stop // length
+    if last - first < 2:
+        return dd.concatenate([_decays([head], low, high, log) for head, low, high in _heads(length, start, stop)])
+    ends = [_by_distance(length, log, *part) if part[0] < part[1] else None
+            for part in ((start, first * length), (last * length, stop))]  # fmt: skip
+    whole = _decays(range(first, last), 0, length, log)
+    return dd.concatenate([part for part in (ends[0], whole, ends[1]) if part is not None])
 
 
 def _by_pair(length: int, log: bool, start: int, stop: int) -> dd.DoubleDouble:
@@ -111,7 +117,7 @@ def _by_pair(length: int, log: bool, start: int, stop: int) -> dd.DoubleDouble:
     found = []
     for head, low, high in _heads(length, start, stop):
         distances = np.arange(low, high)[:, None] - np.arange(length)
-        after, values = distances < 0, _decays(head, 0, high, log)[np.maximum(distances, 0)]
+        after, values = distances < 0, _decays([head], 0, high, log)[np.maximum(distances, 0)]
         hidden = -np.inf if log else 0.0
         found.append(dd.DoubleDouble(np.where(after, hidden, values.hi), np.where(after, 0.0, values.lo)))
     return dd.concatenate(found)
@@ -126,11 +132,11 @@ def _heads(length: int, start: int, stop: int) -> Iterator[tuple[int, int, int]]
         start += high - low
 
 
-def _decays(head: int, low: int, high: int, log: bool) -> dd.DoubleDouble:
-    """Return the decays of a head, or their logarithms, at distances from `low` to below `high`."""
-    points, rate = dd.Points(np.arange(low, high, dtype=np.int64)), _log_gamma(head)
-    found = points.times([Fraction(rate)]) if log else dd.Powers([rate]).at(points).doubled()
-    return found[:, 0]
+def _decays(heads: Sequence[int], low: int, high: int, log: bool) -> dd.DoubleDouble:
+    """Return the decays of each head, or their logarithms, at distances from `low` to below `high`."""
+    points, rates = dd.Points(np.arange(low, high, dtype=np.int64)), [_log_gamma(head) for head in heads]
+    found = points.times([Fraction(rate) for rate in rates]) if log else dd.Powers(rates).at(points).doubled()
+    return dd.DoubleDouble(found.hi.T.ravel(), found.lo.T.ravel())
 
 
 @cache
