@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 
 HEAD_VALUES = 1 << 21  # of the first rows; enough for every estimate, and read in milliseconds
 HEAD_ROWS = 4096
+MAX_ROW = 1 << 27  # values of a row; an array of longer ones is not looked at
 SIDE = 512  # queries and keys of a bias that are looked at
 # Relative roundings that cos^2 + sin^2 of a row may be off by: six of each part, an arithmetic of its own included.
 MAX_DEPARTURE = 12.0
@@ -98,6 +99,8 @@ def take(
     views = unstacked(table, arrays[0], ("cos", "sin")) if stacked else [view_of(table, a) for a in arrays]
     planes = []
     for view in views:
+        if view.row_size > MAX_ROW:
+            continue
         count = max(2, min(rows, HEAD_VALUES // max(1, view.row_size)))
         planes += planes_of(view, 0, min(count, view.rows))
     dtype = arrays[0].dtype if arrays else "float32"

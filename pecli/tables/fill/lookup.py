@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -98,6 +97,13 @@ class LookupFiller(WaveFiller):
             if ramp.axis == number:
                 fill_ramp(ramp, Points(as_array(given), axis.unit), out["pe"], self.dtype)
 
+    @cached_property
+    def _factors(self) -> list[FrequencySet]:
+        """The factors of each coordinate of a sum; of 2^15 random ones they take a second to prepare."""
+        cross = self.plan.cross
+        pairs = zip(self.plan.axes, cross.factors, strict=True) if cross is not None else ()
+        return [FrequencySet(factors, turns=True, unit=axis.unit) for axis, factors in pairs]
+
     def _fill_sums(self, cross: Cross, rows: Integers, out: NDArray[Any]) -> None:
         """Fill columns whose phase is a sum over coordinates: e^(i(a + b)) = e^(ia) e^(ib).
 
@@ -109,7 +115,7 @@ class LookupFiller(WaveFiller):
         for at in range(0, len(rows), step):
             block = rows[at : at + step]
             point = reduce(
-                _add_angles, (self._doubled(*one, block) for one in zip(self.plan.axes, cross.factors, strict=True))
+                _add_angles, (self._doubled(*one, block) for one in zip(self.plan.axes, self._factors, strict=True))
             )
             for (columns, part), value in zip(parts, point, strict=True):
                 below, above = (
@@ -121,11 +127,11 @@ class LookupFiller(WaveFiller):
                     below[row, column] = self._exact(cross, block[row], column, part)
                 out[at : at + step, columns] = below
 
-    def _doubled(self, axis: Coordinate, factors: Sequence[Fraction], rows: Integers) -> Point:
+    def _doubled(self, axis: Coordinate, factors: FrequencySet, rows: Integers) -> Point:
         """Return the cosines and sines of one coordinate."""
         values, place = np.unique(axis.index(rows), return_inverse=True)
         multiples = np.array([axis.multiples[i] for i in values.tolist()], np.int64)
-        found = FrequencySet(factors, turns=True, unit=axis.unit).doubled_rows(multiples)
+        found = factors.doubled_rows(multiples)
         return found[0][place], found[1][place]
 
     def _exact(self, cross: Cross, rows: Integers, column: Integers, part: Part) -> NDArray[Any]:
