@@ -257,9 +257,8 @@ class CsvTable(BatchTable):
         texts = self._parsed(names, [name])[name].to_pylist()
         if not any(NUMBER.fullmatch(text) and not math.isnan(float(text)) for text in texts):
             return
-        row = next(
-            (row for row, text in enumerate(texts) if not NUMBER.fullmatch(text)), 0
-        )  # or a line break in quotes
+        # all are numbers where one has a line break in quotes, which Arrow refuses
+        row = next((row for row, text in enumerate(texts) if not NUMBER.fullmatch(text)), 0)
         where = f"in line {self._line + row}, column '{name[:SHOWN]}'"
         if not texts[row].strip():
             raise self.source.bad(f"has no value {where}: it is damaged, or has a gap to fill first")

@@ -71,11 +71,9 @@ def _rotary(table: Tabular, keys: Any) -> Iterator[tuple[str, str | int | float]
     recipe = _recipe(table)
     if recipe is None or recipe.encoding.family is not Family.ROTARY or "base" not in recipe.values:
         return
-    if not isinstance(recipe.plan, Waves) or isinstance(
-        recipe.values["base"], tuple
-    ):  # a base for each axis has no key
-        return
     values = recipe.values
+    if not isinstance(recipe.plan, Waves) or isinstance(values["base"], tuple):  # a base for each axis has no key
+        return
     yield keys.DIMENSION_COUNT, 2 * recipe.plan.width
     yield keys.FREQ_BASE, float(values["base"])
     scaling = values.get("scaling")

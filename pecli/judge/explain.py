@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
 from pecli.judge.orders import numbered
-from pecli.judge.planes import Plane, planes_of
+from pecli.judge.planes import Floats, Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
@@ -146,9 +145,12 @@ MAX_POWER_ULP = 8
 MAX_POWER_GAP = 2.0**-4
 # Relative distance of two lists of frequencies that are the same but for rounding.
 MAX_REPEAT_GAP = 1e-5
+# Words about tables that say nothing true of a list.
 OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
 FREQUENCY_ROWS = 2048
+# Frequencies whose tables are held in memory: 32 MiB each.
+MAX_FREQUENCIES = 1 << 11
 
 
 def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
@@ -160,34 +162,43 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     want = np.asarray(table.read(table.arrays[0].name), np.float64).ravel()
     if len(values) != len(want):
         own = identify_vector(actual)
-        text = f"{len(values)} frequencies where {len(want)} were expected"
         twice = len(values) == 2 * len(want) and np.array_equal(values[: len(want)], values[len(want) :])
         more = f": those of {own.recipe}" if own is not None else ": each stands twice" if twice else ""
-        return [Finding("shape", text + more)]
+        return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
+    if text := _frequency_words(values, want):
+        return [Finding("frequency", text)]
+    for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
+        if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
+            return [replace(one, text=one.text.partition(": first wrong")[0])]
+    own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
+    return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
+
+
+def _frequency_words(values: Floats, want: Floats) -> str:
+    """Return what the numbers of a list show by themselves: zeros, NaN, another sign, wavelengths; "" for nothing."""
     for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
         if empty.any():
             at = np.flatnonzero(empty)
-            return [Finding(word, f"{numbered('frequency', at)} {'is' if len(at) == 1 else 'are'} {word}")]
-    others = {
-        "the sign of every frequency is changed": -want,
-        "wavelengths stand where frequencies were expected": 2 * np.pi / want,
-    }
-    for text, made in others.items():
-        if np.allclose(values, made, MAX_REPEAT_GAP, 0):
-            return [Finding("frequency", text)]
+            return f"{numbered('frequency', at)} {'is' if len(at) == 1 else 'are'} {word}"
+    if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
+        return "the sign of every frequency is changed"
+    wavelengths = np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0)
+    return "wavelengths stand where frequencies were expected" if wavelengths else ""
+
+
+def _as_tables(values: Floats, table: Table) -> list[Finding]:
+    """Return the first difference between the rotary tables of two lists of frequencies; [] where there are none."""
+    if len(values) > MAX_FREQUENCIES:
+        return []
     angles = np.outer(np.arange(FREQUENCY_ROWS), values)
     seen = InMemory({"cos": np.cos(angles), "sin": np.sin(angles)})
-    causes: list[Finding] = []
-    with contextlib.suppress(PecliError):  # of a grid, which has no further rows
+    try:
         wanted = Table.make(table.source, length=FREQUENCY_ROWS, layout="split", dtype="float64")
-        causes = explain(seen, wanted, compare_tables(seen, wanted))[:1]
-    for one in (*causes, *_located(actual, table)[:1]):
-        if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
-            return [replace(one, text=one.text.partition(": first wrong")[0])]
-    ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
-    return [Finding("frequency", "frequencies from {} where {} were expected".format(*ends))]
+    except PecliError:  # of a grid, which has no further rows
+        return []
+    return explain(seen, wanted, compare_tables(seen, wanted))[:1]
 
 
 def _located(actual: Tabular, expected: Tabular) -> list[Finding]:

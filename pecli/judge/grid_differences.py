@@ -191,8 +191,8 @@ WIDTHS = {0.5: ", or exponents over twice the width of an axis", 2.0: ", or expo
 
 
 def _is_power(have: str, want: str, times: float) -> bool:
-    """Whether a base is the expected one to a power."""
-    return math.isclose(float(have), float(want) ** times, rel_tol=MAX_FACTOR_GAP)
+    """Whether a base is the expected one to a power; of a base for each axis it is not asked."""
+    return "+" not in have + want and math.isclose(float(have), float(want) ** times, rel_tol=MAX_FACTOR_GAP)
 
 
 def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
@@ -254,9 +254,8 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
 
 def _explained(grid: grids.Grid, pairs: grids.PlannedPairs) -> bool:
     """Whether changed pairs of the expected plan give nearly all values."""
-    if (
-        not grid.view.total <= (pairs.plan.rows or 0) <= MAX_VALUES
-    ):  # rows without a coordinate, or axes too long to hold
+    rows = pairs.plan.rows or 0
+    if not grid.view.total <= rows <= MAX_VALUES:  # some rows have no coordinate, or an axis is too long to hold
         return False
     return grids.compare_all(grid, pairs).explained >= MIN_SHARE_EXPLAINED
 

@@ -91,9 +91,9 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
         return None
     cost, worst, recipe, kind = best
     confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
-    close = f"each within {worst:g} ulp of {kind} arithmetic's" if worst else "all are equal to the exact ones"
-    notes = ("the frequencies of its pairs (inv_freq), not a table", close)
-    return Identification(recipe, confidence, None, None, kind, notes, (), len(values), (array,))
+    close = (f"each within {worst:g} ulp of {kind} arithmetic's",) if worst else ()
+    notes = ("the frequencies of its pairs (inv_freq), not a table", *close)
+    return Identification(recipe, confidence, None, None if worst else 1.0, kind, notes, (), len(values), (array,))
 
 
 def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:

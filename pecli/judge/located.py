@@ -45,7 +45,7 @@ MAX_REST_SHARE = 0.01  # of the values may be left over; raised, half of a table
 MAX_REST_OF_DIFFERING = 0.1  # of the differing values may be left over, or a finding explains too little of them
 MAX_SINGLE = 8  # values that are listed one by one
 MAX_SINGLE_SHARE = 0.1  # of all values of an array: two rows of a small table are rows
-MIN_SIDE = 8  # of a square matrix whose differences are told by the distance of query and key
+MIN_SIDE = 8  # of a square matrix whose differences are described by the distance of query and key
 MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
 MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance

@@ -36,6 +36,7 @@ FEWER_ROWS, OTHER_SHAPE = 1, 2  # how far shapes are apart: rows are missing, or
 DOUBLED = ("half", "interleaved")  # layouts in which every column occurs twice
 SAME_COLUMNS = 0.05  # maximum mean difference of columns that are equal up to corrupted values
 POSITION_BLOCK = 1 << 18
+MAX_FREQUENCIES = 1 << 20  # of a list; longer vectors are none
 MAX_WAVE = 8  # size of cosines and sines, whatever their attention factor is
 MAX_PRINTED = 6  # digits, of which a type's values in full have more
 PRINTED_ROWS = 1024  # that are looked at for the digits of decimals
@@ -273,17 +274,18 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
 def _are_frequencies(source: NamedSource, other: Tabular) -> bool:
     """Whether a vector holds frequencies (``inv_freq``): of one sign, and as many as expected or falling from 1."""
     (array,) = other.arrays
-    if len(array.shape) != 1 or not array.rows or real_type(array.dtype) != array.dtype:
+    if len(array.shape) != 1 or not 0 < array.rows <= MAX_FREQUENCIES or real_type(array.dtype) != array.dtype:
         return False
     values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64)
     with np.errstate(all="ignore"):  # a file may hold any bits
         if (values < 0).any() and (values > 0).any():
             return False
         falling = (np.diff(values) < 0).all() or (values[0] == 1 and (values < 1).any())
-        falling &= ((values > 0) & (values <= 1)).all()
+        if falling and ((values > 0) & (values <= 1)).all():
+            return True
     with contextlib.suppress(PecliError):
-        return bool(falling) or source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows
-    return bool(falling)
+        return source.open(layout="angles", start=1, length=1).arrays[0].shape[-1] == array.rows
+    return False
 
 
 def _lone(other: Tabular) -> list[str]:

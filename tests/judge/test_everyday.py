@@ -553,7 +553,7 @@ def test_positions_that_overflow_eight_bits_are_told_with_their_rows(ask):
 
 def test_slopes_of_the_first_of_more_heads_are_told(ask):
     np.save("s.npy", np.array([2.0 ** (-8 * k / 32) for k in range(1, 9)], np.float32))
-    ask("compare", "s.npy", "alibi:heads=8").ends(1).says("bias-max 2", "the first of 4 times as many")
+    ask("compare", "s.npy", "alibi:heads=8").ends(1).says("bias-max 2", "those of the first heads of 4 times as many")
 
 
 def test_turns_beyond_half_a_turn_a_row_are_measured_backwards(ask):
@@ -662,3 +662,13 @@ def test_a_part_of_complex_numbers_is_not_read_alone(ask):
 def test_a_vector_of_other_numbers_is_not_harmless(ask, values):
     np.save("v.npy", values)
     ask("compare", "v.npy", "rope:dim=64").ends(1).says("different").never("harmless")
+
+
+def test_a_base_for_each_axis_is_compared(ask):
+    ask("generate", "rope-axes:axes=4+4+4,grid=2x4x6,base=100", "-o", "r.npz")
+    ask("compare", "r.npz", "rope-axes:axes=4+4+4,grid=2x4x6,base=100+100+500").ends(1).says("base 100", "100+100+500")
+
+
+def test_a_long_vector_is_no_list_of_frequencies(ask):
+    np.save("v.npy", np.linspace(1, 0, 1 << 21, dtype=np.float32))
+    ask("compare", "v.npy", "rope:dim=64").ends(1).says("different").never("frequencies")

@@ -126,7 +126,7 @@ def _heads_of(values: str) -> str:
 
 
 def _times(*tops: str) -> int:
-    """Return how many times as many heads have the lower of two bias-max for the first ones, one being 8; else 0."""
+    """Return of how many times as many heads the lower of two bias-max gives the first slopes; 0 where neither is 8."""
     times = 8 / min(map(float, tops))
     return int(times) if "8" in tops and times.is_integer() else 0
 
@@ -153,10 +153,9 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
         elif key == "bias-max" and (times := _times(have, wanted)) > 1:
-            every, first = "all heads", f"the first of {times:g} times as many"
-            have_heads, wanted_heads = (every, first) if have == "8" else (first, every)
-            more = f"as the slopes of {have_heads} where those of {wanted_heads} were expected"
-            texts[key] = f"bias-max {have} where {wanted} was expected, {more}"
+            first = f"those of the first heads of {times} times as many"
+            more = f": {first} were expected" if have == "8" else f": the slopes are {first}"
+            texts[key] = f"bias-max {have} where {wanted} was expected{more}"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
             texts[key] = f"{part} where those of {many} heads were expected"
