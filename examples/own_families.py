@@ -46,11 +46,7 @@ Heads = Annotated[int, Param("Number of heads.", ge=1, le=1 << 10)]
 
 
 # Absolute: a function of points returns (n, width), as DoubleDouble so that every type is rounded once.
-@encoding(
-    family=Family.ABSOLUTE,
-    title="Exponential decay",
-    example="decay-pe:dim=4",
-)
+@encoding(family=Family.ABSOLUTE, title="Exponential decay", example="decay-pe:dim=4")
 def decay_pe(*, dim: Dim) -> Values:
     """Exponentials of the position, slower in each column.
 
@@ -63,11 +59,7 @@ def decay_pe(*, dim: Dim) -> Values:
 
 
 # Rotary: frequencies as exact decimals, in radians per position; the engine makes cosines and sines.
-@encoding(
-    family=Family.ROTARY,
-    title="Linear RoPE",
-    example="linear-rope:dim=4,longest=64",
-)
+@encoding(family=Family.ROTARY, title="Linear RoPE", example="linear-rope:dim=4,longest=64")
 def linear_rope(
     *, dim: Dim, longest: Annotated[int, Param("Longest wavelength, in positions.", ge=4, le=1 << 30)] = 4096
 ) -> Waves:
@@ -82,9 +74,7 @@ def linear_rope(
 
 # Rope scaling: RoPE's frequencies, changed.
 @encoding(
-    family=Family.ROTARY,
-    title="RoPE, slowed from one pair on",
-    example="late-rope:dim=8,base=100,factor=4,first=2",
+    family=Family.ROTARY, title="RoPE, slowed from one pair on", example="late-rope:dim=8,base=100,factor=4,first=2"
 )
 def late_rope(
     *,
@@ -154,12 +144,7 @@ def effect(recipe: Recipe) -> Effect:
     return Effect(terms=(*PLAIN, Term("query", "vector")), note="q.k + q.r, r the vector of the distance")
 
 
-@encoding(
-    family=Family.RELATIVE,
-    title="Ramp vectors",
-    example="ramp-vectors:dim=4,clip=3",
-    hooks={"apply": effect},
-)
+@encoding(family=Family.RELATIVE, title="Ramp vectors", example="ramp-vectors:dim=4,clip=3", hooks={"apply": effect})
 def ramp_vectors(
     *, dim: Dim, clip: Annotated[int, Param("Largest distance with a vector of its own.", ge=1, le=1 << 20)]
 ) -> Relative:

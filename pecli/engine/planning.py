@@ -171,12 +171,7 @@ MIN_SORTED_COUNT = 64
 
 
 def fill(
-    freqs: FrequencySet,
-    multiples: Integers | range,
-    outputs: Sequence[Output],
-    dtype: str,
-    *,
-    threads: int = 1,
+    freqs: FrequencySet, multiples: Integers | range, outputs: Sequence[Output], dtype: str, *, threads: int = 1
 ) -> None:
     """Fill views with the correctly rounded cosines, sines and angles of rows.
 
@@ -249,11 +244,7 @@ def check_multiples(multiples: Integers | range) -> None:
 
 
 def _fill_all(
-    freqs: FrequencySet,
-    multiples: Integers | range,
-    outputs: Sequence[Output],
-    dtype: str,
-    threads: int,
+    freqs: FrequencySet, multiples: Integers | range, outputs: Sequence[Output], dtype: str, threads: int
 ) -> None:
     layout = arrange(outputs)
     threads = min(threads, cores(), 1 + (len(multiples) * freqs.count >> PER_THREAD))

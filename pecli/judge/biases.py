@@ -19,15 +19,7 @@ from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.dtypes import GRIDS
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
-from pecli.spec.profiles import (
-    MAX_DIGITS_CHOSEN,
-    MIN_SHARE_ALIKE,
-    Candidate,
-    Floats,
-    Integers,
-    Profile,
-    units,
-)
+from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile, units
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table

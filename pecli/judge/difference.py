@@ -25,14 +25,7 @@ from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, factor_text, located
 from pecli.judge.orders import MAX_PARTS, descriptions, numbered, span
 from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
-from pecli.judge.signal import (
-    Measured,
-    lone_readings,
-    measured_readings,
-    positions_in_steps,
-    runs_of,
-    wave_groups,
-)
+from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, runs_of, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text

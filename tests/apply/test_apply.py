@@ -481,8 +481,7 @@ def test_the_board_of_a_config_has_the_pairs_of_its_model(tmp_path, pecli):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [["q.npy"], ["--random", "1x1x4x4"], ["--seed", "3"], ["--axes", "sd"], ["--stack", "vllm"]],
+    "words", [["q.npy"], ["--random", "1x1x4x4"], ["--seed", "3"], ["--axes", "sd"], ["--stack", "vllm"]]
 )
 def test_what_a_board_has_no_use_for_is_refused(words, refuses):
     refuses(

@@ -101,10 +101,7 @@ def rows() -> Iterator[Row]:
     yield Row("float16 32768 x 1024, against float32", half / single, "x", 1.1, 0.9)
     yield Row("bfloat16 32768 x 1024, against float32", brain / single, "x", 0.95, 0.8)
     times = interleaved(
-        lambda: plain(*ROTARY),
-        lambda: ours(*ROTARY, "float32"),
-        lambda: plain_rotary(*ROTARY),
-        lambda: rotary(*ROTARY),
+        lambda: plain(*ROTARY), lambda: ours(*ROTARY, "float32"), lambda: plain_rotary(*ROTARY), lambda: rotary(*ROTARY)
     )
     yield Row("float32 262144 x 128, against plain NumPy", times[0] / times[1], "x faster", 16, 20)
     yield Row("rotary cos, sin pair 262144 x 64 each, against plain NumPy", times[2] / times[3], "x faster", 13, 20)

@@ -104,12 +104,7 @@ def rows(folder: str | None = None, size: int = SIZE, repeats: int = REPEATS) ->
     return [
         Row(f"compare of two equal .npy of {gib}, against cmp", ratios["compare"], "x", 0.9, 0.6),
         Row(f"compare of two equal .h5 of {gib}, against cmp", ratios["compare h5"], "x", 0.9, 0.6),
-        Row(
-            f"compare of an .npy of {gib} with its recipe, against generating on the disk",
-            ratios["recipe"],
-            "x",
-            0.4,
-        ),
+        Row(f"compare of an .npy of {gib} with its recipe, against generating on the disk", ratios["recipe"], "x", 0.4),
         Row(f"verify of an .h5 of {gib}, against generating on the disk", ratios["verify"], "x", 0.4),
         Row(f"inspect of an .npy of {gib}, against cmp of it with a copy", ratios["inspect"], "x", 1.1, 0.8),
         Row("csv of 43 MiB read, against pyarrow.csv", table, "x", 1.2),

@@ -49,7 +49,7 @@ def rows() -> Iterator[Row]:
             "interleaved": lambda: ours(x, "interleaved"),
             "neighbours": lambda: neighbours(x, cos, sin),
             "complex": lambda: x.view(np.complex64) * points,
-        },
+        }
     )
     what = "of 32 x 8192 x 128 float32 rotated, rounded once"
     gigabyte = x.nbytes / 1e9

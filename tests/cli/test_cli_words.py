@@ -190,10 +190,7 @@ def test_no_option_is_taken_and_ignored(pecli, saved, config, tmp_path, words, p
             "--scaling ntk needs --factor; for example: pecli generate rope --dim 4 --scaling ntk --factor 4 --len 3",
         ),
         ("generate rope --d-model 64 --len 3", "--d-model 64 is the width of the model: give --head-dim, that width"),
-        (
-            "generate t5 --heads 2 --mask causal --len 3",
-            "--bidirectional keeps half of the buckets: use --causal",
-        ),
+        ("generate t5 --heads 2 --mask causal --len 3", "--bidirectional keeps half of the buckets: use --causal"),
         ("inspect sinusoidal", "sinusoidal needs dim=N (width"),
         ("inspect rope:dim=4 --len x", "--len x must be a whole number"),
         ("inspect rope:dim=4,len=x", "len=x must be a whole number"),

@@ -531,10 +531,7 @@ def test_a_logarithmic_axis_without_positive_values_has_a_scale():
 
 
 def test_arrows_of_a_grid_lie_where_both_of_its_axes_move():
-    for recipe, step in (
-        ("rope2d:dim=16,grid=6x8", 11),
-        ("rope:dim=16,len=40", 1),
-    ):
+    for recipe, step in (("rope2d:dim=16,grid=6x8", 11), ("rope:dim=16,len=40", 1)):
         (chart,) = charts(recipe, "rotation")
         assert [a.name for a in chart.circles[0].arrows] == [f"{k * step}" for k in range(5)]
         assert all(len({round(a.angle, 9) for a in circle.arrows}) > 1 for circle in chart.circles)

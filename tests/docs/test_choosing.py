@@ -183,10 +183,7 @@ def test_the_command_line_says_it(pecli, arguments, holds):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [
-        (["explain", "--why"], "explain needs SOURCE"),
-        (["list", "rope", "--choose"], "unknown task"),
-    ],
+    [(["explain", "--why"], "explain needs SOURCE"), (["list", "rope", "--choose"], "unknown task")],
 )
 def test_what_goes_together_is_said(refuses, arguments, says):
     refuses(*arguments, says=(says,))

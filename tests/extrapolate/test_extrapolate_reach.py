@@ -237,8 +237,7 @@ def test_what_a_remedy_names_keeps_every_phase_inside(recipe, train, test):
 
 
 @pytest.mark.parametrize(
-    ("recipe", "train", "test"),
-    [("rope:dim=16,base=0.01", 3, 11), ("rope:dim=8,frequencies=6+3.5+0.1+0.01", 7, 100)],
+    ("recipe", "train", "test"), [("rope:dim=16,base=0.01", 3, 11), ("rope:dim=8,frequencies=6+3.5+0.1+0.01", 7, 100)]
 )
 def test_half_a_turn_a_position_and_more_has_no_remedy_that_is_known(recipe, train, test):
     report = extrapolate(recipe, Recipe.parse(recipe), train, test)

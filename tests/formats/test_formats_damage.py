@@ -75,10 +75,7 @@ def test_labels_of_more_axes_than_an_hdf5_dataset_has_are_left_alone(tmp_path):
         file["other"] = np.zeros((3, 4), np.float32)
         file["other"].attrs["DIMENSION_LABELS"] = np.arange(2)
     with open_table(tmp_path / "x.h5") as stored:
-        assert [(a.name, a.axes) for a in stored.arrays] == [
-            ("other", ("axis0", "axis1")),
-            ("pe", ("axis0", "axis1")),
-        ]
+        assert [(a.name, a.axes) for a in stored.arrays] == [("other", ("axis0", "axis1")), ("pe", ("axis0", "axis1"))]
 
 
 # What follows the values

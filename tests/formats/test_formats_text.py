@@ -328,7 +328,7 @@ def test_integers_beyond_int64_are_read_as_float64(tmp_path):
         "b": ("float64", [1e23]),
     }
     assert read(tmp_path / "x.csv", "b\n9223372036854775807\n-9223372036854775808\n") == {
-        "b": ("int64", [2**63 - 1, -(2**63)]),
+        "b": ("int64", [2**63 - 1, -(2**63)])
     }
     assert read(tmp_path / "x.csv", "b\n9223372036854775808\n0\n") == {"b": ("float64", [2.0**63, 0])}
 
@@ -392,10 +392,7 @@ def test_every_example_comes_back_from_csv(encoding, tmp_path):
                 np.testing.assert_array_equal(found, numbers)
 
 
-MORE = {
-    "transformer-xl": ["transformer-xl:dim=8,len=6,clamp=3"],
-    "shaw": ["shaw:dim=8,len=5,clip=4"],
-}
+MORE = {"transformer-xl": ["transformer-xl:dim=8,len=6,clamp=3"], "shaw": ["shaw:dim=8,len=5,clip=4"]}
 
 
 PLAIN = np.sin(np.arange(40)[:, None] * 0.7 ** np.arange(8)).astype("float32")

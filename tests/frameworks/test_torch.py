@@ -10,15 +10,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: make fram
 from pecli import table, widen  # noqa: E402
 from pecli.errors import BadParameter, PecliError  # noqa: E402
 from pecli.testing import assert_applied, assert_table  # noqa: E402
-from pecli.torch import (  # noqa: E402
-    AbsoluteModule,
-    BiasModule,
-    EmbeddingModule,
-    RelativeModule,
-    RotaryModule,
-    audit,
-    replace,
-)
+from pecli.torch import AbsoluteModule, BiasModule, EmbeddingModule, RelativeModule, RotaryModule, audit, replace  # noqa: E402
 from tests.conftest import ROOT  # noqa: E402
 
 NARROW = (torch.float16, torch.bfloat16, torch.float64)

@@ -313,11 +313,7 @@ def test_a_row_of_a_bias_is_named_by_head_and_query(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["rope:dim=8", "alibi", "--heads", "4"],
-        ["config.json", "--stacks", "--heads", "4"],
-    ],
+    "arguments", [["rope:dim=8", "alibi", "--heads", "4"], ["config.json", "--stacks", "--heads", "4"]]
 )
 def test_what_would_have_no_effect_is_refused(refuses, arguments):
     refuses("compare", *arguments, says=["leave it out"])

@@ -4,15 +4,7 @@ import numpy as np
 import pytest
 
 import pecli
-from tests.judge.answers import (
-    angles,
-    assert_identified,
-    bloom_slopes,
-    cache,
-    distances,
-    get_slopes,
-    sinusoid,
-)
+from tests.judge.answers import angles, assert_identified, bloom_slopes, cache, distances, get_slopes, sinusoid
 
 BLOOM = [8, 16, 32, 56, 64, 71, 112]
 

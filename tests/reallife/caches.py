@@ -356,10 +356,7 @@ cache_of(
 )
 
 cache_of(
-    "t5 buckets causal 150x150",
-    "t5:bidirectional=false",
-    lambda: {"index": t5_index(150, both=False)},
-    "T5's decoder",
+    "t5 buckets causal 150x150", "t5:bidirectional=false", lambda: {"index": t5_index(150, both=False)}, "T5's decoder"
 )
 
 cache_of(
@@ -448,8 +445,4 @@ def keras_tutorial(n: int, d: int) -> np.ndarray:
 
 
 cache_of("keras tutorial float64 300x64", "sinusoidal:dim=64,order=sin-cos", lambda: keras_tutorial(300, 64))
-cache_of(
-    "keras tutorial 2048x512",
-    "sinusoidal:dim=512,order=sin-cos",
-    lambda: keras_tutorial(2048, 512).astype(F32),
-)
+cache_of("keras tutorial 2048x512", "sinusoidal:dim=512,order=sin-cos", lambda: keras_tutorial(2048, 512).astype(F32))

@@ -1334,9 +1334,7 @@ def exact_sinusoid(n: int, w: np.ndarray) -> np.ndarray:
 
 
 right(
-    "float64 frequencies off by 3 ulp",
-    "sinusoidal:dim=128",
-    lambda: exact_sinusoid(1000, jitter(inv64(128), 3, F64)),
+    "float64 frequencies off by 3 ulp", "sinusoidal:dim=128", lambda: exact_sinusoid(1000, jitter(inv64(128), 3, F64))
 )
 right(
     "float64 rope frequencies off by 3 ulp",

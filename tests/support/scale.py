@@ -69,10 +69,7 @@ def shards(mib, place):
     return done
 
 
-WAYS = {
-    "one process": one,
-    "two processes, four parts": shards,
-}
+WAYS = {"one process": one, "two processes, four parts": shards}
 
 
 def measure(mib, name, place, reference):

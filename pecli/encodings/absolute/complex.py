@@ -21,9 +21,7 @@ from pecli.spec.plans import Waves, rotation
     place=10,
 )
 def complex_numbers(
-    *,
-    dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)],
-    base: Base = Decimal(10000),
+    *, dim: Annotated[int, Param(ge=2, le=WIDEST, even=True, names=MODEL_WIDTH)], base: Base = Decimal(10000)
 ) -> Waves:
     """Complex numbers of modulus 1 that turn at geometrically spaced frequencies.
 
