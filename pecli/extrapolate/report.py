@@ -230,7 +230,7 @@ def _of_distances(made: Extrapolation, plan: Bias | Relative, threshold: float, 
     index = index_reach(plan, made.train, made.test)
     bias = None
     if isinstance(plan, Bias) and (plan.heads or plan.shared is not None):
-        plan.prepare()
+        plan.read_files()
         bias = bias_reach(plan, made.train, made.test, threshold, multiplies=multiplies)
     made = replace(made, bias=bias, index=index)
     if index is not None:

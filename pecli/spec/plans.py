@@ -89,6 +89,8 @@ class Fixed:
     role : {"parameter", "vector", "index", "input"}
         What it is: trained values; the (trained) vectors of distances; which of them belongs to which query and
         key; or what is neither trained nor asked for by position, as the coordinates that a network is given.
+    prepare : callable
+        Reads the file that the values are in, and checks it; called before anything is written.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Fixed:
     lead: int = 1
     dtype: str | None = None
     role: Role = "parameter"
+    prepare: Callable[[], object] = nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +116,7 @@ class Plan:
     fixed : tuple of Fixed
         Further arrays that do not depend on the rows asked for.
     prepare : callable
-        Reads files and checks what they hold; called before anything is written.
+        Reads and checks files whose values are in no array of `fixed`; called before anything is written.
     """
 
     rows: int | None = None
@@ -125,6 +128,11 @@ class Plan:
     def frequencies(self) -> tuple[Decimal, ...]:
         """All frequencies in radians, for figures and not for the table; none where nothing oscillates."""
         return ()
+
+    def read_files(self) -> None:
+        """Read the files of trained values, and check what they hold."""
+        for part in (self, *self.fixed):
+            part.prepare()
 
 
 Frequency = Decimal | Fraction

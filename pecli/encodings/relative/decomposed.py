@@ -115,14 +115,10 @@ def decomposed(
             weights, f"rel_pos_{name[0]}", own_rows, dim, partial(_drawn, seed, axis, dim, init, float(std))
         )
         table, index = partial(_resized, made, have, rows), partial(axis_index, q, k)
-        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector"))
+        tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector", prepare=have))
         indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), index, 1, "int64", "index"))
 
-    def prepare() -> None:
-        for table in tables:
-            table.values(0, 1)
-
-    return Relative(fixed=(*tables, *indices), prepare=prepare, rows=grid[0] * grid[1])
+    return Relative(fixed=(*tables, *indices), rows=grid[0] * grid[1])
 
 
 def _drawn(seed: int, axis: int, dim: int, rule: trained.Rule, std: float, start: int, stop: int) -> Floats:

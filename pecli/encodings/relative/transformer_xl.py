@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -126,7 +125,7 @@ def transformer_xl(
     if span == "local" and local is None:
         raise BadParameter("span", span, "needs local=LEFT+RIGHT: the distances on both sides")
     bias, width = _query_vectors(dim, heads, head_dim, float(std), seed, {"u": u, "v": v})
-    matrix, ready = trained.projection("r_net", r_net, width, dim)
+    matrix = trained.projection("r_net", r_net, width, dim)
     frequencies = geometric(base, Fraction(2, dim), dim // 2)
     half = dim // 2
     columns = (slice(0, half), slice(half, dim)) if order == "sin-cos" else (slice(0, dim, 2), slice(1, dim, 2))
@@ -151,14 +150,13 @@ def transformer_xl(
         first, last = ends(frame)
         return np.clip(first + points.multiples // frame.step, 0, first - last)
 
-    fixed = (*(array for array, _ in bias), *matrix)
-    return Relative(index, waves, distances, fixed=fixed, prepare=trained.all_of([*bias, (matrix, ready)]))
+    return Relative(index, waves, distances, fixed=(*bias, *matrix))
 
 
 def _query_vectors(
     dim: int, heads: int | None, head_dim: int | None, std: float, seed: int, files: dict[str, str | None]
-) -> tuple[list[tuple[Fixed, Callable[[], object]]], int]:
-    """Return the vectors u and v with the functions that read their files, and the total width of the heads."""
+) -> tuple[list[Fixed], int]:
+    """Return the vectors u and v, and the total width of the heads."""
     if heads is None:
         if head_dim is not None:
             raise BadParameter("head-dim", head_dim, "needs heads=: it is the width of u and v, one row for each head")

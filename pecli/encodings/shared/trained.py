@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Literal
@@ -97,8 +97,8 @@ def linear_layer(seed: int, outputs: int, inputs: int) -> tuple[Floats, Floats]:
 def by_head(
     path: str | None, names: tuple[str, ...], axis: str, rows: int, heads: int | None, what: str, seed: int, rule: Rule,
     std: float,
-) -> tuple[int, Callable[[Integers, range], Floats], tuple[Fixed, ...], Callable[[], object]]:  # fmt: skip
-    """Return trained numbers (rows, heads): of how many heads, those of some rows and heads, the array, a file's check.
+) -> tuple[int, Callable[[Integers, range], Floats], tuple[Fixed, ...]]:  # fmt: skip
+    """Return trained numbers (rows, heads): of how many heads, those of some rows and heads, and the array.
 
     Random numbers of many heads are drawn for the rows and the heads that are asked for.
     """
@@ -122,42 +122,30 @@ def by_head(
     def weight(start: int, stop: int) -> Floats:
         return values()[start:stop] if held else draw(seed, 0, start, stop, count, rule, std)
 
-    array = Fixed("weight", (rows, count), (axis, "head"), weight)
-    return count, of, (array,) if count else (), nothing if path is None else values
+    array = Fixed("weight", (rows, count), (axis, "head"), weight, prepare=nothing if path is None else values)
+    return count, of, (array,) if count else ()
 
 
 def vectors(
     name: str, path: str | None, rows: int, dim: int, rule: Rule, spread: float, seed: int, stream: int = 0,
     axes: tuple[str, str] = ("row", "channel"), role: Role = "vector",
-) -> tuple[Fixed, Callable[[], object]]:  # fmt: skip
-    """Return an array of trained vectors, random or from a file, and a function that reads and checks the file."""
+) -> Fixed:  # fmt: skip
+    """Return an array of trained vectors, random or from a file."""
     if path is None:
 
         def drawn(start: int, stop: int) -> Floats:
             return draw(seed, stream, start, stop, dim, rule, spread)
 
-        return Fixed(name, (rows, dim), axes, drawn, role=role), nothing
+        return Fixed(name, (rows, dim), axes, drawn, role=role)
 
     @cache
     def read() -> Floats:
         return WeightFile(path).values((rows, dim), f"{name} of {rows} rows and dim={dim}", name, "weight")
 
-    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role), read
+    return Fixed(name, (rows, dim), axes, lambda start, stop: read()[start:stop], role=role, prepare=read)
 
 
-def all_of(held: Sequence[tuple[object, Callable[[], object]]]) -> Callable[[], None]:
-    """Return a function that reads and checks the files of several arrays."""
-
-    def prepare() -> None:
-        for _, each in held:
-            each()
-
-    return prepare
-
-
-def projection(
-    name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False
-) -> tuple[tuple[Fixed, ...], Callable[[], object]]:
+def projection(name: str, path: str | None, outputs: int, inputs: int, *, biased: bool = False) -> tuple[Fixed, ...]:
     """Return the trained projection matrix (outputs, inputs) and its bias; empty without a file.
 
     Parameters
@@ -172,7 +160,7 @@ def projection(
         Whether such a layer has a bias; one left out is 0.
     """
     if path is None:
-        return (), nothing
+        return ()
 
     @cache
     def read() -> tuple[Floats, Floats]:
@@ -185,9 +173,10 @@ def projection(
             weight = file.shaped(held, (outputs, inputs), what)
         return weight, file.bias(outputs, what) if biased else np.zeros(outputs)
 
-    matrix = Fixed(name, (outputs, inputs), ("output", "channel"), lambda start, stop: read()[0][start:stop])
+    axes = ("output", "channel")
+    matrix = Fixed(name, (outputs, inputs), axes, lambda start, stop: read()[0][start:stop], prepare=read)
     bias = Fixed(f"{name}_bias", (outputs,), ("output",), lambda start, stop: read()[1][start:stop])
-    return (matrix, bias) if biased else (matrix,), read
+    return (matrix, bias) if biased else (matrix,)
 
 
 class WeightFile:

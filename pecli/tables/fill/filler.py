@@ -110,7 +110,7 @@ class Filler(ABC, Generic[P]):
     def check(self) -> None:
         """Raise BadParameter where the request does not fit, or a position has no value; reads the weights."""
         self.plan.domain.check(self.name, self.part)
-        self.plan.prepare()
+        self.plan.read_files()
 
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the positions of rows `start` to `stop`, (stop - start,) int64 or float64; None if none."""

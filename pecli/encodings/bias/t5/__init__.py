@@ -97,14 +97,12 @@ def t5(
     index = bucket_rule(buckets, max_distance, bidirectional, arithmetic)
     names = ("relative_attention_bias.weight", "relative_attention_bias", "weight")
     phrase = f"a bias with buckets={buckets}"
-    count, of, fixed, prepare = trained.by_head(
-        weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std)
-    )
+    count, of, fixed = trained.by_head(weights, names, "bucket", buckets, heads, phrase, seed, "normal", float(std))
 
     def value(distances: dd.Points, chosen: range) -> Floats:
         return of(index(distances), chosen).T * float(scale)
 
-    return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, prepare=prepare, domain=WHOLE)
+    return Bias(count, value, causal=mask == "causal", index=index, fixed=fixed, domain=WHOLE)
 
 
 def bucket_rule(

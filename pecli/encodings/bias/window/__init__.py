@@ -110,14 +110,12 @@ def window(
         return _continuous(shape, pretrained or grid, heads, hidden, weights, float(std), seed, domain)
     names, phrase = ("relative_position_bias_table",), f"a window with {shape.entries} entries"
     rule: trained.Rule = "truncated-normal"
-    count, of, fixed, prepare = trained.by_head(
-        weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std)
-    )
+    count, of, fixed = trained.by_head(weights, names, "entry", shape.entries, heads, phrase, seed, rule, float(std))
 
     def value(entries: dd.Points, chosen: range) -> Floats:
         return of(entries.multiples, chosen).T
 
-    return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, prepare=prepare, domain=domain)
+    return Bias(count, value, by="entry", window=shape, rows=shape.tokens, fixed=fixed, domain=domain)
 
 
 def _continuous(

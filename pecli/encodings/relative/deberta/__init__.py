@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from itertools import chain
 from typing import Annotated, Literal
 
 from pecli.encodings.shared import trained
@@ -168,12 +169,9 @@ def deberta(
 
     if dim is None:
         return Relative(index, domain=WHOLE)
-    vector, prepare = trained.vectors(
-        "vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel")
-    )
+    vector = trained.vectors("vector", weights, 2 * half, dim, "normal", float(std), seed, axes=("bucket", "channel"))
     layers = [trained.projection(TERMS[kind][1], path, dim, dim, biased=True) for kind, path in projections.items()]
-    fixed = (vector, *(array for arrays, _ in layers for array in arrays))
-    return Relative(index, fixed=fixed, prepare=trained.all_of([(vector, prepare), *layers]), domain=WHOLE)
+    return Relative(index, fixed=(vector, *chain(*layers)), domain=WHOLE)
 
 
 def bucket_rule(

@@ -115,7 +115,7 @@ def shaw(
     held = [trained.vectors("vector", weights, rows, dim, rule, spread, seed)]
     if value_weights is not None:
         held.append(trained.vectors("value_vector", value_weights, rows, dim, rule, spread, seed))
-    fixed = tuple(array if far == "clip" else _with_zeros(array, rows, dim) for array, _ in held)
+    fixed = tuple(array if far == "clip" else _with_zeros(array, rows, dim) for array in held)
 
     def index(distances: dd.Points, _: Frame) -> Integers:
         found = (-distances.whole() if backward else distances.whole()) + clip
@@ -123,7 +123,7 @@ def shaw(
             return np.where((found < 0) | (found >= rows), rows, found)
         return np.clip(found, 0, rows - 1)
 
-    return Relative(index, fixed=fixed, prepare=trained.all_of(held), domain=WHOLE)
+    return Relative(index, fixed=fixed, domain=WHOLE)
 
 
 def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
