@@ -6,7 +6,7 @@ An angle is position times frequency in radians, not reduced, correctly rounded.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pecli.engine import angles
 from pecli.errors import BadParameter
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import midpoints, narrow, to_grid
@@ -123,7 +124,7 @@ class FrequencySet:
         """
         rows = np.empty((len(multiples), self.count), dtype=np.complex128)
         bits = self.kept_bits(multiples, 60)
-        for here in self._chunks(len(multiples)):
+        for here in in_blocks(0, len(multiples), CHUNK // max(1, self.count)):
             rest, _, sign = self._rest(multiples[here], None, bits)
             point = angles.single_point(rest)
             rows.real[here] = point.cosine
@@ -139,7 +140,7 @@ class FrequencySet:
         rows, tails = np.empty(shape, dtype=np.complex128), np.empty(shape, dtype=np.complex128)
         quarters = np.empty(shape, dtype=np.uint16)
         bits = self.kept_bits(multiples, 64)
-        for here in self._chunks(len(multiples)):
+        for here in in_blocks(0, len(multiples), CHUNK // max(1, self.count)):
             rest, top, sign = self._rest(multiples[here], None, bits)
             quarters[here] = (top >> np.uint64(14)).astype(np.uint16)
             point = angles.single_point(rest, tails=True)
@@ -148,10 +149,6 @@ class FrequencySet:
                 assert part is not None
                 whole.imag[here] = part if sign is None else part * sign
         return rows, tails, quarters
-
-    def _chunks(self, rows: int) -> Iterator[slice]:
-        step = max(1, CHUNK // max(1, self.count))
-        return (slice(at, at + step) for at in range(0, rows, step))
 
     def doubled_rows(
         self, multiples: Integers, columns: Integers | None = None, precision: int = 100
@@ -164,9 +161,7 @@ class FrequencySet:
         shape = (len(multiples), self.count) if columns is None else (len(multiples),)
         parts = [np.empty(shape) for _ in range(4)]
         bits = self.kept_bits(multiples, precision)
-        step = max(1, CHUNK // max(1, width))
-        for at in range(0, len(multiples), step):
-            here = slice(at, at + step)
+        for here in in_blocks(0, len(multiples), CHUNK // max(1, width)):
             rest, _, sign = self._rest(multiples[here], None if columns is None else columns[here], bits)
             cosine, sine = angles.doubled_point(rest)
             if sign is not None:
@@ -242,9 +237,8 @@ def fill_angles(freqs: FrequencySet, multiples: Integers | range, out: NDArray[A
         return
     turns_per_step = frequencies(freqs)
     turns_per_step = DoubleDouble(turns_per_step.hi[:width], turns_per_step.lo[:width])
-    step = max(1, CHUNK // width)
-    for at in range(0, len(multiples), step):
-        here = np.asarray(multiples[at : at + step], dtype=np.int64)
+    for some in in_blocks(0, len(multiples), CHUNK // width):
+        here = np.asarray(multiples[some], dtype=np.int64)
         hi = here.astype(np.float64)
         # the float64 nearest to a multiple near 2^63 may be 2^63 itself, which int64 cannot hold
         lo = (here - np.minimum(hi, 2.0**63 - 1024).astype(np.int64)).astype(np.float64)
@@ -254,7 +248,7 @@ def fill_angles(freqs: FrequencySet, multiples: Integers | range, out: NDArray[A
         if not freqs.exact.turns:
             # one float64 times one float64 is exact in doubled
             error[(lo[:, None] == 0) & (turns_per_step.lo == 0)] = 0.0
-        view = out[at : at + step]
+        view = out[some]
         if dtype == "float64":
             unsure = value.hi + (value.lo + error) != value.hi + (value.lo - error)
         else:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pecli.engine.angles import DOUBLED_ERROR, SINGLE_ERROR
 from pecli.engine.frequencies import FrequencySet, Part
 from pecli.engine.threads import Scratch
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import multiply
 from pecli.numbers.rounding import narrow
 
@@ -328,9 +329,7 @@ WINDOW = DoubtWindow(2.0**-40)
 
 def fill_short(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str, scratch: Scratch) -> None:
     """Fill rows of any multiples."""
-    step = max(1, CALL // freqs.count)
-    for at in range(0, len(multiples), step):
-        here = slice(at, at + step)
+    for here in in_blocks(0, len(multiples), CALL // freqs.count):
         if dtype == "float64":
             _wide(freqs, multiples[here], layout.rows(here))
         else:

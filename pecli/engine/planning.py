@@ -16,6 +16,7 @@ from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, 
 from pecli.engine.runs import WINDOW, fill_narrow, fill_wide
 from pecli.engine.threads import Scratch, Task, cores, count_threads, run_tasks
 from pecli.errors import BadParameter
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS, storage
 from pecli.numbers.rounding import narrow
 
@@ -93,10 +94,8 @@ def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
 
 
 def _short_tasks(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str) -> Iterator[Task]:
-    rows = max(1, TASK // 8 // freqs.count)
     tables = freqs.digits if isinstance(freqs.digits, DigitTables) and serves(freqs, multiples, dtype) else None
-    for at in range(0, len(multiples), rows):
-        here = slice(at, at + rows)
+    for here in in_blocks(0, len(multiples), TASK // 8 // freqs.count):
 
         def short(scratch: Scratch, here: slice = here) -> None:
             if tables is None:
@@ -132,10 +131,9 @@ def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype
         pairs = min(pairs, CALL)
     if run.mirrored:  # whose sines change their sign afterwards, while they are in the caches
         task = 4 * CALL
-    rows = max(1, task // anchors.table.freqs.count)
     scratch.prepare(pairs)
-    for at in range(first, last, rows):
-        stop = min(at + rows, last)
+    for some in in_blocks(first, last, task // anchors.table.freqs.count):
+        at, stop = some.start, some.stop
         layout = run.layout.rows(slice(at - run.first, stop - run.first))
         if dtype == "float64":
             fill_wide(anchors, at, stop, layout, scratch, pairs // FLOAT64_DIVISOR)
@@ -218,9 +216,7 @@ def fill(
     elif isinstance(given, range) or len(given) < MIN_SORTED_COUNT:
         _fill_all(freqs, given, oscillating, dtype, threads)
     else:
-        rows = max(MIN_SORTED_COUNT, TASK // freqs.count)
-        for at in range(0, len(given), rows):
-            here = slice(at, at + rows)
+        for here in in_blocks(0, len(given), max(MIN_SORTED_COUNT, TASK // freqs.count)):
             _fill_list(freqs, given[here], [(part, view[here]) for part, view in oscillating], dtype, threads)
 
 
@@ -272,10 +268,9 @@ def _fill_list(freqs: FrequencySet, multiples: Integers, outputs: Sequence[Outpu
     width = max(view.shape[1] for _, view in outputs)
     parts = {part: np.empty((len(source), width), storage(dtype)) for part, _ in outputs}
     _fill_all(freqs, source, list(parts.items()), dtype, threads)
-    step = max(1, (1 << 18) // width)
     for part, view in outputs:
-        for at in range(0, len(multiples), step):
-            np.copyto(view[at : at + step], parts[part].take(place[at : at + step], axis=0)[:, : view.shape[1]])
+        for some in in_blocks(0, len(multiples), (1 << 18) // width):
+            np.copyto(view[some], parts[part].take(place[some], axis=0)[:, : view.shape[1]])
 
 
 def _still(freqs: FrequencySet, multiples: Integers | range, layout: PairLayout, dtype: str) -> None:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from pecli.engine.frequencies import FrequencySet
 from pecli.engine.threads import mapped
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import DoubleDouble, from_decimal, multiply, quick_two_sum, two_sum
 
 Complex = NDArray[np.complex128]
@@ -287,10 +288,9 @@ def _products(high: Split, low: Split) -> Iterator[tuple[Complex, Complex]]:
         main, rest = combine(high.spread(1), low.spread(0))
         yield main.reshape(-1, width), rest.reshape(-1, width)
         return
-    most = max(1, SPAN // 2 // width)
     for i in range(len(high.whole)):
-        for at in range(0, len(low.whole), most):
-            yield combine(high.rows(slice(i, i + 1)), low.rows(slice(at, at + most)))
+        for some in in_blocks(0, len(low.whole), SPAN // 2 // width):
+            yield combine(high.rows(slice(i, i + 1)), low.rows(some))
 
 
 def _gather(pieces: Iterator[tuple[Complex, Complex]], parts: Parts, turn: Turn | None, rows: int) -> list[Complex]:

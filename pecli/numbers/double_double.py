@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import FOR_DOUBLED
 from pecli.numbers.rounding import narrow
 
@@ -452,7 +453,6 @@ class Exponentials:
 
     def into(self, dtype: str, out: NDArray[Any]) -> None:
         """Write the values, correctly rounded, into (n, m) `out`."""
-        step = max(1, CHUNK // out.shape[1])
-        for low in range(0, len(out), step):
-            exact = self.doubled(slice(low, low + step))
-            narrow(exact.hi, exact.lo, dtype, out[low : low + step])
+        for some in in_blocks(0, len(out), CHUNK // out.shape[1]):
+            exact = self.doubled(some)
+            narrow(exact.hi, exact.lo, dtype, out[some])

@@ -56,9 +56,9 @@ class Positions:
     """
 
     count: int
+    _segments: tuple[Segment, ...]
     start: Fraction | None = None
     step: Fraction | None = None
-    _segments: tuple[Segment, ...] = ()
 
     @classmethod
     def arange(cls, count: int, start: Decimal | Fraction | int = 0, step: Decimal | Fraction | int = 1) -> Positions:
@@ -80,16 +80,17 @@ class Positions:
         if abs(last) >= LIMIT:
             rule = f"from {fraction_text(first)} by {fraction_text(by)} reaches beyond 2^53: use fewer rows"
             raise BadParameter("len", count, rule)
-        made = cls(count, first, by)
-        if max(abs(first), abs(last)) / made.unit >= LARGEST_MULTIPLE:
+        unit = Fraction(1, lcm(first.denominator, by.denominator))
+        if max(abs(first), abs(last)) / unit >= LARGEST_MULTIPLE:
             raise BadParameter("step", step, "has too many decimals for positions of this size: use fewer digits")
-        return made
+        low, gap = int(first / unit), int(by / unit)
+        return cls(count, (Segment(slice(0, count), unit, range(low, low + count * gap, gap)),), first, by)
 
     @classmethod
     def listed(cls, values: Sequence[Any] | NDArray[Any]) -> Positions:
         """Return the positions of a list: exact numbers, or an array's binary values, (n,)."""
         segments = _segments_of(values)
-        made = cls(sum(len(s.multiples) for s in segments), None, None, segments)
+        made = cls(sum(len(s.multiples) for s in segments), segments)
         for end in (made.lowest, made.highest):
             if abs(end) >= LIMIT:
                 raise BadParameter("positions", fraction_text(end), "must lie below 2^53 in size")
@@ -123,12 +124,10 @@ class Positions:
             return cls.arange(ceil((end - first) / step), first, step)
         return cls.listed([parse_position("positions", item) for item in split_list(text, "+")])
 
-    @cached_property
+    @property
     def unit(self) -> Fraction:
         """The unit of a range: all its positions are whole multiples of it."""
-        assert self.start is not None
-        assert self.step is not None
-        return Fraction(1, lcm(self.start.denominator, self.step.denominator))
+        return self._segments[0].unit
 
     @property
     def is_range(self) -> bool:
@@ -147,38 +146,31 @@ class Positions:
 
     @cached_property
     def _ends(self) -> list[Fraction]:
-        if self.start is not None and self.step is not None:
-            return [self.start, self.start + self.step * (self.count - 1)]
-        import numpy as np
-
-        return [int(end) * s.unit for s in self._segments for end in (np.min(s.multiples), np.max(s.multiples))]
+        found = []
+        for s in self._segments:
+            m = s.multiples
+            ends = (m[0], m[-1]) if isinstance(m, range) else (m.min(), m.max())
+            found += [int(end) * s.unit for end in ends]
+        return found
 
     @cached_property
     def integral(self) -> bool:
         """Whether all are whole numbers."""
-        if self.is_range:
-            return self.unit.denominator == 1
         return all(s.unit.denominator == 1 for s in self._segments)
 
     def part(self, start: int, stop: int) -> Positions:
         """Return rows `start` to `stop` of them."""
-        if self.start is not None and self.step is not None:
-            return Positions(stop - start, self.start + start * self.step, self.step)
-        return Positions(stop - start, None, None, tuple(self.segments(start, stop)))
+        if self.start is not None and self.step is not None:  # which may go on beyond the last
+            return Positions.arange(stop - start, self.start + start * self.step, self.step)
+        return Positions(stop - start, tuple(self.segments(start, stop)))
 
     def segments(self, start: int, stop: int) -> Iterator[Segment]:
         """Yield rows `start` to `stop` in parts that share a unit; their rows count from `start`."""
-        if self.start is not None and self.step is not None:
-            first, by = int(self.start / self.unit), int(self.step / self.unit)
-            yield Segment(slice(0, stop - start), self.unit, range(first + start * by, first + stop * by, by))
-            return
-        import numpy as np
-
         for segment in self._segments:
-            if isinstance(segment.rows, slice):  # a list in one unit
+            if isinstance(segment.rows, slice):  # all in one unit
                 yield Segment(slice(0, stop - start), segment.unit, segment.multiples[start:stop])
                 continue
-            low, high = np.searchsorted(segment.rows, (start, stop))
+            low, high = segment.rows.searchsorted((start, stop))
             if low < high:
                 yield Segment(segment.rows[low:high] - start, segment.unit, segment.multiples[low:high])
 
@@ -188,9 +180,7 @@ class Positions:
 
         out = np.empty(stop - start, np.int64 if self.integral else np.float64)
         for segment in self.segments(start, stop):
-            multiples = segment.multiples
-            if isinstance(multiples, range):
-                multiples = np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
+            multiples = as_array(segment.multiples)
             if segment.unit.denominator == 1:
                 out[segment.rows] = multiples * int(segment.unit)
             elif segment.unit.denominator < LIMIT and np.abs(multiples).max(initial=0) < LIMIT:
@@ -219,6 +209,15 @@ class Positions:
             rows = range(self.count) if isinstance(s.rows, slice) else s.rows
             found += [(int(r), int(m) * s.unit) for r, m in zip(rows, s.multiples, strict=True)]
         return iter([p for _, p in sorted(found, key=lambda pair: pair[0])])
+
+
+def as_array(multiples: range | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return whole numbers as an int64 array."""
+    import numpy as np
+
+    if isinstance(multiples, range):
+        return np.arange(multiples.start, multiples.stop, multiples.step, dtype=np.int64)
+    return multiples
 
 
 def fraction_text(value: Fraction) -> str:

@@ -131,8 +131,8 @@ class Plan:
 
     def read_files(self) -> None:
         """Read the files of trained values, and check what they hold."""
-        for part in (self, *self.fixed):
-            part.prepare()
+        for prepare in (self.prepare, *(array.prepare for array in self.fixed)):
+            prepare()
 
 
 Frequency = Decimal | Fraction

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 
 if TYPE_CHECKING:
@@ -178,10 +179,8 @@ class Tabular(ABC):
         are fresh and belong to the caller.
         """
         for group in self.groups(names):
-            step = block_rows(group, block_bytes)
-            for start in range(0, group[0].rows, step):
-                stop = min(start + step, group[0].rows)
-                yield Block(start, stop, self.read_rows([a.name for a in group], start, stop))
+            for some in in_blocks(0, group[0].rows, block_rows(group, block_bytes)):
+                yield Block(some.start, some.stop, self.read_rows([a.name for a in group], some.start, some.stop))
 
     def read_rows(self, names: Iterable[str], start: int, stop: int) -> dict[str, NDArray[Any]]:
         """Return rows `start` to `stop` of the named arrays as fresh arrays.

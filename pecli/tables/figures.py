@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import Scratch, scratch
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS, REAL, real_type, storage
 from pecli.numbers.rounding import floats
 from pecli.tables.views import ArrayView, RowOverlap
@@ -318,11 +319,10 @@ def _compared(pairing: Pairing, overlap: RowOverlap, own: Scratch) -> tuple[Figu
     if left.dtype == right.dtype and _same_bytes(a, b):
         return Figures(a.size, a.size * pairing.parts), size
     a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
-    step = max(1, PIECE // max(1, a.shape[1]))
     found = Figures()
     with np.errstate(all="ignore"):  # a file may hold any bits
-        for low in range(0, overlap.rows, step):
-            found += _piece(pairing, overlap.left + low, a[low : low + step], b[low : low + step], own)
+        for some in in_blocks(0, overlap.rows, PIECE // max(1, a.shape[1])):
+            found += _piece(pairing, overlap.left + some.start, a[some], b[some], own)
     return found, size
 
 
@@ -477,9 +477,9 @@ def largest_differences(a: ArrayView, b: ArrayView, side: int) -> NDArray[np.flo
     """
     width = a.row_size
     high, wide = min(side, a.rows), min(side, width)
-    cells, edges, step = np.zeros((high, wide)), np.arange(wide) * width // wide, max(1, MAP_VALUES // width)
-    for start in range(0, a.rows, step):
-        stop = min(start + step, a.rows)
+    cells, edges = np.zeros((high, wide)), np.arange(wide) * width // wide
+    for some in in_blocks(0, a.rows, MAP_VALUES // width):
+        start, stop = some.start, some.stop
         x, y = (floats(view.read(start, stop), view.dtype).astype(np.float64) for view in (a, b))
         with np.errstate(invalid="ignore"):
             gap = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y)).reshape(stop - start, width)

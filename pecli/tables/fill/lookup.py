@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import Any
@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 
 from pecli.engine import FrequencySet, Part, fill
 from pecli.engine.planning import check_multiples
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import CONTEXT, decimal_of
 from pecli.numbers.double_double import DoubleDouble, Points, quick_two_sum
 from pecli.numbers.dtypes import storage
-from pecli.numbers.positions import Segment
+from pecli.numbers.positions import Segment, as_array
 from pecli.numbers.rounding import narrow
-from pecli.spec.plans import Coordinate, Cross, Ramp
-from pecli.tables.fill.filler import Arrays, Views, as_array, points_of, round_into, runs
-from pecli.tables.fill.waves import WaveFiller
+from pecli.spec.plans import Band, Coordinate, Cross, Ramp
+from pecli.spec.tabular import Array
+from pecli.tables.fill.filler import Arrays, points_of, round_into
+from pecli.tables.fill.waves import Views, WaveFiller, runs
 
 Integers = NDArray[np.int64]
 Multiples = range | tuple[int, ...]
@@ -51,7 +53,7 @@ class LookupFiller(WaveFiller):
             assert waves.rows is not None
             inside = (rows >= 0) & (rows < waves.rows - waves.prefix - waves.suffix)
             for piece in runs(~inside):
-                self.places.write_unrotated({name: a[piece] for name, a in out.items()}, self.dtype)
+                self.write_unrotated({name: a[piece] for name, a in out.items()})
             pieces = runs(inside)
         for piece in pieces:
             for number, axis in enumerate(waves.axes):
@@ -78,8 +80,18 @@ class LookupFiller(WaveFiller):
         bands = [band for band in self.plan.bands if band.axis == number]
         ramps = [ramp.column for ramp in self.plan.ramps if ramp.axis == number]
         for array in self.main:
-            for columns in self.places.columns(bands, ramps, array) if array.name in out else ():
+            for columns in self._columns(bands, ramps, array) if array.name in out else ():
                 out[array.name][:, columns] = made[array.name][:, columns].take(place, axis=0)
+
+    def _columns(self, bands: Iterable[Band], extra: Iterable[int], array: Array) -> list[slice]:
+        """Return the places along axis 1 of an array that these bands and single columns fill, as few as possible."""
+        marks = np.zeros((1, *array.row_shape), storage(array.dtype))
+        for band in bands:
+            for _, view in self.views(band, {array.name: marks}):
+                view[...] = 1
+        for column in extra:
+            marks[:, column] = 1
+        return runs((marks[0] != 0).reshape(array.row_shape[0], -1).any(axis=1))
 
     def _compute(self, number: int, multiples: Multiples, out: Arrays, threads: int) -> None:
         """Fill the columns of one coordinate, a row for each of its values."""
@@ -91,7 +103,7 @@ class LookupFiller(WaveFiller):
             given = np.array(multiples, np.int64)
         for band in self.plan.bands:
             if band.axis == number:
-                views = self.places.views(band, out)
+                views = self.views(band, out)
                 fill(self.frequencies.get(band, axis.unit), given, views, self.dtype, threads=threads)
         for ramp in self.plan.ramps:
             if ramp.axis == number:
@@ -110,10 +122,9 @@ class LookupFiller(WaveFiller):
         Each coordinate's own rows are doubled; their product is rounded from both
         ends of its error; where the two differ, the sum itself is taken exactly.
         """
-        step = max(1, BLOCK // len(cross.factors[0]))
         parts: tuple[tuple[slice, Part], ...] = ((cross.cos, "cos"), (cross.sin, "sin"))
-        for at in range(0, len(rows), step):
-            block = rows[at : at + step]
+        for some in in_blocks(0, len(rows), BLOCK // len(cross.factors[0])):
+            block = rows[some]
             point = reduce(
                 _add_angles, (self._doubled(*one, block) for one in zip(self.plan.axes, self._factors, strict=True))
             )
@@ -125,7 +136,7 @@ class LookupFiller(WaveFiller):
                 row, column = np.nonzero(below.view(bits) != above.view(bits))  # zeros of two signs among them
                 if len(row):
                     below[row, column] = self._exact(cross, block[row], column, part)
-                out[at : at + step, columns] = below
+                out[some, columns] = below
 
     def _doubled(self, axis: Coordinate, factors: FrequencySet, rows: Integers) -> Point:
         """Return the cosines and sines of one coordinate."""
@@ -166,15 +177,9 @@ def fill_logarithms(cross: Cross, points: Points, out: NDArray[Any], dtype: str,
     frequencies, the columns' factors the multiples.
     """
     factors = np.array(cross.logarithm, np.int64)
-    step = max(1, 2 * BLOCK // len(factors))
-    for at in range(0, len(points), step):
-        block = points.multiples[at : at + step].tolist()
-        logarithms = FrequencySet([logarithm(m * points.unit) for m in block], turns=True, unit=cross.unit)
-        rows = out[at : at + step]
+    for some in in_blocks(0, len(points), 2 * BLOCK // len(factors)):
+        block = points.multiples[some].tolist()
+        logarithms = FrequencySet([CONTEXT.ln(decimal_of(m * points.unit)) for m in block], turns=True, unit=cross.unit)
+        rows = out[some]
         views: Views = [("sin", rows[:, cross.sin].T), ("cos", rows[:, cross.cos].T)]
         fill(logarithms, factors, views, dtype, threads=threads)
-
-
-def logarithm(value: Fraction) -> Decimal:
-    """Return the natural logarithm of a number above 0, in decimals."""
-    return CONTEXT.ln(decimal_of(value))

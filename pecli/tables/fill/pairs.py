@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from pecli.engine import Part, fill
 from pecli.errors import BadParameter, BadRecipe, UnknownName
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.double_double import Points, from_decimal
 from pecli.numbers.dtypes import storage
-from pecli.numbers.positions import Positions
+from pecli.numbers.positions import Positions, as_array
 from pecli.spec.plans import Bias, Frame, ImageWindow, Plan, Relative
 from pecli.spec.tabular import Array
-from pecli.tables.fill.filler import Arrays, Filler, as_array, fitting, minus_infinity, once, points_of, round_into
+from pecli.tables.fill.filler import Arrays, Filler, fitting, minus_infinity, points_of, round_into
 from pecli.tables.request import FORMS
 
 PIECE = 1 << 14  # values computed at once: the temporaries of doubled arithmetic stay in the caches
@@ -56,8 +58,8 @@ class Vectors:
 
     def _computed(self, group: int) -> NDArray[Any]:
         heads = range(group * self._heads_per_group, min(self.heads, (group + 1) * self._heads_per_group))
-        step = max(1, PIECE // len(heads))
-        pieces = [self._compute(low, min(self.length, low + step), heads) for low in range(0, self.length, step)]
+        blocks = in_blocks(0, self.length, PIECE // len(heads))
+        pieces = [self._compute(some.start, some.stop, heads) for some in blocks]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1)
 
 
@@ -92,7 +94,7 @@ class PairFiller(Filler[P]):
         """Whether the positions are a list, so that rows are no slices of one vector."""
         return not self.positions.is_range
 
-    @once
+    @cached_property
     def key_points(self) -> Points:
         """Return the keys."""
         return _points(self.positions, 0, self.positions.count)
@@ -101,19 +103,27 @@ class PairFiller(Filler[P]):
         """Return queries `start` to `stop` of this table."""
         return _points(self.part, start, stop)
 
+    @abstractmethod
+    def _index(self, distances: Points, _: range = range(1)) -> NDArray[np.int64]:
+        """Return the integers that the plan gives distances, (1, m)."""
+
+    @cached_property
+    def _indices(self) -> DistanceRows:
+        return DistanceRows(self, 1, self._index)
+
     @property
     def span(self) -> int:
         """Number of distances."""
         return self.part.count + self.positions.count - 1
 
-    @once
+    @cached_property
     def by(self) -> int:
         """Return the step of positions, as a multiple of the unit; of a single one, whose step leads nowhere, 1."""
         step = self.positions.step
         alone = self.positions.count == 1 and self.request.queries in (None, 1)
         return 1 if step is None or alone else int(step / self.positions.unit)
 
-    @once
+    @cached_property
     def steps(self) -> range:
         """Return every distance key - query, from the last query's to the first key up, as multiples of the unit."""
         first = -(self.extent.last - 1) * self.by
@@ -170,11 +180,9 @@ class DistanceRows:
         """Write queries `start` to `stop` of a head: row i is the window of keys values that begins q - 1 - i."""
         filler, keys = self.filler, self._keys
         if self._vectors is None:
-            step = max(1, PIECE // keys)
-            for low in range(start, stop, step):
-                high = min(stop, low + step)
-                values = self._of_pairs(low * keys, high * keys, range(head, head + 1))
-                out[low - start : high - start] = values.reshape(-1, keys)
+            for some in in_blocks(start, stop, PIECE // keys):
+                values = self._of_pairs(some.start * keys, some.stop * keys, range(head, head + 1))
+                out[some.start - start : some.stop - start] = values.reshape(-1, keys)
         elif filler.listed:
             out[...] = self._vectors.head(head).reshape(-1, keys)[start:stop]
         else:
@@ -274,9 +282,9 @@ class BiasFiller(PairFiller[Bias]):
             heads = range(head, head + (1 if first else max(1, min(group, (stop - row) // per_head))))
             rows = out[row - start : row - start + len(heads) * (last - first)]
             if by_distance:
-                for low in range(first, last, PIECE):
-                    distances = self.distances(low, min(last, low + PIECE))
-                    rows[low - first :][:PIECE] = self._by_distance(distances, heads)[0]
+                for some in in_blocks(first, last, PIECE):
+                    distances = self.distances(some.start, some.stop)
+                    rows[some.start - first : some.stop - first] = self._by_distance(distances, heads)[0]
             elif self.plan.by == "pair":
                 several = rows.reshape(len(heads), last - first, -1)
                 self._fill_pairs(heads, first, last, several)
@@ -299,10 +307,9 @@ class BiasFiller(PairFiller[Bias]):
     def _fill_pairs(self, heads: range | None, start: int, stop: int, out: NDArray[Any]) -> None:
         """Write the values of every pair: of some heads, (heads, q, k), or what is alike for all, (q, k)."""
         plan, keys = self.plan, self.key_points
-        step = max(1, PAIRS // self.positions.count)
-        for low in range(start, stop, step):
-            queries = self.query_points(low, min(stop, low + step))
-            rows = out[..., low - start : low - start + step, :]
+        for some in in_blocks(start, stop, PAIRS // self.positions.count):
+            queries = self.query_points(some.start, some.stop)
+            rows = out[..., some.start - start : some.stop - start, :]
             if heads is None:
                 assert plan.shared is not None
                 round_into(plan.shared(queries, keys), self.dtype, rows)
@@ -339,11 +346,11 @@ class BiasFiller(PairFiller[Bias]):
         round_into(fitting(self.plan.value(points, heads), out.shape, self.plan.value), self.dtype, out)
         return out
 
-    @once
+    @cached_property
     def _biases(self) -> DistanceRows:
         return DistanceRows(self, self.plan.heads, self._by_distance)
 
-    @once
+    @cached_property
     def _vectors(self) -> Vectors:
         """Return the values of keys, of which dense rows are copies, or of a window's entries."""
         keys, window = self.key_points, self.plan.window
@@ -355,10 +362,6 @@ class BiasFiller(PairFiller[Bias]):
     def _vectors_of(self, length: int, points: Callable[[int, int], Points]) -> Vectors:
         return Vectors(self.plan.heads, length, lambda low, high, heads: self._values(points(low, high), heads))
 
-    @once
-    def _indices(self) -> DistanceRows:
-        return DistanceRows(self, 1, self._index)
-
     def _fill_window(self, entries: NDArray[Any], start: int, stop: int, out: NDArray[Any]) -> None:
         """Write queries `start` to `stop` of one head from the values of a window's entries.
 
@@ -367,10 +370,10 @@ class BiasFiller(PairFiller[Bias]):
         """
         window, keys = self.plan.window, self.key_points.whole()
         assert window is not None
-        step, middle = max(1, PAIRS // len(keys)), (window.height - 1) * (2 * window.width - 1) + window.width - 1
-        for low in range(start, stop, step):
-            queries = self.query_points(low, min(stop, low + step)).whole()
-            rows = out[low - start :][:step]
+        middle = (window.height - 1) * (2 * window.width - 1) + window.width - 1
+        for some in in_blocks(start, stop, PAIRS // len(keys)):
+            queries = self.query_points(some.start, some.stop).whole()
+            rows = out[some.start - start : some.stop - start]
             places = _window_numbers(window, queries)[:, None] - (_window_numbers(window, keys) - middle)
             rows[...] = entries.take(places, mode="clip")
             if window.cls:
@@ -426,11 +429,7 @@ class RelativeFiller(PairFiller[Relative]):
             views = [(part, target[:, columns]) for part, columns in places if columns is not None]
             fill(self.frequencies.get(band, self.positions.unit), rows, views, self.dtype, threads=threads)
 
-    @once
-    def _indices(self) -> DistanceRows:
-        return DistanceRows(self, 1, self._index)
-
-    def _index(self, distances: Points, _: range) -> NDArray[np.int64]:
+    def _index(self, distances: Points, _: range = range(1)) -> NDArray[np.int64]:
         assert self.plan.index is not None
         found = fitting(self.plan.index(distances, self._frame), (len(distances),), self.plan.index)
         count = next((f.shape[0] for f in self.plan.fixed if f.role == "vector"), None)
@@ -440,12 +439,12 @@ class RelativeFiller(PairFiller[Relative]):
             raise BadRecipe(f"{code.co_filename}, line {code.co_firstlineno}: {rule}")
         return found[None]
 
-    @once
+    @cached_property
     def _frame(self) -> Frame:
         """Return queries and keys of the whole table, of which this one may be a shard."""
         return Frame(self.request.queries or self.positions.count, self.positions.count, self.by)
 
-    @once
+    @cached_property
     def _rows(self) -> range | NDArray[np.int64]:
         """Return the distance of each row of ``vector``, in multiples of the unit."""
         assert self.plan.distances is not None

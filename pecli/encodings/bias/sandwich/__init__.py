@@ -10,6 +10,7 @@ from typing import Annotated
 from pecli.encodings.shared.biases import Mask
 from pecli.encodings.shared.deferred import Real, dd, engine, np
 from pecli.encodings.shared.parameters import Base, Heads
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import geometric
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.plans import Bias
@@ -95,8 +96,7 @@ def _cosine_sums(freqs: engine.FrequencySet, distances: dd.Points) -> dd.DoubleD
     low, column = np.unique(sizes % 64, return_inverse=True)
     (c1, s1), (c2, s2) = freqs.doubled_rows(high), freqs.doubled_rows(low)
     total = dd.DoubleDouble(np.empty(len(sizes)), np.empty(len(sizes)))
-    for start in range(0, len(sizes), step := max(1, CHUNK // freqs.count)):
-        some = slice(start, start + step)
+    for some in in_blocks(0, len(sizes), CHUNK // freqs.count):
         r, c = row[some], column[some]
         sine = dd.add(dd.multiply(s1[r], c2[c]), dd.multiply(c1[r], s2[c]))
         squares = dd.multiply(sine, sine)

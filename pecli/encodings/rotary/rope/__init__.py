@@ -17,6 +17,7 @@ from pecli.encodings.rotary.rope.scalings import PlainSeries, Scaling, scaling_o
 from pecli.encodings.shared.deferred import Float32, NDArray, lessons, np, rounding
 from pecli.encodings.shared.parameters import HEAD_WIDTH, NO_MODEL, THETA, WIDEST
 from pecli.errors import BadParameter
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import CONTEXT, number_text, parse_number
 from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Change, Rescaling, SmallTable, Step, instead, other_values
@@ -297,9 +298,7 @@ class Emulation:
             Where to; float32 takes the values as they are, another type rounds them once more.
         """
         rounded = self._rounded
-        step = max(1, BLOCK // max(1, len(self.frequencies)))
-        for start in range(0, len(positions), step):
-            rows = slice(start, start + step)
+        for rows in in_blocks(0, len(positions), BLOCK // max(1, len(self.frequencies))):
             angles = self.angles(positions[rows]).astype(np.float64)
             for out, function in ((cos, np.cos), (sin, np.sin)):
                 values = rounded(function(angles).astype(np.float32))
