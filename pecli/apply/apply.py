@@ -23,13 +23,11 @@ from pecli.apply.tensors import (
     ApplyResult,
     MergedHeads,
     RandomTensor,
-    RolledColumns,
     Tensor,
     at_length,
     axes_notes,
     only_tensor,
     open_rows,
-    rolled,
     split_heads,
     tensor_of,
 )
@@ -75,13 +73,10 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
         options = replace(options, positions=rows)
     elif source.streams:
         notes.append(f"{source.streams[1]}; of images give --positions of (streams, batch, position)")
-    source, last = with_whole_heads(source, tensors)
+    source = with_whole_heads(source, tensors)
     recipe = _recipe(source)
     tensors = [split_heads(tensor, recipe) for tensor in tensors]
-    made = _applied(source, [rolled(t, last) if last and not is_value(t) else t for t in tensors], options, recipe)
-    notes.append(f"the last {last} columns of a head rotate, as the model has them" if last else "")
-    if last and not options.scores:
-        made = replace(made, outputs=RolledColumns(made.outputs, last))
+    made = _applied(source, tensors, options, recipe)
     merged = {tensor.name for tensor in tensors if tensor.merged}
     if merged:
         names = {"output"} if options.scores else merged
@@ -94,25 +89,25 @@ def is_value(tensor: Tensor) -> bool:
     return tensor.name.lower() in VALUES
 
 
-def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> tuple[NamedSource, int]:
-    """Return the source for whole heads and how many of their last columns rotate; 0 where the first do.
+def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> NamedSource:
+    """Return the source for whole heads whose last columns rotate, or for the part of a head that rotates.
 
     Of a model whose heads have a part of their own that rotates, such as DeepSeek's, inputs are that part or whole.
     """
     recipe, leading = source.recipe, source.model_leading
     if recipe is None or not leading:
-        return source, 0
+        return source
     last = recipe.values["rotary_dim"] or recipe.values["dim"]
     whole = leading + last
     for tensor in tensors:
         width = tensor.width % whole if HEADS_SIDE_BY_SIDE.fullmatch(tensor.axes) else tensor.width - whole
         if width and not is_value(tensor):
-            return source, 0
+            return replace(source, model_leading=0)
     given = {**split_recipe(recipe.short)[1], "dim": str(whole), "rotary-dim": str(last)}
     factor, every = (recipe.values.get(name) for name in ("factor", "mscale_all_dim"))
     sharper = 0.1 * float(every) * log(factor) + 1 if factor and every else 1.0  # as these models scale their scores
     scores = f"{sharper**2 / sqrt(whole)!r}" if sharper != 1 else None
-    return replace(source, recipe=Recipe.bind(recipe.encoding.name, **given), model_scores=scores), last
+    return replace(source, recipe=Recipe.bind(recipe.encoding.name, **given), model_scores=scores)
 
 
 def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[NamedSource, NDArray[np.int64]]:

@@ -10,11 +10,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,8 @@ from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownNa
 from pecli.formats import open_table
 from pecli.formats.io.atomic import Need, open_output
 from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable, head_of
-from pecli.formats.stored import plain
+from pecli.formats.stored import parse_object, plain
+from pecli.models.config import load_config
 from pecli.numbers.decimals import shorten
 from pecli.numbers.dtypes import DTYPES, GRIDS
 from pecli.numbers.rounding import widen
@@ -109,8 +109,8 @@ class HeadRows:
             if role is None:
                 continue
             array = arrays.get(name)
-            if array is None or array.dtype not in DTYPES or len(array.shape) > 2:
-                kind = "a type of its own" if array is None else f"type {array.dtype}"
+            if array is None or array.dtype not in DTYPES or len(array.shape) not in (1, 2):
+                kind = "a type of its own" if array is None else f"type {array.dtype} with {len(array.shape)} axes"
                 rule = f"is of {kind}, packed or quantised: its rows cannot be moved; convert the unpacked weights"
                 raise BadParameter("tensors", name, rule)
             found[name] = self._heads_of(array, self.heads if role == "query" else self.kv_heads, head_dim)
@@ -142,7 +142,7 @@ class HeadRows:
         rows = array.shape[0]
         if "norm" in array.name and rows == head_dim:
             return 1
-        if rows % (2 * heads) or (head_dim is not None and rows != heads * head_dim):
+        if not rows or rows % (2 * heads) or (head_dim is not None and rows != heads * head_dim):
             expected = "" if head_dim is None else f" of {head_dim} rows each"
             raise BadParameter("heads", heads, f"do not fit {array.name} of {rows} rows: give those it has{expected}")
         self.order(rows // heads)
@@ -173,23 +173,30 @@ class PermutedRows(View):
 
     def __init__(self, source: Tabular, rows: HeadRows) -> None:
         super().__init__(source, source.arrays)
-        self.rows, self.heads = rows, rows.chosen({array.name: array for array in source.arrays})
-        if not self.heads:
-            raise none_found("the file", rows)
+        self.rows = rows
+        arrays = {array.name: array for array in source.arrays}
+        self.heads = rows.chosen(arrays, tuple(getattr(source, "left_out", ())))
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        """Write rows, head by head; see :meth:`pecli.spec.tabular.Tabular.fill`."""
         if others := {name: target for name, target in out.items() if name not in self.heads}:
             self.source.fill(start, stop, others)
-        for name, target in out.items():
-            if name in self.heads:
-                array = self.array(name)
-                target[...] = self._moved(name).reshape(array.rows, *array.row_shape)[start:stop]
+        for name in out.keys() - others.keys():
+            array, heads = self.array(name), self.heads[name]
+            order, size = self.rows.order(array.shape[0] // heads), array.rows // heads
+            for first in range(start - start % size, stop, size):
+                head = self.source.read_rows([name], first, first + size)[name]
+                moved = head.reshape(len(order), -1)[order].reshape(head.shape)
+                low, high = max(start, first), min(stop, first + size)
+                out[name][low - start : high - start] = moved[low - first : high - first]
 
-    def _moved(self, name: str) -> NDArray[Any]:
-        whole = self.source.read(name)
-        by_head = whole.reshape(self.heads[name], -1, prod(whole.shape[1:]))
-        return by_head[:, self.rows.order(by_head.shape[1])].reshape(whole.shape)
+
+def permuted(source: Tabular, rows: HeadRows) -> PermutedRows:
+    """Return a table with its queries and keys in the order of another pairing; BadRecipe if it has none."""
+    made = PermutedRows(source, rows)
+    if not made.heads:
+        raise none_found("the file", rows)
+    return made
 
 
 def none_found(what: str, rows: HeadRows) -> BadRecipe:
@@ -206,6 +213,14 @@ def is_checkpoint(path: str) -> bool:
     return path.endswith(".safetensors") or (os.path.isdir(path) and any(Path(path).glob("*.safetensors")))
 
 
+# Keys of a config that number heads, or the rows of one.
+HEAD_KEYS = {
+    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
+    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv"),
+    "head_dim": ("head_dim",),
+}
+
+
 def checkpoint_facts(path: str) -> dict[str, Any]:
     """Return heads, kv_heads, head_dim, rotary_dim and pairs from a checkpoint's config.json, where it has them."""
     folder = Path(path) if os.path.isdir(path) else Path(path).parent
@@ -214,17 +229,14 @@ def checkpoint_facts(path: str) -> dict[str, Any]:
         return {}
     from pecli.tables.sources import read_source
 
-    keys = json.loads(config.read_text())
-    keys = keys.get("text_config", keys)
-    found: dict[str, Any] = {}
-    for name, words in (
-        ("heads", ("num_attention_heads", "n_head", "n_heads", "num_heads")),
-        ("kv_heads", ("num_key_value_heads", "num_kv_heads", "n_head_kv")),
-        ("head_dim", ("head_dim",)),
-    ):
-        for word in words:
-            if isinstance(keys.get(word), int):
-                found[name] = keys[word]
+    keys = load_config(config)
+    keys = keys["text_config"] if isinstance(keys.get("text_config"), dict) else keys
+    found: dict[str, Any] = {
+        name: keys[word]
+        for name, words in HEAD_KEYS.items()
+        for word in words
+        if isinstance(keys.get(word), int) and keys[word] > 0
+    }
     width = keys.get("hidden_size", keys.get("n_embd"))
     if "head_dim" not in found and "heads" in found and isinstance(width, int):
         found["head_dim"] = width // found["heads"]
@@ -238,9 +250,7 @@ def checkpoint_facts(path: str) -> dict[str, Any]:
     return found | ({"rotary_dim": rotary} if isinstance(rotary, int) else {})
 
 
-def permute_checkpoint(
-    path: str, target: str, rows: HeadRows, *, clobber: bool = True, progress: Callable[[int], None] = lambda _: None
-) -> dict[str, int]:
+def permute_checkpoint(path: str, target: str, rows: HeadRows, *, clobber: bool = True) -> tuple[dict[str, int], int]:
     """Write a checkpoint with the rows of its queries and keys moved.
 
     Parameters
@@ -253,13 +263,11 @@ def permute_checkpoint(
         How they move.
     clobber : bool
         Whether a file is replaced.
-    progress : callable
-        Called with the bytes written since the last call.
 
     Returns
     -------
-    dict of str to int
-        The tensors whose rows moved, and their heads.
+    dict of str to int, int
+        The tensors whose rows moved and their heads, and the bytes of the files in which they are.
 
     Raises
     ------
@@ -270,27 +278,26 @@ def permute_checkpoint(
     edits: dict[str, Edit] = {}
     for file in files_of(path):
         table = _opened(file)
-        if moved := rows.chosen({array.name: array for array in table.arrays}, tuple(table.left_out)):
-            changed = {name: _permuted(table, name, heads, rows) for name, heads in moved.items()}
-            edits[file] = os.path.getsize(file), _edited(table, 0, changed)
-            found |= moved
+        moved = PermutedRows(table, rows)
+        if moved.heads:
+            edits[file] = (
+                os.path.getsize(file),
+                _edited(table, 0, {name: _bytes_of(moved, name) for name in moved.heads}),
+            )
+            found |= moved.heads
     if not found:
         raise none_found(path, rows)
-    _rewrite(path, target, edits, clobber, progress)
-    return found
+    return found, _rewrite(path, target, edits, clobber)
 
 
-def replace_array(
-    path: str, target: str, name: str, new: Tabular, *, clobber: bool = True,
-    progress: Callable[[int], None] = lambda _: None,
-) -> None:  # fmt: skip
-    """Write a checkpoint with one array replaced by the single array of a table, in the same type.
+def replace_array(path: str, target: str, name: str, new: Tabular, *, clobber: bool = True) -> int:
+    """Write a checkpoint with one array replaced by the single array of a table, in the same type; return its bytes.
 
     Headers and the index of shards say the new size; every other tensor and file is copied byte for byte.
 
     Parameters
     ----------
-    path, target, clobber, progress
+    path, target, clobber
         See `permute_checkpoint`.
     name : str
         Of the array.
@@ -314,15 +321,16 @@ def replace_array(
             entry["data_offsets"] = [offset + array.bytes - old.bytes for offset in entry["data_offsets"]]
     header[stored] |= {"shape": list(array.shape), "data_offsets": [begin, begin + array.bytes]}
     head, first = head_of(header), table.offsets[name] - begin
-    changed = {name: (block.values[array.name].tobytes() for block in new.blocks())}
+    changed = {name: _bytes_of(new, array.name)}
     edits: dict[str, Edit] = {file: (size - first + len(head), chain([head], _edited(table, first, changed)))}
     for index in Path(path).glob("*.safetensors.index.json") if os.path.isdir(path) else ():
-        held = json.loads(index.read_text())
-        if isinstance(held, dict) and isinstance(total := held.get("metadata", {}).get("total_size"), int):
-            held["metadata"]["total_size"] = total + array.bytes - old.bytes
+        held = parse_object(index.read_bytes())
+        facts = held.get("metadata")
+        if isinstance(facts, dict) and isinstance(facts.get("total_size"), int):
+            facts["total_size"] += array.bytes - old.bytes
             data = json.dumps(held, indent=2).encode() + b"\n"
             edits[str(index)] = len(data), [data]
-    _rewrite(path, target, edits, clobber, progress)
+    return _rewrite(path, target, edits, clobber)
 
 
 # Contents of an edited file: how many bytes, and these piece by piece.
@@ -353,10 +361,10 @@ def file_with(path: str, name: str) -> str:
     raise UnknownName("array", name, names)
 
 
-def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, progress: Callable[[int], None]) -> None:
-    """Write a checkpoint, file or folder, with edited files replaced and the others copied."""
+def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool) -> int:
+    """Write a checkpoint, file or folder, with edited files replaced, whose bytes are returned, and others copied."""
     if not os.path.isdir(path):
-        return _write(target, edits[path], clobber, progress)
+        return _write(target, edits[path], clobber)
     if os.path.lexists(target):
         raise WriteFailed(target, "exists: name a folder that does not")
     if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
@@ -367,20 +375,22 @@ def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool, p
         for entry in _sorted(path):
             where = os.path.join(hidden, entry.name)
             if entry.path in edits:
-                _write(where, edits[entry.path], clobber, progress)
+                _write(where, edits[entry.path], clobber)
             else:
                 shutil.copyfile(entry.path, where)
         os.rename(hidden, target)
     except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
         raise
+    return sum(size for size, _ in edits.values())
 
 
-def _write(target: str, edit: Edit, clobber: bool, progress: Callable[[int], None]) -> None:
+def _write(target: str, edit: Edit, clobber: bool) -> int:
     size, pieces = edit
     with open_output(target, clobber=clobber, need=Need(size)) as output:
         for piece in pieces:
-            progress(output.write(piece))
+            output.write(piece)
+    return size
 
 
 def _sorted(path: str) -> list[os.DirEntry[str]]:
@@ -409,12 +419,10 @@ def _edited(table: SafetensorsTable, start: int, changed: Mapping[str, Iterable[
     yield from _between(table, start, os.path.getsize(table.path))
 
 
-def _permuted(table: SafetensorsTable, name: str, heads: int, rows: HeadRows) -> Iterator[bytes]:
-    """Yield a tensor with its rows in another order."""
-    array, begin = table.array(name), table.offsets[name]
-    size, order = array.bytes // heads, rows.order(array.shape[0] // heads)
-    for at in range(begin, begin + array.bytes, size):
-        yield np.frombuffer(table.bytes_at(at, size), np.uint8).reshape(len(order), -1)[order].tobytes()
+def _bytes_of(table: Tabular, name: str) -> Iterator[bytes]:
+    """Yield the values of an array."""
+    for block in table.blocks([name]):
+        yield block.values[name].tobytes()
 
 
 def rows_from(path: str, given: Mapping[str, int | str | None]) -> HeadRows:
@@ -525,7 +533,7 @@ def weight_faults(tested: Tabular, expected: Tabular, heads: int) -> list[Findin
     if [array.shape for array in tested.arrays] != [array.shape for array in expected.arrays]:
         return []
     for from_pairs, to_pairs in (PAIRINGS, PAIRINGS[::-1]):
-        moved = PermutedRows(expected, HeadRows(from_pairs, to_pairs, heads, heads))
+        moved = permuted(expected, HeadRows(from_pairs, to_pairs, heads, heads))
         if compare_tables(tested, moved).equal:
             text = f"rows permuted: {to_pairs} against {from_pairs}, all values equal apart from the order"
             return [Finding("pairs", text)]

@@ -363,18 +363,20 @@ class RotatedTensors(Tabular):
         Which row of the table each position of each batch has; by default row s for position s.
     parts : tuple of int
         Pairs of blocks of columns that have halves of their own; empty for one block.
+    leading : int
+        Columns before those that rotate.
     metadata : mapping, optional
         What a file of them says.
     """
 
     def __init__(
         self, rotations: Rotations, tensors: Sequence[Tensor], dtype: str | None, pairing: HeadPairs, *,
-        backward: bool = False, rows: NDArray[np.int64] | None = None, parts: tuple[int, ...] = (),
+        backward: bool = False, rows: NDArray[np.int64] | None = None, parts: tuple[int, ...] = (), leading: int = 0,
         metadata: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.rotations, self.pairing, self.backward, self.rows = rotations, pairing, backward, rows
         self.tensors = {tensor.name: tensor for tensor in tensors}
-        self.width = 2 * rotations.pairs
+        self.width, self.leading = 2 * rotations.pairs, leading
         for tensor in tensors:
             if tensor.width < self.width:
                 raise tensor.misfit(f"the table rotates {self.width} columns")
@@ -444,19 +446,20 @@ class RotatedTensors(Tabular):
             buffer = own.get(f"vectors {tensor.dtype}", count * tensor.width, storage(tensor.dtype).type)
             stored = buffer.reshape(count, tensor.width)
             tensor.view.fill(tile.start, tile.stop, stored)
-        vectors = tile.of(widen(stored, tensor.dtype) if tensor.dtype == "bfloat16" else stored, tile.start)
+        whole = tile.of(widen(stored, tensor.dtype) if tensor.dtype == "bfloat16" else stored, tile.start)
+        end = self.leading + self.width
+        vectors, target = whole[..., self.leading : end], tile.of(out, first)[..., self.leading : end]
         z = own.get("pairs", count * self.rotations.pairs, np.complex128).reshape(*tile.shape, self.rotations.pairs)
         flat = z.view(np.float64)  # x0 y0 x1 y1 ..
-        target = tile.of(out, first)
         in_place = dtype != "float64" and self.pairing.to_pairs == "interleaved"
         packed = own.get(f"rotated {dtype}", flat.size + 1, out.dtype.type)
-        rotated = target[..., : self.width] if in_place else packed[:-1].reshape(flat.shape)
+        rotated = target if in_place else packed[:-1].reshape(flat.shape)
         with np.errstate(all="ignore"):
-            bound = largest_size(vectors[..., : self.width]) * size
+            bound = largest_size(vectors) * size
             if self.pairing.from_pairs == "half":
                 z.real, z.imag = vectors[..., self.input_columns[0]], vectors[..., self.input_columns[1]]
             else:
-                np.copyto(flat, vectors[..., : self.width])
+                np.copyto(flat, vectors)
             if dtype == "float64" and isfinite(bound):
                 unsure = self._rotate_double_double(tile, tensor, z, rotated)
             else:
@@ -465,8 +468,8 @@ class RotatedTensors(Tabular):
                 unsure = self._doubtful(places, tile, vectors, points)
         if not in_place:
             scatter_pairs(packed, target, self.output_columns)
-        if tensor.width > self.width:
-            narrow(vectors[..., self.width :].astype(np.float64), None, dtype, target[..., self.width :])
+        for still in (slice(self.leading), slice(end, None)):
+            narrow(whole[..., still].astype(np.float64), None, dtype, tile.of(out, first)[..., still])
         if sum(len(doubt.vector) for doubt in unsure) > MAX_DEFERRED_SUMS:
             self._decide(tensor, dtype, first, out, unsure)
         else:
@@ -518,7 +521,7 @@ class RotatedTensors(Tabular):
             return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
         signed_sine = np.where(second, points.imag, -points.imag)
-        out[vectors - start, self.pair_columns[1, second, pairs]] = exact_sums(
+        out[vectors - start, self.leading + self.pair_columns[1, second, pairs]] = exact_sums(
             x, points.real, y, signed_sine, np.arange(len(x)), doubled, dtype, self.rotations.coarse,
             self.rotations.loose,
         )  # fmt: skip
@@ -572,10 +575,13 @@ def rotate(
     names = " ".join(tensor.name for tensor in tensors)
     applied = source.text if isinstance(options.positions, np.ndarray) else table.recipe or source.text
     facts = {"applied": applied, "pairs": str(pairing), "way": options.way}
-    facts |= {"rotated": names, "rotary-dim": str(2 * rotations.pairs)} if not parts_of else {}
-    how = {"backward": backward, "rows": rows, "parts": parts_of, "metadata": facts}
+    last, leading = 2 * rotations.pairs, source.model_leading
+    facts |= {"rotary-dim": str(last)} if not parts_of else {}
+    facts |= {"leading": str(leading)} if leading else {"rotated": names} if not parts_of else {}
+    how = {"backward": backward, "rows": rows, "parts": parts_of, "leading": leading, "metadata": facts}
     keys, roles = roles_of(tensors) if effect.factor else ([], "")
-    notes = (*filter(None, (note, effect.note if effect.factor else "", roles)), *axes_notes(tensors))
+    behind = f"the last {last} columns of a head rotate, as the model has them" if leading else ""
+    notes = (*filter(None, (behind, note, effect.note if effect.factor else "", roles)), *axes_notes(tensors))
     companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
 
     def exact(dtype: str | None) -> Tabular:
@@ -600,12 +606,14 @@ def rotate(
         emulated = source.open(**table_options, dtype=options.arithmetic, layout="split", arithmetic="float32")
     steps = {}
     for tensor in tensors:
-        steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic)
+        steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic, leading)
     made = FrameworkRows(exact("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
 
 
-def rotation_steps(tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Integers | None, arithmetic: str) -> Steps:
+def rotation_steps(
+    tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Integers | None, arithmetic: str, leading: int = 0
+) -> Steps:
     """Return how a framework rotates a tensor, and the norms of its pairs: q cos + rotate_half(q) sin.
 
     cos and sin are computed in float32, as ``generate --arithmetic float32`` does, and rounded to the type.
@@ -622,6 +630,8 @@ def rotation_steps(tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Int
         Which row of the table each position of each batch has.
     arithmetic : str
         The type of every step.
+    leading : int
+        Columns before those that rotate.
     """
     width = 2 * table.array("cos").shape[1]
 
@@ -633,15 +643,16 @@ def rotation_steps(tensor: Tensor, table: Tabular, pairing: HeadPairs, rows: Int
         cos, sin = (widen(values[name], table.array(name).dtype)[where - low] for name in values)
         vectors = nearest(tensor.read(start, stop), arithmetic)
         out = vectors.copy()
-        x, y = members(vectors, width, pairing.from_pairs)
-        first, second = members(out, width, pairing.to_pairs)
+        x, y = members(vectors[:, leading:], width, pairing.from_pairs)
+        first, second = members(out[:, leading:], width, pairing.to_pairs)
         with np.errstate(all="ignore"):
             first[...] = nearest(nearest(x * cos, arithmetic) + nearest(-y * sin, arithmetic), arithmetic)
             second[...] = nearest(nearest(y * cos, arithmetic) + nearest(x * sin, arithmetic), arithmetic)
         return out
 
     def sizes(exact: Floats) -> Floats:
-        return pair_norms(exact, width, pairing.to_pairs == "interleaved")
+        norms = pair_norms(exact[:, leading:], width, pairing.to_pairs == "interleaved")
+        return np.concatenate([np.abs(exact[:, :leading]), norms], axis=1)
 
     return steps, sizes
 

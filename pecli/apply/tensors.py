@@ -263,37 +263,6 @@ def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
     return replace(made, merged=True)
 
 
-def rolled(tensor: Tensor, by: int) -> Tensor:
-    """Return a tensor with the columns of each vector rolled, the last `by` of them first."""
-    array = tensor.view.array
-    values = np.roll(tensor.view.table.read(array.name).reshape(-1, tensor.width), by, axis=-1)
-    table = InMemory({array.name: values})
-    return replace(tensor, view=replace(tensor.view, table=table, array=table.arrays[0]))
-
-
-class RolledColumns(Tabular):
-    """Outputs whose columns are where those of their inputs were, see `rolled`.
-
-    Parameters
-    ----------
-    inner : Tabular
-        The outputs.
-    by : int
-        By how many columns they are rolled, the first ones last.
-    """
-
-    def __init__(self, inner: Tabular, by: int) -> None:
-        self.inner, self.by, self.arrays = inner, by, inner.arrays
-        facts = {name: fact for name, fact in inner.metadata.items() if name != "rotated"}  # of the first columns
-        self.metadata = {**facts, "leading": str(inner.arrays[0].shape[-1] - by)}
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        self.inner.fill(start, stop, out)
-        for target in out.values():
-            target[...] = np.roll(target, -self.by, axis=-1)
-
-
 class MergedHeads(Tabular):
     """Outputs whose heads are side by side again, (b, s, h, d) as (b, s, h d), where their inputs were.
 

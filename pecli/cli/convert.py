@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +56,7 @@ def command(options: ConvertOptions) -> int:
 
 def _weights(options: ConvertOptions) -> int:
     """Put the rows of query and key weights in the order of another pairing."""
-    from pecli.apply.checkpoints import PermutedRows, is_checkpoint, permute_checkpoint, rows_from
+    from pecli.apply.checkpoints import is_checkpoint, permute_checkpoint, permuted, rows_from
     from pecli.formats import open_table
 
     refuse("is for tables, not for weights", options, "start", "len", "dtype", "layout", "from_layout")
@@ -66,11 +65,11 @@ def _weights(options: ConvertOptions) -> int:
     source, output = options.source, options.output
     other = output is None or (source.endswith(".safetensors") and not output.endswith(".safetensors"))
     if other or not is_checkpoint(source) or options.format not in (None, "safetensors"):
-        return deliver(PermutedRows(open_table(source), rows), source, options)
+        return deliver(permuted(open_table(source), rows), source, options)
 
-    def write(progress: Callable[[int], None]) -> tuple[dict[str, Any], str]:
-        moved = permute_checkpoint(source, str(output), rows, clobber=not options.no_clobber, progress=progress)
+    def write() -> tuple[dict[str, Any], str, int]:
+        moved, size = permute_checkpoint(source, str(output), rows, clobber=not options.no_clobber)
         text = f"{len(moved)} tensors from {rows.from_pairs} to {rows.to_pairs}, the others as they were"
-        return {"moved": moved}, text
+        return {"moved": moved}, text, size
 
     return deliver_checkpoint(write, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -131,10 +131,10 @@ def write_checkpoint(path: str, name: str, options: ExtrapolateOptions) -> int:
     new = _extended(read_sources(f"{file_with(path, name)}::{name}", options.layer_type)[0], options)
     (array,) = new.arrays
 
-    def write(progress: Callable[[int], None]) -> tuple[dict[str, Any], str]:
-        replace_array(path, str(options.output), name, new, clobber=not options.no_clobber, progress=progress)
+    def write() -> tuple[dict[str, Any], str, int]:
+        size = replace_array(path, str(options.output), name, new, clobber=not options.no_clobber)
         text = f"{name} extended by {options.extend} to {array.shape[-2]} rows, every other tensor as it was"
-        return {"replaced": {name: array.shape}}, text
+        return {"replaced": {name: array.shape}}, text, size
 
     deliver_checkpoint(write, options)
     if (Path(path) / "config.json").is_file() and not (options.json or options.quiet):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.formats import open_table
+from pecli.formats.stored import parse_object
 from pecli.inspect.configs import ConfigReport, compare_stacks, report
 from pecli.judge.compare import compare
 from pecli.models.reader import of_layer, read_config
@@ -141,12 +142,11 @@ def _unread(folder: Path) -> Iterator[str]:
     """Yield what belongs to the checkpoint and was not looked into, with the reason."""
     index = folder / INDEX
     if index.exists():
-        try:
-            shards = {str(name) for name in json.loads(index.read_bytes())["weight_map"].values()}
-        except (ValueError, TypeError, KeyError, AttributeError):
-            shards = set()
+        files = parse_object(index.read_bytes()).get("weight_map")
+        if not isinstance(files, dict):
+            files = {}
             yield f"{INDEX}: it says no weight_map, so that shards may be missing"
-        for name in sorted(name for name in shards if not (folder / name).exists()):
+        for name in sorted({str(name) for name in files.values() if not os.path.exists(folder / str(name))}):
             yield f"{name}: {INDEX} names it, and it is not in the folder"
     for file in sorted(file for ending in PICKLES for file in folder.glob(f"*{ending}")):
         yield f"{file.name}: a pickle, which is never unpickled"

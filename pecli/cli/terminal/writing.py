@@ -90,11 +90,12 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
     return describe(table, label, to, path, form.name, (size, time.perf_counter() - started), more)
 
 
-def deliver_checkpoint(write: Callable[[Callable[[int], None]], tuple[dict[str, Any], str]], to: Writing) -> int:
-    """Write a checkpoint by a function of what counts bytes; report the facts and the text it returns; return 0."""
-    started, sizes = time.perf_counter(), list[int]()
-    facts, text = write(sizes.append)
-    seconds, size = time.perf_counter() - started, sum(sizes)
+def deliver_checkpoint(write: Callable[[], tuple[dict[str, Any], str, int]], to: Writing) -> int:
+    """Write a checkpoint by a function that returns facts, a text and the bytes written; report them and return 0."""
+    started = time.perf_counter()
+    with unwinding():
+        facts, text, size = write()
+    seconds = time.perf_counter() - started
     if to.json:
         about = {"path": to.output, "format": "safetensors", "recipe": None, **facts}
         print_json({**about, "bytes": size, "seconds": seconds})
