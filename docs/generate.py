@@ -25,10 +25,10 @@ from typing import Any
 import typer
 
 from pecli.cli import make_app
-from pecli.cli.commands import COMMANDS
+from pecli.cli.commands import COMMANDS, CommandEntry
 from pecli.cli.generate import TableOptions
 from pecli.cli.help import groups_of, names_of
-from pecli.cli.options import Runner, parameters_of
+from pecli.cli.options import parameters_of, runner
 from pecli.cli.run import run
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family, Parameter
@@ -74,7 +74,7 @@ def generated(*, pages: bool) -> Iterator[tuple[Path, str]]:
     for name, entry in COMMANDS.items():
         command = root.get_command(None, name)
         options = generate_options() if name == "generate" else command_options(command)
-        yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, entry.title, options)
+        yield ROOT / "man" / f"pecli-{name}.1", page(f"pecli-{name}", 1, _title(entry), options)
     title = "the positional encodings that pecli knows"
     yield ROOT / "man" / "pecli-encodings.7", page("pecli-encodings", 7, title, catalogue_pages())
     for path in (ROOT / "README.md", *(sorted((ROOT / "docs").glob("*.md")) if pages else ())):
@@ -124,7 +124,7 @@ def generate_options() -> str:
     """Return the options that every encoding has; its own are in pecli-encodings(7)."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     lines = [".Sh OPTIONS", "Each encoding has options of its own, in", ".Xr pecli-encodings 7 .", "All have these:"]
-    app.command("generate")(Runner(lambda given: 0, parameters_of(TableOptions)))
+    app.command("generate")(runner(lambda given: 0, parameters_of(TableOptions)))
     command: Any = typer.main.get_command(app)
     return "\n".join([*lines, *_option_list(command.params), ""])
 
@@ -163,6 +163,11 @@ def catalogue_pages() -> str:
             lines += [f".Sh {_escape(family.title.split(':')[0].upper())} ENCODINGS", _line(_sentence(family.title))]
         lines += encoding_section(encoding)
     return "\n".join([*lines, ""])
+
+
+def _title(entry: CommandEntry) -> str:
+    """Return the summary of a command as the title of its man page."""
+    return entry.summary[0].lower() + entry.summary[1:].rstrip(".")
 
 
 def _sentence(title: str) -> str:
@@ -249,7 +254,7 @@ def readme_catalogue() -> str:
 
 def readme_commands() -> str:
     """Return the list of commands."""
-    return "\n".join(f"- `pecli {name}`: {entry.title}" for name, entry in COMMANDS.items())
+    return "\n".join(f"- `pecli {name}`: {_title(entry)}" for name, entry in COMMANDS.items())
 
 
 def console(old: str, folder: str) -> str:

@@ -152,20 +152,20 @@ class UndeclaredHook(PecliError, LookupError):
         self.encoding, self.hook = encoding, hook
 
 
-class BadFile(PecliError, OSError):
-    """A file that cannot be read as the format it claims to have."""
+class FileError(PecliError, OSError):
+    """A file, and what is wrong with it, worded to follow its name."""
 
     def __init__(self, path: object, rule: str) -> None:
         super().__init__(f"{path}: {rule}")
         self.path = path
 
 
-class WriteFailed(PecliError, OSError):
-    """A file that could not be written; nothing of it is left behind."""
+class BadFile(FileError):
+    """A file that cannot be read as the format it claims to have."""
 
-    def __init__(self, path: object, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
+
+class WriteFailed(FileError):
+    """A file that could not be written; nothing of it is left behind."""
 
 
 class WouldOverwrite(PecliError, FileExistsError):

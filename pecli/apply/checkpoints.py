@@ -25,7 +25,7 @@ from pecli.apply.rotation import OF_MODEL, PAIRINGS, HeadPairs, members
 from pecli.apply.tensors import AXES_BY_RANK
 from pecli.errors import BadFile, BadParameter, BadRecipe, PecliError, UnknownName, WriteFailed
 from pecli.formats import open_table
-from pecli.formats.io.atomic import Need, open_output
+from pecli.formats.io.atomic import Need, folder_of, open_output
 from pecli.formats.safetensors import LENGTH_BYTES, SafetensorsTable, head_of
 from pecli.formats.stored import parse_object, plain
 from pecli.models.config import load_config
@@ -367,9 +367,7 @@ def _rewrite(path: str, target: str, edits: Mapping[str, Edit], clobber: bool) -
         return _write(target, edits[path], clobber)
     if os.path.lexists(target):
         raise WriteFailed(target, "exists: name a folder that does not")
-    if not os.path.isdir(os.path.dirname(os.path.abspath(target))):
-        raise WriteFailed(target, "its folder does not exist: make it first, or name another")
-    hidden = f"{os.path.abspath(target)}.{os.urandom(4).hex()}.tmp"
+    hidden = os.path.join(folder_of(target), f".{os.urandom(8).hex()}.tmp")
     os.mkdir(hidden)
     try:
         for entry in _sorted(path):

@@ -467,7 +467,7 @@ def at_length(source: NamedSource, length: int) -> NamedSource:
     """Return a source whose recipe is resolved for a sequence of this length, of which inputs may be a part."""
     if source.recipe is None or not source.recipe.open_parameters:
         return source
-    return replace(source, recipe=source.recipe.resolve(length=length, last=length - 1, whole=True))
+    return replace(source, recipe=source.recipe.of_length(length))
 
 
 def table_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions) -> tuple[dict[str, Any], Any]:

@@ -38,11 +38,6 @@ class CommandEntry:
     everyday: str = ""
     detail: str = ""
 
-    @property
-    def title(self) -> str:
-        """The summary as the title of its man page."""
-        return self.summary[0].lower() + self.summary[1:].rstrip(".")
-
 
 COMMANDS = {
     "generate": CommandEntry(

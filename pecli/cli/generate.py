@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pecli.cli import options as shared
 from pecli.cli.help import OPTIONS, PlainCommand, PlainGroup, examples_text
-from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, Runner, checked, flag, option, parameters_of, refuse, whole
+from pecli.cli.options import OUTPUT, SCREEN, TABLE, Option, checked, flag, option, parameters_of, refuse, runner, whole
 from pecli.cli.terminal.items import Section, preview_grid
 from pecli.cli.terminal.layout import exported
 from pecli.cli.terminal.output import clean, tell, wrapped
@@ -195,7 +195,7 @@ def completed(encoding: Encoding, own: Mapping[str, Any]) -> tuple[dict[str, Any
     known = {**{p.option: example[p.option] for p in lacking}, **given}
     try:
         recipe = Recipe.bind(encoding.name, **known)
-        _ = recipe.resolve(length=2048, last=2047, whole=True).plan  # which checks what depends on the length too
+        _ = recipe.of_length(2048).plan  # which checks what depends on the length too
         return known, recipe.rows, ""
     except MissingParameter as further:  # such as the factor of a scaling
         return {**known, **further.example}, None, str(further).partition("; for example")[0]
@@ -291,11 +291,11 @@ class GenerateGroup(PlainGroup):
 def _built(word: str) -> Any:
     """Return the Typer command of an encoding, of a recipe or of a config."""
     name, own, table = _meaning(word)
-    encoding, runner = CATALOGUE[name], _runner(CATALOGUE[name], own, table, word)
+    encoding, called = CATALOGUE[name], _runner(CATALOGUE[name], own, table, word)
     first, *paragraphs = (" ".join(text.split()) for text in encoding.description.split("\n\n"))
     formula = "\n".join(["Formula:", *(f"  {line}" for line in encoding.formula)])
     source = f"Source: {'; '.join(map(str, encoding.source))}."
-    made = shared.command_of(runner, name, EncodingCommand, first, examples_text(examples(encoding)))
+    made = shared.command_of(called, name, EncodingCommand, first, examples_text(examples(encoding)))
     made.encoding, made.given, made.details = encoding, own, "\n\n".join([*paragraphs, formula, source])
     return made
 
@@ -385,7 +385,7 @@ def examples(encoding: Encoding) -> list[str]:
     return [made, f"pecli explain {shlex.quote(encoding.example)}", f"pecli list {encoding.name}"]
 
 
-def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str, str], word: str) -> Runner:
+def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str, str], word: str) -> Any:
     """Return a function with exactly the encoding's options and the table's; what they leave out a recipe gives."""
     others = {word.replace("-", "_"): word for word in encoding.other_words}
     own = {parameter.name: parameter.option for parameter in encoding.options} | others
@@ -408,4 +408,4 @@ def _runner(encoding: Encoding, defaults: Mapping[str, str], table: Mapping[str,
         return produce(encoding, {**defaults, **own_values}, checked(TableOptions, {**found, **typed}))
 
     keys = [parameter.option for parameter in encoding.options] if ":" in word else []
-    return Runner(run, [*parameters, *of_table], [*keys, *table])
+    return runner(run, [*parameters, *of_table], [*keys, *table])

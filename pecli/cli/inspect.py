@@ -342,8 +342,7 @@ def _frequencies(source: NamedSource, options: InspectOptions) -> int:
     length = None if given is None else parse_count("len", given)
     if source.recipe.open_parameters and length is None:
         raise BadRecipe(f"{source.recipe.encoding.name} depends on the whole table: give len=N")
-    rows = length or 1
-    recipe = source.recipe.resolve(length=rows, last=rows - 1, whole=True)
+    recipe = source.recipe.of_length(length or 1)
     if not isinstance(recipe.plan, Waves):
         raise BadParameter("frequencies", "true", f"is for sines and cosines, and {recipe.encoding.name} has none")
     found = frequencies_of(recipe.plan, length)

@@ -121,27 +121,29 @@ def flag(declared: Option | str, *rest: Any, **more: Any) -> Any:
     return option(declared, *rest, default=False, **more)
 
 
-class Runner:
-    """A function that Typer can call, with these parameters; `keys` of them a recipe gives, unless they are typed."""
+def runner(
+    run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter], keys: Iterable[str] = ()
+) -> Any:
+    """Return a function that Typer can call, with these parameters; `keys` of them a recipe gives, unless typed.
 
-    def __init__(
-        self, run: Callable[[dict[str, Any]], int], parameters: Iterable[inspect.Parameter], keys: Iterable[str] = ()
-    ) -> None:
-        self._run, self._keys = run, tuple(keys)
-        how: dict[str, Any] = {"is_eager": True, "expose_value": False, "help": "Show all options and exit."}
-        info = typer.Option("--help-all", callback=show_everything, **how)
-        whole = inspect.Parameter("help_all", KEYWORD, default=False, annotation=Annotated[bool, info])
-        self.__signature__ = inspect.Signature([*parameters, whole])
-        self.__annotations__ = {}
+    It returns the exit status; an error says keys as this command takes them.
+    """
+    how: dict[str, Any] = {"is_eager": True, "expose_value": False, "help": "Show all options and exit."}
+    info = typer.Option("--help-all", callback=show_everything, **how)
+    whole = inspect.Parameter("help_all", KEYWORD, default=False, annotation=Annotated[bool, info])
+    signature, left = inspect.Signature([*parameters, whole]), tuple(keys)
 
-    def __call__(self, **given: Any) -> int:
-        """Run with what was given; return the exit status.  An error says keys as this command takes them."""
+    def called(**given: Any) -> int:
         try:
             with with_settings(given):
-                return self._run(dict(given))
+                return run(dict(given))
         except PecliError as error:
-            respell(error, spellings(self.__signature__.parameters.values(), given, self._keys))
+            respell(error, spellings(signature.parameters.values(), given, left))
             raise
+
+    made: Any = called
+    made.__signature__, made.__annotations__ = signature, {}
+    return made
 
 
 _KEY = re.compile(r"(?<![\w:,./=\"'-])([a-z][a-z0-9-]*)=((?:[^\s,:;()]|[,:](?=\S))*)")
@@ -203,16 +205,16 @@ def _option(name: str, value: str | None, options: Mapping[str, str]) -> str:
     return f"{options[name]} {shlex.quote(value) if not value or any(map(str.isspace, value)) else value}"
 
 
-def runner_of(command: Callable[[Any], int]) -> Runner:
+def runner_of(command: Callable[[Any], int]) -> Any:
     """Return what Typer calls for a command, whose one argument is annotated with the dataclass of its options."""
     options = get_type_hints(command)["options"]
-    return Runner(lambda given: command(checked(options, given)), parameters_of(options))
+    return runner(lambda given: command(checked(options, given)), parameters_of(options))
 
 
-def command_of(runner: Runner, name: str, cls: Any, text: str, epilog: str) -> Any:
+def command_of(called: Any, name: str, cls: Any, text: str, epilog: str) -> Any:
     """Return the Typer command that calls this, with such a help."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command(name, cls=cls, context_settings=HELP_NAMES, help=text, epilog=epilog)(runner)
+    app.command(name, cls=cls, context_settings=HELP_NAMES, help=text, epilog=epilog)(called)
     return typer.main.get_command(app)
 
 

@@ -121,7 +121,7 @@ def reach_of(recipe: Recipe) -> Reach:
     if recipe.rows is not None:
         return Reach("grid", LONGER["grid"], "give a larger grid, or more points")
     new: New = "values"
-    match recipe.resolve(length=2, last=1, whole=True).plan:
+    match recipe.of_length(2).plan:
         case _ if recipe.encoding.family is Family.NONE:
             new = "nothing"
         case Waves() | Relative(waves=Waves()):

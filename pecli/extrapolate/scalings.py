@@ -121,7 +121,7 @@ def scaled_tables(table: Table, factor: int) -> Iterator[tuple[str, Table]]:
     for scaling in scalings_of(table.source):
         try:
             scaled = scaled_recipe(table.source, scaling, rows // factor, rows)
-            yield scaling, Table(scaled.resolve(length=rows, last=rows - 1, whole=True), table.extent, table.request)
+            yield scaling, Table(scaled.of_length(rows), table.extent, table.request)
         except PecliError:  # it needs more than lengths
             continue
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -242,7 +242,7 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
         expected = named or _by_suffix(source.name)
         if expected is not None and expected.reader is None:
             raise source.bad(f"is {expected.title}, which pecli only writes: name the table it was made of")
-        return format_of(source, expected, FORMATS)
+        return format_of(source, expected)
 
     def most(source: InputFile) -> int:
         form_of(source)  # what is none of them need not be copied
@@ -353,7 +353,7 @@ _FOREIGN = (
 )
 
 
-def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
+def recognised(source: InputFile) -> str | None:
     """Return the format recognised from the content, or None if only the file's name could decide.
 
     Raises
@@ -362,7 +362,7 @@ def recognised(source: InputFile, formats: Iterable[Format]) -> str | None:
         If it is a file of another kind that has a name.
     """
     head = source.head
-    for form in formats:
+    for form in FORMATS.values():
         if any(head.startswith(magic, place) for magic in form.magic for place in form.magic_at):
             return form.name
     # before the foreign kinds: a header of 128 bytes, say, begins as a pickle does
@@ -385,7 +385,7 @@ def is_text(head: bytes) -> bool:
     return b"\0" not in head
 
 
-def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, Format]) -> Format:
+def format_of(source: InputFile, expected: Format | None) -> Format:
     """Return the expected format if the content agrees, or, where none is expected, the one that it shows.
 
     Raises
@@ -393,16 +393,16 @@ def format_of(source: InputFile, expected: Format | None, formats: Mapping[str, 
     BadFile
         With what the file is instead.
     """
-    shown = recognised(source, formats.values())
+    shown = recognised(source)
     if shown is None:
         if expected is not None and not expected.magic and is_text(source.head):
             return expected
         if expected is None and is_text(source.head):
-            return formats["csv"]
+            return FORMATS["csv"]
         if expected is None:
-            raise source.bad(f"is of no known format ({', '.join(formats)}): name it with --format")
+            raise source.bad(f"is of no known format ({', '.join(FORMATS)}): name it with --format")
         raise source.bad(f"is no {expected.title} file: it is damaged, or has the wrong suffix")
     if expected is not None and expected.name != shown and b"/data.pkl" not in source.head:  # PyTorch's, refused there
-        remedy = f"name it {formats[shown].suffixes[0]}"
-        raise source.bad(f"holds {formats[shown].title}, and its name says {expected.title}: {remedy}")
-    return formats[shown]
+        remedy = f"name it {FORMATS[shown].suffixes[0]}"
+        raise source.bad(f"holds {FORMATS[shown].title}, and its name says {expected.title}: {remedy}")
+    return FORMATS[shown]

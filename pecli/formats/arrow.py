@@ -22,7 +22,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.stored import KEY, StoredTable, parse_object, texts
-from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular
 
@@ -319,9 +319,8 @@ class ArrowTable(BatchTable):
             import pyarrow as pa
 
             place = self._places[index]
-            if place.inflated > limit(LARGEST_CHUNK):
-                rule = f"has a record batch that inflates to {place.inflated:,} bytes, of which"
-                raise self.source.bad(f"{rule} {size_text(limit(LARGEST_CHUNK))}")
+            what = f"has a record batch that inflates to {place.inflated:,} bytes"
+            self.source.allow(place.inflated, LARGEST_CHUNK, what)
             self._kept = -1, None  # before another takes its room
             self._file.seek(place.offset)
             batch = pa.ipc.read_record_batch(pa.ipc.read_message(self._file), self._schema)

@@ -26,7 +26,7 @@ from pecli.formats.io.output import Image, Output, Shielded, spooled
 from pecli.formats.io.source import InputFile, RawFile, reading, undone
 from pecli.formats.layout import POSITIONS, FileLayout, Numbered, Places, in_order, with_scales
 from pecli.formats.stored import Box, StoredTable, boxes_of, dtype_name, plain, plain_facts
-from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES, storage
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -346,9 +346,8 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
     if layout != h5d.CHUNKED:
         return
     chunk = plan.get_chunk()
-    if math.prod(chunk) * ITEM_BYTES[array.dtype] > limit(LARGEST_CHUNK):
-        rule = f"has chunks of {math.prod(chunk):,} values in '{name}', of which {size_text(limit(LARGEST_CHUNK))}"
-        raise source.bad(f"{rule}: repack it with h5repack -l")
+    size = math.prod(chunk) * ITEM_BYTES[array.dtype]
+    source.allow(size, LARGEST_CHUNK, f"has chunks of {size:,} bytes in '{name}'", ": repack it with h5repack -l")
     expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
     if held > source.size or dataset.get_num_chunks() < expected:
         raise source.bad(

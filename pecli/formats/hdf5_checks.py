@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pecli.formats.io.source import InputFile, RawFile, inflated
-from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.spec.tabular import Array
 
 if TYPE_CHECKING:
@@ -88,9 +88,8 @@ class FilteredChunks:
             except (ValueError, zlib.error):
                 return False
         if LZF in used:
-            if len(data) * BEST_LZF > limit(LARGEST_CHUNK):
-                rule = f"has a chunk of {len(data):,} bytes in LZF in '{self._name}', which may stand for more"
-                raise self._source.bad(f"{rule}: {size_text(limit(LARGEST_CHUNK))}")
+            most = len(data) * BEST_LZF
+            self._source.allow(most, LARGEST_CHUNK, f"has a chunk in LZF in '{self._name}' of up to {most:,} bytes")
             return True
         return len(data) == self._bytes
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.blocks import BLOCK_BYTES, Buffer, Task, fill, in_turn, place, tasks
+from pecli.formats.io.output import Output, overlaid
 from pecli.numbers.dtypes import raw_bytes
 from pecli.spec.tabular import Array, Tabular, View
-
-if TYPE_CHECKING:
-    from pecli.formats.io.output import Output
-
 
 PIECE = 1 << 17  # numbers of a scale that are made at once, 1 MiB: for a whole block they took three times its memory
 
@@ -55,16 +52,11 @@ class FileLayout:
 
     def _send(self, table: Tabular, output: Output, options: WriteOptions) -> None:
         """Write everything in the order of the file; arrays that belong together are computed one after the other."""
-        pieces: list[tuple[int, bytes | Array]] = list(_merged(self.literals))
-        pieces += [(offset, table.array(name)) for name, offset in self.offsets.items()]
-        for offset, piece in sorted(pieces, key=lambda entry: entry[0]):
-            output.write(bytes(offset - output.tell()))
-            if isinstance(piece, bytes):
-                output.write(piece)
-            else:
-                for values in in_order(table, piece, options):
-                    output.write(raw_bytes(values))
-        output.write(bytes(self.size - output.tell()))
+        for name, offset in sorted(self.offsets.items(), key=lambda entry: entry[1]):
+            output.write(overlaid(self.literals, output.tell(), offset))
+            for values in in_order(table, table.array(name), options):
+                output.write(raw_bytes(values))
+        output.write(overlaid(self.literals, output.tell(), self.size))
 
 
 def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[NDArray[Any]]:
@@ -76,24 +68,6 @@ def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[ND
 
     with in_turn(tasks([array]), make, options, max(BLOCK_BYTES, array.row_bytes)) as results:
         yield from results
-
-
-def _merged(literals: tuple[tuple[int, bytes], ...]) -> list[tuple[int, bytes]]:
-    """Return the same bytes as pieces that do not overlap."""
-    spans: list[list[int]] = []
-    for start, stop in sorted((offset, offset + len(data)) for offset, data in literals):
-        if spans and start <= spans[-1][1]:
-            spans[-1][1] = max(spans[-1][1], stop)
-        else:
-            spans.append([start, stop])
-    merged = []
-    for start, stop in spans:
-        piece = bytearray(stop - start)
-        for offset, data in literals:
-            if start <= offset < stop:
-                piece[offset - start : offset - start + len(data)] = data
-        merged.append((start, bytes(piece)))
-    return merged
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ def _opened(path: str) -> NumberFile:
     place, name = split_path(path)
     with regular_source(place, _most) as source:
         if not _is_text(source):
-            form = FORMATS[recognised(source, FORMATS.values()) or ""]
+            form = FORMATS[recognised(source) or ""]
             return NumberFile(path, None, partial(_arrays, path, open_source(source, form, name)))
         shown_as = source.name
         plain = source.path != shown_as or os.path.splitext(shown_as)[1].lower() in TEXTS
@@ -74,7 +74,7 @@ def _most(source: InputFile) -> int:
 
 
 def _is_text(source: InputFile) -> bool:
-    shown = recognised(source, FORMATS.values())
+    shown = recognised(source)
     if shown is None and not is_text(source.head):
         raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(FORMATS)}")
     return shown in (None, "json")

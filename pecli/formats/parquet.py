@@ -15,7 +15,7 @@ from pecli.formats.columns import GROUP_BYTES, GROUP_ROWS, TableColumns, batches
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.output import HeldOutput, Output
 from pecli.formats.io.source import InputFile, reading, undone
-from pecli.numbers.bounds import LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_CHUNK
 from pecli.numbers.dtypes import ITEM_BYTES
 from pecli.spec.tabular import Tabular
 
@@ -122,10 +122,10 @@ class ParquetTable(BatchTable):
             if not self._file.schema.column(index).max_repetition_level:
                 continue
             column = group.column(index)  # of damaged statistics the library ends the process here
-            many = column.num_values * BYTES_OF_VALUE > limit(LARGEST_CHUNK)
-            if many and column.num_values > MAX_VALUES_OF_BYTE * column.total_compressed_size:
-                text = f"packs {column.num_values:,} values of lists into {column.total_compressed_size:,} bytes"
-                raise self.source.bad(f"{text}, and {size_text(limit(LARGEST_CHUNK))}")
+            if column.num_values > MAX_VALUES_OF_BYTE * column.total_compressed_size:
+                size = column.num_values * BYTES_OF_VALUE
+                what = f"packs {column.num_values:,} values of lists into {column.total_compressed_size:,} bytes"
+                self.source.allow(size, LARGEST_CHUNK, f"{what} that take {size:,}")
 
     def pieces(self, names: Sequence[str], start: int, stop: int) -> list[pa.RecordBatch]:
         """Return rows `start` to `stop`."""

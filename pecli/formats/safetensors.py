@@ -15,7 +15,7 @@ from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.io.source import InputFile, RawFile
 from pecli.formats.layout import FileLayout
 from pecli.formats.stored import KEY, StoredTable, axes_of, facts_json, parse_object, plain, safe_shape, texts
-from pecli.numbers.bounds import LONGEST_HEADER, limit, size_text
+from pecli.numbers.bounds import LONGEST_HEADER
 from pecli.numbers.dtypes import storage
 from pecli.spec.tabular import Array, Tabular, array_of
 
@@ -81,12 +81,10 @@ class SafetensorsTable(StoredTable):
 
     def _header(self, source: InputFile) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")
-        if limit(LONGEST_HEADER) < length <= source.size - LENGTH_BYTES:
-            raise source.bad(f"has a header of {length:,} bytes, of which {size_text(limit(LONGEST_HEADER))}")
-        if length > min(limit(LONGEST_HEADER), source.size - LENGTH_BYTES):
-            raise source.bad(
-                f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
-            )
+        if length > source.size - LENGTH_BYTES:
+            rule = f"says a header of {length:,} bytes in a file of {source.size:,}: it is truncated or damaged"
+            raise source.bad(rule)
+        source.allow(length, LONGEST_HEADER, f"has a header of {length:,} bytes")
         header = parse_object(self._file.read(LENGTH_BYTES, length))
         if not header:
             raise source.bad("has a header that is not a JSON object: it is damaged; write it again")

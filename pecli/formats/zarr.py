@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import functools
 import itertools
 import math
@@ -27,12 +26,12 @@ from pecli.engine.threads import run_in_thread, share
 from pecli.errors import BadParameter, PecliError, WriteFailed
 from pecli.formats.format import Draft, WriteOptions
 from pecli.formats.hdf5 import chunk_shape
-from pecli.formats.io.atomic import Need, explained, free_space
+from pecli.formats.io.atomic import Need, check_room, explained, folder_of
 from pecli.formats.io.blocks import Buffer, Task, fill
 from pecli.formats.io.source import InputFile, inflated, reading
 from pecli.formats.layout import POSITIONS, Numbered, Places, with_scales
 from pecli.formats.stored import StoredTable, boxes, boxes_of, dtype_name, plain, plain_facts, safe_shape, texts
-from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit, size_text
+from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_CHUNK, limit
 from pecli.numbers.dtypes import storage
 from pecli.numbers.reader import is_url, shown, url_name
 from pecli.spec.tabular import Array, Tabular, array_of
@@ -264,8 +263,7 @@ def _described(source: InputFile, name: str, held: Any) -> Array | None:
         if shape is None or len(shape) > MAX_DIMENSIONS:
             raise source.bad(f"gives '{name}' a shape that cannot be: it is damaged")
         size = math.prod(held.chunks) * np.dtype(held.dtype).itemsize
-        if size > limit(LARGEST_CHUNK):
-            raise source.bad(f"has chunks of {size:,} bytes in '{name}', of which {size_text(limit(LARGEST_CHUNK))}")
+        source.allow(size, LARGEST_CHUNK, f"has chunks of {size:,} bytes in '{name}'")
         bound(source, name, held)
         lead = held.attrs.get("lead")
         names = getattr(held.metadata, "dimension_names", None) or ()
@@ -283,9 +281,7 @@ def _check_size(source: InputFile, array: Array, part: tuple[int, ...]) -> None:
 
     What is missing has the fill value, so that a shape of a few digits would be gigabytes to read.
     """
-    if array.row_bytes > limit(LARGEST_CHUNK):
-        rule = size_text(limit(LARGEST_CHUNK))
-        raise source.bad(f"has rows of {array.row_bytes:,} bytes in '{array.name}', of which {rule}")
+    source.allow(array.row_bytes, LARGEST_CHUNK, f"has rows of {array.row_bytes:,} bytes in '{array.name}'")
     if array.bytes <= limit(LARGEST_ARRAY) or is_url(source.path):
         return
     needed = math.prod(-(-size // of) for size, of in zip(array.shape, part, strict=True))
@@ -317,12 +313,7 @@ def check_objects(path: str, need: Need, *, clobber: bool) -> None:
             whole = os.path.exists(os.path.join(path, "zarr.json"))
             what = "exists" if whole else "exists, without the root that a whole store has"
             raise WriteFailed(path, f"{what}: a store of many objects is not replaced, so remove it, or name another")
-        folder = os.path.dirname(os.path.abspath(path))
-        if not os.path.isdir(folder):
-            raise WriteFailed(path, f"the folder {folder} does not exist: make it first, or name another")
-        free = free_space(folder)
-        if free is not None and need.size > free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        check_room(folder_of(path), need)
 
 
 @dataclass

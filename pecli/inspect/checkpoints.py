@@ -179,8 +179,7 @@ def sources_of(reading: ConfigReading | None, name: str = "") -> dict[str, Named
             recipe = of_layer(reading, layer, {}).recipe
         except PecliError:  # a parameter is the image's
             continue
-        rows = layer.length or 1
-        whole = recipe.resolve(length=rows, last=rows - 1, whole=True)
+        whole = recipe.of_length(layer.length or 1)
         found[kind] = NamedSource(recipe.short, whole, model_length=layer.length, model_layout=layer.layout)
     return found
 

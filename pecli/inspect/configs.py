@@ -107,8 +107,7 @@ def _layer(reading: ConfigReading, name: str, key: str) -> LayerReport:
         usual = split_recipe(find(layer.encoding).example)[1]
         notes = (*notes, needs + (example and example + join_recipe(layer.encoding, {**usual, **layer.params})))
     else:
-        length = layer.length or 1  # what the whole table decides is, for a model, the length it declares
-        recipe = recipe.resolve(length=length, last=length - 1, whole=True)
+        recipe = recipe.of_length(layer.length or 1)  # what the whole table decides is, for a model, its length
         text, plan = recipe.short, recipe.plan
         if isinstance(plan, Waves):
             magnitude, frequencies = float(plan.magnitude), frequencies_of(plan, layer.length)
@@ -260,7 +259,7 @@ def _rows(layer: LayerReading, kind: str, readings: Mapping[str, ConfigReading |
 
 
 def _resolved(encoding: str, params: Mapping[str, str], length: int) -> Recipe:
-    return Recipe.bind(encoding, **params).resolve(length=length, last=length - 1, whole=True)
+    return Recipe.bind(encoding, **params).of_length(length)
 
 
 def _row(name: str, layer: LayerReading, own: Recipe | None, length: int) -> StackRow:

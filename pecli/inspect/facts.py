@@ -204,7 +204,7 @@ def example_table(encoding: Encoding, rows: int = ROWS, **keys: Any) -> Table:
 
 def figures(recipe: Recipe) -> dict[str, str]:
     """Return how many values a recipe trains, and its wavelengths."""
-    recipe = recipe.resolve(length=ROWS, last=ROWS - 1, whole=True)
+    recipe = recipe.of_length(ROWS)
     found = {"trained values now": str(formula_value(recipe.encoding.facts.parameters, recipe.values))}
     plan = recipe.plan
     if isinstance(plan, Waves) and not any(band.turns for band in plan.bands):

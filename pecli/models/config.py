@@ -103,20 +103,19 @@ class Keys:
         self.missing: dict[str, Any] = {}
 
     def __contains__(self, name: str) -> bool:
-        found = name in self.data or self.names.get(name, name) in self.data
+        found = self.named(name) in self.data
         if not found:
-            self.missing.setdefault(self.names.get(name, name))
+            self.missing.setdefault(self.named(name))
         return found
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a key's value by its generic name, and remember that it was read."""
-        for key in (name, self.names.get(name, name)):
-            if key in self.data:
-                self.used.add(key)
-                return self.data[key]
-        own = self.names.get(name, name)
-        if self.missing.get(own) is None:
-            self.missing[own] = default
+        key = self.named(name)
+        if key in self.data:
+            self.used.add(key)
+            return self.data[key]
+        if self.missing.get(key) is None:
+            self.missing[key] = default
         return default
 
     def lookup(self, name: str) -> Any:
@@ -145,9 +144,8 @@ class Keys:
         return value
 
     def named(self, name: str) -> str:
-        """Return a generic key as the file calls it."""
-        own = self.names.get(name, name)
-        return own if name not in self.data and own in self.data else name
+        """Return a generic key as the file calls it, which a family may do otherwise."""
+        return name if name in self.data else self.names.get(name, name)
 
     def needed(self, name: str, default: int | None) -> int:
         """Return a whole number that must be known."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -13,18 +14,6 @@ from pecli.models.config import LARGEST, Keys, Notes, number, shown
 from pecli.models.families import ModelFamily, lines, options_of
 from pecli.models.reading import LayerReading
 from pecli.numbers.decimals import number_text
-
-
-def measured(word: str, keys: Keys, notes: Notes) -> str:
-    """Return the value of a word between braces: NAME, or NAME:SIZE with the class's default.
-
-    Raises
-    ------
-    BadFile
-        For a size that is no whole number, or no list of them.
-    """
-    name, _, size = word.partition(":")
-    return MEASURES[name](keys, notes, int(size) if size else 0)
 
 
 def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) -> list[int]:
@@ -39,42 +28,35 @@ def _sizes(keys: Keys, notes: Notes, name: str, default: int, count: int = 2) ->
     return whole
 
 
-def _along(keys: Keys, notes: Notes, image: str, size: int) -> list[int]:
-    """Return the number of patches along an image's rows and columns."""
-    sizes = zip(_sizes(keys, notes, image, size or 224), _sizes(keys, notes, "patch_size", 16), strict=True)
+def _along(image: str, keys: Keys, notes: Notes, size: str) -> list[int]:
+    """Return the number of patches along the rows and columns of an image, whose size is `size` by default."""
+    sizes = zip(_sizes(keys, notes, image, int(size or 224)), _sizes(keys, notes, "patch_size", 16), strict=True)
     return [max(1, side // patch) for side, patch in sizes]
 
 
-def _tubelets(keys: Keys, notes: Notes) -> int:
+def _patches(image: str, keys: Keys, notes: Notes, size: str) -> str:
+    """Return the number of patches of an image."""
+    return str(prod(_along(image, keys, notes, size)))
+
+
+def _tubelets(keys: Keys, notes: Notes, _: str) -> str:
     """Return how many blocks of frames, rows and columns a video has."""
     frames, height, width = _sizes(keys, notes, "tubelet_size", 16, 3)
     rows, columns = _sizes(keys, notes, "image_size", 224)
-    return keys.needed("num_frames", 32) // frames * (rows // height) * (columns // width)
+    return str(keys.needed("num_frames", 32) // frames * (rows // height) * (columns // width))
 
 
-def _spectrogram(keys: Keys, notes: Notes) -> int:
+def _spectrogram(keys: Keys, notes: Notes, _: str) -> str:
     """Return how many overlapping patches a spectrogram has."""
     patch = keys.needed("patch_size", 16)
     sides = (("num_mel_bins", 128, "frequency_stride"), ("max_length", 1024, "time_stride"))
     counts = [(keys.needed(name, size) - patch) // keys.needed(stride, 10) + 1 for name, size, stride in sides]
     notes.use("patch_size", "number of patches")
-    return prod(counts)
+    return str(prod(counts))
 
 
 def _cross(sides: list[int]) -> str:
     return "x".join(map(str, sides))
-
-
-MEASURES: dict[str, Callable[[Keys, Notes, int], str]] = {
-    "grid": lambda keys, notes, size: _cross(_along(keys, notes, "image_size", size)),
-    "patches": lambda keys, notes, size: str(prod(_along(keys, notes, "image_size", size))),
-    "pretrained": lambda keys, notes, size: str(prod(_along(keys, notes, "pretrain_image_size", size))),
-    "largest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_img_size", size))),
-    "greatest": lambda keys, notes, size: str(prod(_along(keys, notes, "max_image_size", size))),
-    "window": lambda keys, notes, size: _cross(_sizes(keys, notes, "window_size", size or 7)),
-    "tubelets": lambda keys, notes, size: str(_tubelets(keys, notes)),
-    "spectrogram": lambda keys, notes, size: str(_spectrogram(keys, notes)),
-}
 
 
 MAX_NUMBER = 10**40
@@ -180,7 +162,7 @@ def holds(condition: str, keys: Keys, notes: Notes) -> bool:
 
 def evaluate(text: str, keys: Keys, notes: Notes) -> str | None:
     """Return the text of an expression of config keys; None where it is absent."""
-    text = re.sub(r"\{([\w:]+)\}", lambda found: measured(found[1], keys, notes), text)
+    text = re.sub(r"\{(\w+):?(\d*)\}", lambda found: str(SPECIAL[f"@{found[1]}"](keys, notes, found[2])), text)
     word, _, usual = text.partition(":")
     if word in SPECIAL:
         return SPECIAL[word](keys, notes, usual)
@@ -264,8 +246,17 @@ def _deberta_distance(keys: Keys, notes: Notes, _: str) -> str:
     return str(distance)
 
 
-# Words with a function of their own; what follows the colon is taken where the config says nothing.
+# Words with a function of their own, within an expression {word}; what follows the colon is taken where the config says
+# nothing.
 SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
+    "@grid": lambda keys, notes, size: _cross(_along("image_size", keys, notes, size)),
+    "@patches": partial(_patches, "image_size"),
+    "@pretrained": partial(_patches, "pretrain_image_size"),
+    "@largest": partial(_patches, "max_img_size"),
+    "@greatest": partial(_patches, "max_image_size"),
+    "@window": lambda keys, notes, size: _cross(_sizes(keys, notes, "window_size", int(size or 7))),
+    "@tubelets": _tubelets,
+    "@spectrogram": _spectrogram,
     "@deberta": _deberta_distance,
     "@deberta-terms": _deberta_terms,
     "@deberta-scale": _deberta_scale,

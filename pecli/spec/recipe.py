@@ -101,6 +101,10 @@ class Recipe:
         """Positions that have a value; all of them while a length is still open."""
         return Domain() if self.open_parameters else self.plan.domain
 
+    def of_length(self, length: int) -> Recipe:
+        """Return the recipe resolved for a whole table of positions 0 to length - 1."""
+        return self.resolve(length=length, last=length - 1, whole=True)
+
     def resolve(self, *, length: int, last: int, whole: bool, part: str = "start= or shard=") -> Recipe:
         """Return the recipe with the parameters filled in that depend on the whole table.
 

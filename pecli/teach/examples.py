@@ -174,7 +174,7 @@ def table_at(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) 
     if recipe.open_parameters:
         last = max(int(max(at)), 0)
         rows = max(length or 0, last + 1)
-        recipe = recipe.resolve(length=rows, last=rows - 1, whole=True)
+        recipe = recipe.of_length(rows)
     return Table.make(recipe, positions=Positions.listed(list(at)), dtype="float64")
 
 

@@ -207,3 +207,23 @@ def test_a_checkpoint_without_the_table_is_refused(tmp_path, refuses):
     gpt2(tmp_path / "w.safetensors", TENSORS)
     rows = ("--test-len", "20", "--extend", "cubic", "-o", "out.safetensors")
     refuses("extrapolate", "w.safetensors::wpe", *rows, says="wpe.weight")
+
+
+@pytest.mark.parametrize(
+    ("shape", "config", "says"),
+    [
+        ([8, 4], '{"model_type": ', "is not JSON"),
+        ([8, 4], "[1]", "no object"),
+        ([], "{}", "with 0 axes"),
+        ([0, 4], '{"num_attention_heads": 0, "hidden_size": 64}', "do not fit"),
+    ],
+)
+def test_broken_configs_and_shapes_are_refused(shape, config, says, tmp_path, refuses):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    size = 4 * int(np.prod(shape))
+    header = json.dumps({"q_proj.weight": {"dtype": "F32", "shape": shape, "data_offsets": [0, size]}}).encode()
+    (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(size))
+    (folder / "config.json").write_text(config)
+    words = ["--from-pairs", "half", "--to-pairs", "interleaved", "--heads", "2"]
+    refuses("convert", folder, *words, "-o", tmp_path / "out", says=says)

@@ -99,7 +99,7 @@ class Exercise:
 
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of `length` rows."""
-        return replace(self, recipe=self.recipe.resolve(length=length, last=length - 1, whole=True))
+        return replace(self, recipe=self.recipe.of_length(length))
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:

@@ -91,63 +91,72 @@ def check_place(path: str, need: Need, *, clobber: bool = True) -> None:
     if is_stream(path):
         return
     with explained(path, need):
-        free = free_space(_Target(path, clobber).folder)
-        if free is not None and need.size > free:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        check_room(os.path.dirname(_target(path, clobber)[0]), need)
         limit = _file_limit()
         if limit is not None and need.size > limit:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
-class _Target:
-    """Path of a regular file to be written, checked."""
+def check_room(folder: str, need: Need) -> None:
+    """Raise OSError where a file system is known to have less space."""
+    free = free_space(folder)
+    if free is not None and need.size > free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def __init__(self, path: str, clobber: bool) -> None:
-        if "\0" in path:
-            raise WriteFailed(repr(path), "a path cannot contain a null character: name another file")
-        if os.path.isdir(path):
-            raise WriteFailed(path, "is a folder: name a file in it")
-        if path.endswith(os.sep) or not path:
-            raise WriteFailed(path or "''", "ends without a file name: add one")
-        self.real = os.path.realpath(path)
-        self.folder, self.name = os.path.split(self.real)
-        if not os.path.isdir(self.folder):
-            raise WriteFailed(path, f"the folder {self.folder} does not exist: make it first, or name another")
-        if not os.access(self.folder, os.W_OK | os.X_OK):
-            raise WriteFailed(
-                path, f"the folder {self.folder} cannot be written: change its permissions, or name another"
-            )
-        self.mode: int | None = None
-        with contextlib.suppress(FileNotFoundError):
-            self.mode = stat.S_IMODE(os.stat(self.real).st_mode)
-        if self.mode is not None:
-            if not clobber:
-                raise WouldOverwrite(path)
-            if not os.access(self.real, os.W_OK):
-                raise WriteFailed(path, "is write-protected: change its permissions, or name another file")
+
+def folder_of(path: str) -> str:
+    """Return the folder of a path; :class:`WriteFailed` if there is none."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise WriteFailed(path, f"the folder {folder} does not exist: make it first, or name another")
+    return folder
+
+
+def _target(path: str, clobber: bool) -> tuple[str, int | None]:
+    """Return the path of a regular file that can be written, and the mode of the one that is there."""
+    if "\0" in path:
+        raise WriteFailed(repr(path), "a path cannot contain a null character: name another file")
+    if os.path.isdir(path):
+        raise WriteFailed(path, "is a folder: name a file in it")
+    if path.endswith(os.sep) or not path:
+        raise WriteFailed(path or "''", "ends without a file name: add one")
+    real, folder = os.path.realpath(path), folder_of(path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        rule = f"the folder {folder} cannot be written: change its permissions, or name another"
+        raise WriteFailed(path, rule)
+    try:
+        mode = stat.S_IMODE(os.stat(real).st_mode)
+    except FileNotFoundError:
+        return real, None
+    if not clobber:
+        raise WouldOverwrite(path)
+    if not os.access(real, os.W_OK):
+        raise WriteFailed(path, "is write-protected: change its permissions, or name another file")
+    return real, mode
 
 
 @contextlib.contextmanager
 def _replacement(path: str, clobber: bool, need: Need) -> Iterator[Output]:
     """Write a hidden file in the target's folder, and rename it over the target once it is whole and on the disk."""
-    target = _Target(path, clobber)
-    stem = os.fsdecode(os.fsencode(target.name)[:200])  # names are limited to 255 bytes
-    hidden = os.path.join(target.folder, f".{stem}.{os.urandom(4).hex()}.tmp")
-    mode = 0o666 if target.mode is None else target.mode & PERMISSIONS  # the system applies the umask
+    real, old = _target(path, clobber)
+    folder, name = os.path.split(real)
+    stem = os.fsdecode(os.fsencode(name)[:200])  # names are limited to 255 bytes
+    hidden = os.path.join(folder, f".{stem}.{os.urandom(4).hex()}.tmp")
+    mode = 0o666 if old is None else old & PERMISSIONS  # the system applies the umask
     descriptor, output = -1, None
     try:
         descriptor = os.open(hidden, _CREATE, mode)
         output = Output(path, descriptor, regular=True)
         yield output
-        if target.mode is not None:
+        if old is not None:
             with contextlib.suppress(FileNotFoundError):
-                _own(descriptor, os.stat(target.real))
+                _own(descriptor, os.stat(real))
         os.fsync(descriptor)
         descriptor, whole = -1, descriptor
         os.close(whole)  # a network's file system reports here that a write failed
-        if clobber or not _link(hidden, target.real, path):
-            os.replace(hidden, target.real)
-        _sync_folder(target.folder)
+        if clobber or not _link(hidden, real, path):
+            os.replace(hidden, real)
+        _sync_folder(folder)
     except BaseException:
         if output is not None:
             output.abandon()

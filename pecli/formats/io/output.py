@@ -6,7 +6,7 @@ import contextlib
 import io
 import os
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BrokenPipe
@@ -134,7 +134,7 @@ class Output(Placed):
         return os.write(self._descriptor, view)
 
 
-class HeldOutput(io.RawIOBase):
+class HeldOutput(Placed):
     """An output for a library's writer, whose pieces are postponed until the caller has seen no failure.
 
     An interrupt may raise within a write that the library calls; the library
@@ -143,16 +143,13 @@ class HeldOutput(io.RawIOBase):
     """
 
     def __init__(self, output: Output) -> None:
-        self._output, self._at = output, 0
+        super().__init__()
+        self._output = output
         self._waiting: list[ReadableBuffer] = []
 
     def writable(self) -> bool:
         """Return true."""
         return True
-
-    def tell(self) -> int:
-        """Return the number of bytes written, postponed ones included."""
-        return self._at
 
     def write(self, data: ReadableBuffer) -> int:
         """Hold `data`, without a copy, until the next `release`."""
@@ -191,13 +188,19 @@ class Image(Placed):
     def readinto(self, buffer: Any) -> int:
         """Read bytes at the current offset; bytes never written read as zero."""
         view = memoryview(buffer).cast("B")
-        view[:] = bytes(len(view))
-        for offset, piece in self.writes:
-            low, high = max(offset, self._at), min(offset + len(piece), self._at + len(view))
-            if low < high:
-                view[low - self._at : high - self._at] = piece[low - offset : high - offset]
+        view[:] = overlaid(self.writes, self._at, self._at + len(view))
         self._at += len(view)
         return len(view)
+
+
+def overlaid(writes: Iterable[tuple[int, bytes]], start: int, stop: int) -> bytes:
+    """Return bytes of a file of such pieces, each at an offset, later ones over earlier ones; zeros elsewhere."""
+    found = bytearray(stop - start)
+    for offset, piece in writes:
+        low, high = max(offset, start), min(offset + len(piece), stop)
+        if low < high:
+            found[low - start : high - start] = piece[low - offset : high - offset]
+    return bytes(found)
 
 
 class Shielded(io.RawIOBase):

@@ -70,6 +70,11 @@ class InputFile:
         """Return the error for a fault of the file."""
         return BadFile(self.name, rule)
 
+    def allow(self, size: int, most: int, what: str, remedy: str = "") -> None:
+        """Raise :class:`BadFile` where a size in bytes, said by `what`, is beyond `most` and the user's limit."""
+        if size > limit(most):
+            raise self.bad(f"{what}, of which {size_text(limit(most))}{remedy}")
+
     def handle(self) -> Any:
         """Return the argument with which a library opens the file: the path, or an object that reads ranges."""
         if self.remote is None:
@@ -194,9 +199,8 @@ class RawFile:
 
 def whole(source: InputFile, title: str, most: int) -> bytearray:
     """Return all of a text file; :class:`BadFile` where it is longer than `most` bytes and than the user allows."""
-    if source.size > limit(most):
-        rule = f"is {title} of {source.size:,} bytes, of which {size_text(limit(most))}"
-        raise source.bad(f"{rule}: convert it to npy where it was made, or allow more")
+    remedy = ": convert it to npy where it was made, or allow more"
+    source.allow(source.size, most, f"is {title} of {source.size:,} bytes", remedy)
     data = bytearray(source.size)
     with contextlib.closing(RawFile(source)) as file:
         file.read_into(0, memoryview(data))
