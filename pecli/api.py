@@ -18,7 +18,7 @@ from pecli.numbers.dtypes import known_dtype
 from pecli.numbers.reader import shown
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.sources import NamedSource, config_source, read_source
+from pecli.tables.sources import NamedSource, config_source, read_source, refuse_choice
 
 if TYPE_CHECKING:
     from pecli.apply.tensors import ApplyResult
@@ -51,17 +51,13 @@ def source_of(subject: Any, **choice: str | None) -> NamedSource:
     PecliError
         If it cannot be read, in one sentence.
     """
-    chosen = {name: word for name, word in choice.items() if word is not None}
     if isinstance(subject, NamedSource):
         return subject
     if isinstance(subject, str | os.PathLike):
-        return read_source(os.fspath(subject), **chosen)
+        return read_source(os.fspath(subject), **choice)
     if _is_config(subject):
-        keys = {name.replace("_", "-"): word for name, word in chosen.items()}
-        return config_source("the config", _contents(subject), None, keys)
-    if chosen:
-        name, word = next(iter(chosen.items()))
-        raise BadParameter(name.replace("_", "-"), word, "is for a model's config")
+        return config_source("the config", _contents(subject), None, {}, **choice)
+    refuse_choice("this", **choice)
     if isinstance(subject, Recipe):
         return NamedSource(subject.short, subject)
     if isinstance(subject, Tabular):

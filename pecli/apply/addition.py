@@ -23,11 +23,10 @@ from pecli.errors import BadParameter, BadRecipe
 from pecli.numbers.decimals import CONTEXT, parse_integer, shorten
 from pecli.numbers.double_double import DoubleDouble, add, doubled, from_decimal
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, nearest, widen
+from pecli.numbers.rounding import narrow, nearest, units, widen
 from pecli.spec.hooks import Effect
 from pecli.spec.plans import Conditional
 from pecli.spec.tabular import Tabular
-from pecli.tables.figures import last_place
 from pecli.tables.fill.conditional import base_of
 from pecli.tables.fill.filler import round_into
 from pecli.tables.parts import ConcatTable
@@ -240,8 +239,8 @@ class FrameworkRows(Tabular):
             values = steps(start, stop)
             truth = self.exact.read_rows([name], start, stop)[name]
             with np.errstate(all="ignore"):
-                units = np.abs(values - truth) / last_place(sizes(truth), self.arithmetic)
-            worst = float(np.max(units, initial=0.0, where=np.isfinite(units)))
+                off = np.abs(values - truth) / units(sizes(truth), self.arithmetic)
+            worst = float(np.max(off, initial=0.0, where=np.isfinite(off)))
             with self._lock:
                 self.worst = max(self.worst, worst)
             narrow(values, None, self.dtype, target)

@@ -214,7 +214,8 @@ def tensor_of(
         table = InMemory({array.name: table.read(array.name)[None]})
     elif array.row_shape != shape[-1:]:  # a last axis of 2 was read as pairs
         table = InMemory({array.name: table.read(array.name).reshape(-1, shape[-1])})
-    return Tensor(name, replace(view_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
+    view = view_of(table, table.array(array.name))
+    return Tensor(name, replace(view, name=name, shape=shape, lead=len(shape) - 1), axes)
 
 
 def as_logits(tensor: Tensor) -> Tensor:

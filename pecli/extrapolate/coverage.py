@@ -65,9 +65,7 @@ class Coverage:
     first: int | None
 
 
-def cover(
-    frequencies: Sequence[Decimal], train: int, test: int, trained: Sequence[Decimal] | None = None
-) -> tuple[Coverage, ...]:
+def cover(frequencies: Sequence[Decimal], train: int, test: int, trained: Sequence[Decimal]) -> tuple[Coverage, ...]:
     """Return the coverage of each frequency.
 
     Parameters
@@ -76,12 +74,11 @@ def cover(
         At the test length, radians per position.
     train, test : int
         Lengths: positions 0 .. train-1 were seen, train .. test-1 are new.
-    trained : sequence of Decimal, optional
-        Frequencies in training (default: the same).
+    trained : sequence of Decimal
+        Frequencies in training.
     """
-    olds = frequencies if trained is None else trained
-    pairs = zip(frequencies, olds, strict=True)
-    return tuple(_cover_one(i, new, old, train, test) for i, (new, old) in enumerate(pairs))
+    pairs = enumerate(zip(frequencies, trained, strict=True))
+    return tuple(_cover_one(i, *both, train, test) for i, both in pairs)
 
 
 def critical_dimension(frequencies: Sequence[Decimal], train: int) -> int:

@@ -161,7 +161,8 @@ def extrapolate(
         Whether training used the recipe's own scaling.
     """
     check_lengths(train, test)
-    resolved = _resolved(recipe, train, test)
+    length = train if recipe.encoding.family is Family.ABSOLUTE else test  # which has trained rows, or divides by it
+    resolved = recipe.resolve(length=length, last=test - 1, whole=True)
     encoding, plan = recipe.encoding, resolved.plan
     reach = reach_of(resolved)
     made = Extrapolation(source, str(resolved), encoding.name, encoding.family.word, train, test, reach.longer)
@@ -186,16 +187,6 @@ def extrapolate(
     if isinstance(plan, Bias | Relative):
         return _of_distances(made, plan, threshold, multiplies=reach.multiplies)
     return _of_positions(made, reach, plan)
-
-
-def _resolved(recipe: Recipe, train: int, test: int) -> Recipe:
-    """Add the training length to a recipe whose rows were trained, or normalised by it."""
-    absolute = recipe.encoding.family is Family.ABSOLUTE
-    filled = {
-        name: recipe.encoding.parameters[name].parse(str(train if of == "length" and absolute else test))
-        for name, of in recipe.open_parameters.items()
-    }
-    return Recipe(recipe.encoding, {**recipe.values, **filled}) if filled else recipe
 
 
 def _of_waves(made: Extrapolation, recipe: Recipe, plan: Waves, tuned: bool) -> Extrapolation:
@@ -300,9 +291,7 @@ ROPE_NUMBERS = ("factor", "original-max", "low-freq-factor", "high-freq-factor")
 def read_sources(text: str, layer_type: str | None) -> list[NamedSource]:
     """Read a source; a config whose layers differ counts as one source for each kind of layer."""
     if kind_of(text) is not Kind.CONFIG:
-        if layer_type is not None:
-            raise BadParameter("layer-type", layer_type, f"is for a model's config.json, and {text} is none")
-        return [with_stored_recipe(read_source(text))]
+        return [with_stored_recipe(read_source(text, layer_type=layer_type))]
     from pecli.models.reader import of_layer, read_config  # for configs alone: it is much to load
 
     reading = read_config(text)

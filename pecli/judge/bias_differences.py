@@ -13,9 +13,10 @@ from pecli.judge import biases
 from pecli.judge.description import harmless
 from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.rounding import units
 from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.plans import Bias, Relative, Values
-from pecli.spec.profiles import Candidate, units
+from pecli.spec.profiles import Candidate
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables

@@ -17,9 +17,10 @@ from pecli.judge.description import BlockDifferences, Identification, Tally
 from pecli.judge.orders import numbered
 from pecli.judge.planes import Plane, effective_dtype
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.rounding import units
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.hooks import Values
-from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile, units
+from pecli.spec.profiles import MAX_DIGITS_CHOSEN, MIN_SHARE_ALIKE, Candidate, Floats, Integers, Profile
 from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.table import Table

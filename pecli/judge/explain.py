@@ -19,9 +19,10 @@ from pecli.judge.planes import Floats, Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats
-from pecli.spec.tabular import InMemory, Renamed, Tabular
+from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
+from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout
@@ -318,7 +319,9 @@ def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     """Return why a table with other names of arrays differs, compared under pecli's own names."""
     own = expected.plain()
     called = {renamed.name: array.name for renamed, array in zip(expected.arrays, own.arrays, strict=False)}
-    seen = Renamed(actual, called)
+    named = [array for array in actual.arrays if array.name in called] or actual.arrays[: len(called)]
+    parts = [(called.get(a.name, name), actual, a.name) for a, name in zip(named, called.values(), strict=False)]
+    seen = ConcatTable(parts, actual.metadata, actual)
     findings = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
     return findings or [
         Finding("extra", "an array that accompanies the table differs; the table's own values are equal")

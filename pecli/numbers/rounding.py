@@ -238,6 +238,14 @@ def both_ends(least: Floats, most: Floats, dtype: str) -> tuple[NDArray[Any], Pl
     return below, np.flatnonzero(below != narrow(most, None, dtype))
 
 
+def units(values: Floats, dtype: str) -> Floats:
+    """Return the unit in the last place of each value in a floating type; of 0 the smallest, of NaN that of 1."""
+    grid = GRIDS[dtype]
+    _, exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))
+    lowest = np.where(values == 0, grid.lowest, np.maximum(exponent - 1, grid.lowest))
+    return np.asarray(np.ldexp(1.0, lowest - (grid.precision - 1)))
+
+
 def floats(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     """Return values as numbers: bfloat16 from its bits, complex as pairs, booleans as 0 and 1."""
     if dtype == "bfloat16":

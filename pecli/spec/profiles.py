@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
-from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.rounding import units
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,16 +32,6 @@ MIN_DISTANCES = 5
 MAX_COLUMNS = 1 << 12
 # Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do.
 MAX_ULP_OFF = 4.0
-
-
-def units(values: Floats, dtype: str) -> Floats:
-    """Return the unit in the last place of each value in a floating type; of 0 the smallest."""
-    grid = GRIDS[dtype]
-    assert grid is not None
-    _, exponent = np.frexp(np.where(np.isfinite(values), values, 1.0))
-    lowest = np.where(values == 0, grid.lowest, np.maximum(exponent - 1, grid.lowest))
-    found: Floats = np.ldexp(1.0, lowest - (grid.precision - 1))
-    return found
 
 
 def median(values: Floats) -> Floats:

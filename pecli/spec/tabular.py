@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -298,30 +298,6 @@ class View(Tabular):
     def position(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return the source's positions."""
         return self.source.position(start, stop)
-
-
-class Renamed(View):
-    """Some arrays of a table under other names.
-
-    Parameters
-    ----------
-    source : Tabular
-        What is read; of a table with one array only, whose name says nothing, that one.
-    called : mapping of str to str
-        New names by the old ones.
-    """
-
-    def __init__(self, source: Tabular, called: Mapping[str, str]) -> None:
-        old = [array for array in source.arrays if array.name in called] or source.arrays[: len(called)]
-        new = [
-            replace(array, name=called.get(array.name, name)) for array, name in zip(old, called.values(), strict=False)
-        ]
-        self._old = {array.name: before.name for array, before in zip(new, old, strict=True)}
-        super().__init__(source, new)
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows into `out`; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        self.source.fill(start, stop, {self._old[name]: values for name, values in out.items()})
 
 
 class InMemory(Tabular):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import Scratch, scratch
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS, REAL, real_type, storage
-from pecli.numbers.rounding import floats
+from pecli.numbers.rounding import floats, narrow, units
 from pecli.tables.views import ArrayView, RowOverlap
 
 PRECISION = {name: GRIDS[real_type(name)].precision for name in (*GRIDS, *REAL)}
@@ -58,13 +58,6 @@ def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None)
 
 def _ordered(bits: NDArray[Any]) -> NDArray[Any]:
     return np.where(bits < 0, -(bits & np.iinfo(bits.dtype).max), bits)
-
-
-def last_place(sizes: NDArray[np.float64], dtype: str) -> NDArray[np.float64]:
-    """Return a unit in the last place of numbers of these sizes, in a floating type."""
-    grid = GRIDS[real_type(dtype)]
-    exponent = np.frexp(sizes)[1] - 1
-    return np.asarray(np.ldexp(1.0, np.maximum(exponent, grid.lowest) - grid.precision + 1))
 
 
 def pair_norms(values: NDArray[np.float64], width: int, interleaved: bool) -> NDArray[np.float64]:
@@ -450,8 +443,6 @@ def _units(
         if a.dtype.kind == "c":
             a, b = floats(a, dtypes[0]), floats(b, dtypes[1])
         return distance(a, b, own.get(f"units {a.itemsize}", a.size, np.dtype(f"i{a.itemsize}")).reshape(a.shape))
-    from pecli.numbers.rounding import narrow
-
     return distance(narrow(x, None, common), narrow(y, None, common))
 
 
@@ -463,8 +454,8 @@ def _pair_units(pairing: Pairing, x: NDArray[Any], y: NDArray[Any], gap: NDArray
     width, interleaved = pairing.layout_change
     vectors = (values.astype(np.float64).reshape(-1, pairing.left.shape[-1]) for values in (x, y))
     norms = np.maximum(*(pair_norms(values, width, interleaved) for values in vectors)).reshape(gap.shape)
-    units = np.ceil(gap.astype(np.float64) / last_place(norms, dtype))
-    return np.where(np.isfinite(units), units, 0).astype(np.uint64)
+    found = np.ceil(gap.astype(np.float64) / units(norms, dtype))
+    return np.where(np.isfinite(found), found, 0).astype(np.uint64)
 
 
 MAP_VALUES = 1 << 21  # of each of two arrays that are read at once for a map

@@ -150,15 +150,9 @@ class Request:
 
     @classmethod
     def of(
-        cls,
-        encoding: Encoding,
-        *,
-        dtype: str = "float32",
-        layout: str | None = None,
-        form: str | None = None,
-        shard: str | None = None,
-        arithmetic: str = "exact",
-    ) -> Request:
+        cls, encoding: Encoding, dtype: str, layout: str | None, form: str | None, shard: str | None, arithmetic: str,
+        queries: object, keys: object, align: str | None,
+    ) -> Request:  # fmt: skip
         """Return the request from the given words; None is the default.
 
         Raises
@@ -172,23 +166,18 @@ class Request:
             check_layout("layout", str(layout))
         if layout is not None and family is not Family.ROTARY:
             raise BadParameter("layout", layout, f"is for rotary tables: {name} is {family.word}")
-        if form is not None and not family.pairs:
-            raise BadParameter("form", form, f"is for biases: {name} is {family.word}")
+        for option, given in (("form", form), ("queries", queries), ("keys", keys), ("align", align)):
+            if given is not None and not family.pairs:
+                raise BadParameter(option, given, f"is for biases: {name} is {family.word}")
         if layout == "complex" and dtype not in COMPLEX:
             raise BadParameter("dtype", dtype, "has no complex type: use float32 or float64 with layout=complex")
-        arithmetic = known_arithmetic(arithmetic)
-        return cls(dtype, layout or "split", form or "dense", shard, arithmetic=arithmetic)
-
-    def with_queries(self, encoding: Encoding, queries: object, align: str | None) -> Request:
-        """Return the request with a different number of queries than keys, for relative encodings only."""
-        if not encoding.family.pairs:
-            raise BadParameter("queries", queries or align, f"is for biases: {encoding.name} is {encoding.family.word}")
         if align is not None and align not in ALIGNMENTS:
             raise UnknownName("align", align, ALIGNMENTS)
         count = None if queries is None else parse_count("queries", queries)
         if count is not None and count < 1:
             raise BadParameter("queries", count, "must be at least 1")
-        return replace(self, queries=count, align=align or "last")
+        arithmetic = known_arithmetic(arithmetic)
+        return cls(dtype, layout or "split", form or "dense", shard, count, align or "last", arithmetic)
 
     def keys(self) -> dict[str, str]:
         """Return the keys of a recipe's text that differ from the defaults; the type always."""

@@ -110,13 +110,13 @@ def exact_source(source: NamedSource) -> NamedSource:
     return replace(_recipe_source(table.recipe), text=source.text)
 
 
-def read_source(text: str, **choice: str) -> NamedSource:
+def read_source(text: str, **choice: str | None) -> NamedSource:
     """Return the source that a text names; a file is not yet opened.
 
     Parameters
     ----------
     text : str
-    **choice : str
+    **choice : str, optional
         ``layer_type`` and ``stack``: what is read of a config.
 
     Raises
@@ -129,10 +129,8 @@ def read_source(text: str, **choice: str) -> NamedSource:
     if config and component.isidentifier() and kind is Kind.FILE and kind_of(config) is Kind.CONFIG:
         return replace(read_source(config, **choice), text=text, array=component)
     if kind is Kind.CONFIG:
-        return config_source(text, text, None, {name.replace("_", "-"): word for name, word in choice.items()})
-    if choice:
-        name, word = next(iter(choice.items()))
-        raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {shorten(text)} is none")
+        return config_source(text, text, None, {}, **choice)
+    refuse_choice(shorten(text), **choice)
     if kind is Kind.FILE and _RECIPE.match(text) and not os.path.exists(text):
         raise unknown_encoding(text.partition(":")[0])
     if kind is not Kind.RECIPE:
@@ -140,6 +138,13 @@ def read_source(text: str, **choice: str) -> NamedSource:
     recipe, _, array = text.rpartition("::")
     one = recipe and array.isidentifier()
     return replace(_recipe_source(recipe), text=text, array=array) if one else _recipe_source(text)
+
+
+def refuse_choice(what: str, **choice: str | None) -> None:
+    """Raise BadParameter where a layer or a stack is chosen of what is no model's config."""
+    for name, word in choice.items():
+        if word is not None:
+            raise BadParameter(name.replace("_", "-"), word, f"is for a model's config, and {what} is none")
 
 
 def open_source(text: str, **options: Any) -> Tabular:
@@ -157,18 +162,19 @@ def _recipe_source(text: str) -> NamedSource:
 
 
 def config_source(
-    text: str, config: str | Mapping[str, Any], encoding: str | None, keys: dict[str, str]
+    text: str, config: str | Mapping[str, Any], encoding: str | None, keys: dict[str, str], **choice: str | None
 ) -> NamedSource:
     """Read a model's configuration, a path or its contents; the recipe's own keys override it.
 
-    ``layer-type`` and ``stack`` choose what is read of it.  Without a length
+    ``layer-type`` and ``stack``, in `choice` or among the keys, choose what is read of it.  Without a length
     the table has the positions that the model declares.
     """
     from pecli.models.reader import configured
 
-    choice = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
+    choice |= {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
+    chosen = {name: word for name, word in choice.items() if word is not None}
     own = take_table_keys(encoding or "", keys)
-    found = configured(config, encoding=encoding, given=keys, **choice)
+    found = configured(config, encoding=encoding, given=keys, **chosen)
     if own.get("layout") == "model":
         own["layout"] = found.layer.layout or "split"
     layer, streams = found.layer, None

@@ -137,9 +137,7 @@ class Table(Tabular):
             length = 1  # slopes are those of heads, and depend on no position
         rows = None if positions is not None else rows_of(recipe)
         where = positions_of(recipe, rows, length, start, step, positions)
-        request = Request.of(recipe.encoding, dtype=dtype, layout=layout, form=form, shard=shard, arithmetic=arithmetic)
-        if queries is not None or keys is not None or align is not None:
-            request = request.with_queries(recipe.encoding, queries, align)
+        request = Request.of(recipe.encoding, dtype, layout, form, shard, arithmetic, queries, keys, align)
         request = replace(request, naming=ArrayNaming.of(name, lead, companion))
         extent = request.extent(where)
         whole = shard is None and where.start == 0

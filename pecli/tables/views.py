@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayView(Array):
-    """Consecutive rows of one array of a table, from row `first`, as an array.
+    """Consecutive rows of one array of a table, from row `first`; a row may be some of the table's or a part of one.
 
     Attributes
     ----------
@@ -52,9 +52,20 @@ class ArrayView(Array):
         """Shape without axes of length 1."""
         return tuple(side for side in self.shape if side != 1)
 
+    def _rows(self, start: int, stop: int) -> tuple[int, int, int]:
+        """Return the table's rows that hold rows `start` to `stop`, and how many of their values come before these."""
+        size = max(1, math.prod(self.array.row_shape))
+        low, high = start * self.row_size // size, -(-stop * self.row_size // size)
+        return self.first + low, self.first + high, start * self.row_size - low * size
+
     def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows `start` to `stop` into `out`, (stop - start, *row_shape) of the storage type."""
-        self.table.fill(self.first + start, self.first + stop, {self.array.name: out})
+        low, high, _ = self._rows(start, stop)
+        shape = high - low, *self.array.row_shape
+        if math.prod(shape) == out.size:
+            self.table.fill(low, high, {self.array.name: out.reshape(shape)})
+        else:  # parts of the table's rows
+            out[...] = self.read(start, stop)
 
     def held(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return rows `start` to `stop` as the read-only array in memory; None where they are not in memory."""
@@ -62,7 +73,9 @@ class ArrayView(Array):
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows `start` to `stop`."""
-        return self.table.read_rows([self.array.name], self.first + start, self.first + stop)[self.array.name]
+        low, high, before = self._rows(start, stop)
+        values = self.table.read_rows([self.array.name], low, high)[self.array.name].reshape(-1)
+        return values[before : before + (stop - start) * self.row_size].reshape(stop - start, *self.row_shape)
 
 
 def view_of(table: Tabular, array: Array) -> ArrayView:
@@ -249,21 +262,4 @@ def regrouped(view: ArrayView, width: int) -> ArrayView:
     lead = next((k for k in range(len(shape) + 1) if math.prod(shape[:k]) == rows), None)
     if lead is None:
         shape, lead = (rows, width), 1
-    return Regrouped(**{**vars(view), "shape": shape, "lead": lead, "inner": view.row_shape})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Regrouped(ArrayView):
-    """View whose rows each hold several rows of the array; the values are the same."""
-
-    inner: tuple[int, ...] = ()
-
-    def fill(self, start: int, stop: int, out: NDArray[Any]) -> None:
-        """Read rows into `out`."""
-        times = self.row_size // math.prod(self.inner)
-        super().fill(start * times, stop * times, out.reshape(-1, *self.inner))
-
-    def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return rows."""
-        times = self.row_size // math.prod(self.inner)
-        return super().read(start * times, stop * times).reshape(stop - start, *self.row_shape)
+    return replace(view, shape=shape, lead=lead)

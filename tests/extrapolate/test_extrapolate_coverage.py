@@ -43,7 +43,7 @@ def test_a_floor_sum_is_the_sum_of_its_terms():
 )
 def test_coverage_equals_a_count_of_every_position(base, dim, train, test):
     frequencies = geometric(Decimal(base), Fraction(2, dim), dim // 2)
-    for found, frequency in zip(cover(frequencies, train, test), frequencies, strict=True):
+    for found, frequency in zip(cover(frequencies, train, test, frequencies), frequencies, strict=True):
         outside = brute_outside(frequency, train, test)
         assert found.outside == len(outside)
         assert found.first == (outside[0] if outside else None)
@@ -60,7 +60,7 @@ def test_coverage_of_other_frequencies_than_the_trained_ones_equals_a_count():
 def test_the_circle_seen_and_the_new_part_are_shares_of_a_turn():
     with mpmath.workdps(40):
         slow = Decimal(str(2 * mpmath.pi / 1000))  # one turn in a thousand positions
-    found = cover([slow], 250, 400)[0]
+    found = cover([slow], 250, 400, [slow])[0]
     assert found.turns == pytest.approx(0.25, abs=1e-15)
     assert found.seen == pytest.approx(0.25, abs=1e-15)
     assert found.unseen == pytest.approx(0.15, abs=1e-15)
@@ -69,7 +69,7 @@ def test_the_circle_seen_and_the_new_part_are_shares_of_a_turn():
 
 
 def test_a_frequency_of_zero_brings_nothing_new():
-    found = cover([Decimal(0)], 10, 100)[0]
+    found = cover([Decimal(0)], 10, 100, [Decimal(0)])[0]
     assert (found.outside, found.first, found.wavelength) == (0, None, float("inf"))
 
 

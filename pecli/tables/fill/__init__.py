@@ -45,16 +45,12 @@ def filler_for(recipe: Recipe, extent: Extent, request: Request, parse: Parse) -
     plan, word = recipe.plan, FILLERS.get(type(recipe.plan))
     if word is None:
         raise TypeError(f"nothing fills a {type(plan).__name__} of {recipe.encoding.name}")
-    inputs: list[Any] = []
     if request.arithmetic != "exact":
         if not isinstance(plan, Waves):
             raise BadParameter("arithmetic", request.arithmetic, "is for rotary tables: others are computed exactly")
         word = ".waves:EmulatedFiller"
     elif isinstance(plan, Waves) and (plan.axes or plan.ramps or plan.cross is not None):
         word = ".lookup:LookupFiller"
-    elif isinstance(plan, Conditional):
-        from pecli.tables.fill.conditional import base_of, content_of
-
-        inputs = [content_of(plan.content, extent.positions.count, parse), base_of(plan, extent.part, parse)]
-    made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *inputs)
+    more = [parse] if isinstance(plan, Conditional) else []
+    made: Filler[Any] = load(word, __name__)(plan, recipe, extent, request, *more)
     return made

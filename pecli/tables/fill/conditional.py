@@ -16,6 +16,9 @@ from pecli.spec.tabular import Array, Tabular
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, round_into
 from pecli.tables.request import Extent, Request, take_table_keys
 
+# Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in.
+Parse = Callable[..., Tabular]
+
 
 class ConditionalFiller(Filler[Conditional]):
     """``pe`` from content and, where the encoding gates one, from the rows of an absolute table.
@@ -24,17 +27,14 @@ class ConditionalFiller(Filler[Conditional]):
     ----------
     plan, recipe, extent, request
         As of every filler.
-    content : StoredArray
-        A row for each position of the whole table.
-    base : Tabular, optional
-        The absolute table, one float64 array, at the positions of the rows of this one.
+    parse : callable
+        Gives the content, a row for each position of the whole table, and the base, the absolute table at the
+        positions of the rows of this one.
     """
 
-    def __init__(
-        self, plan: Conditional, recipe: Recipe, extent: Extent, request: Request, content: StoredArray,
-        base: Tabular | None,
-    ) -> None:  # fmt: skip
-        self.content, self.base = content, base
+    def __init__(self, plan: Conditional, recipe: Recipe, extent: Extent, request: Request, parse: Parse) -> None:
+        self.content = content_of(plan.content, extent.positions.count, parse)
+        self.base = base_of(plan, extent.part, parse)
         super().__init__(plan, recipe, extent, request)
 
     def _arrays(self) -> tuple[Array, ...]:
@@ -60,10 +60,6 @@ class ConditionalFiller(Filler[Conditional]):
         rows = self.content.rows(offset, min(n, last + reach))
         base = None if self.base is None else self.base.read_rows(["pe"], start, stop)["pe"]
         round_into(self.plan.value(rows, offset, first, last, n, base), self.dtype, out["pe"])
-
-
-# Of a recipe's text and options of :meth:`pecli.tables.table.Table.make`, gives the table; handed in.
-Parse = Callable[..., Tabular]
 
 
 def content_of(text: str, length: int, parse: Parse) -> StoredArray:
