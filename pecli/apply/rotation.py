@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from math import isfinite, prod
 from typing import Any, NamedTuple
@@ -61,8 +60,7 @@ OF_LAYOUT = {"half": "half", "concat": "half", "interleaved": "interleaved"}
 OF_MODEL = {"half": "half", "adjacent": "interleaved", "deinterleave": "interleaved:half"}
 
 
-@dataclass(frozen=True)
-class HeadPairs:
+class HeadPairs(NamedTuple):
     """Pairing of columns in the input and output vectors.
 
     Attributes

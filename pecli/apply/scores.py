@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,8 +141,7 @@ UNIT = 2.0**-53
 BLOCK_VALUES = 1 << 19
 
 
-@dataclass(frozen=True)
-class QueryRows:
+class QueryRows(NamedTuple):
     """Queries `start` to `stop` of one batch and head."""
 
     batch: int
@@ -577,7 +576,7 @@ def _moved(
     for tensor, name, skip in ((queries, "q", late), (keys, "k", 0)):
         own = replace(options, dtype="float64", scores=False, scale=None, causal=False, key_mask=None, softmax=False)
         own = _later(own, skip, keys.side("s")) if skip else own
-        done = move(at_length(source, keys.side("s")), [replace(tensor, name=name)], own, effect)
+        done = move(at_length(source, keys.side("s")), [tensor._replace(name=name)], own, effect)
         found.append(tensor_of(done.outputs, name, tensor.axes))
         notes += [note for note in done.notes if note not in notes and " holds " not in note]
     return found[0], found[1], notes

@@ -64,8 +64,7 @@ AXES_OF_LOGITS = {"sd": "qk", "bsd": "hqk", "bhsd": "bhqk"}
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """An array of vectors.
 
     Attributes
@@ -229,7 +228,7 @@ def as_logits(tensor: Tensor) -> Tensor:
     axes = AXES_OF_LOGITS.get(tensor.axes, tensor.axes)
     if axes not in AXES_OF_LOGITS.values():
         raise BadParameter("axes", axes, "are no logits: bhqk, hqk or qk are; with queries and keys give --scores")
-    return replace(tensor, axes=axes)
+    return tensor._replace(axes=axes)
 
 
 def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
@@ -261,7 +260,7 @@ def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
     shape = (*tensor.shape[:2], heads, width)
     table = InMemory({tensor.view.array.name: tensor.view.table.read(tensor.view.array.name).reshape(shape)})
     made = tensor_of(table, tensor.view.array.name, "bshd", tensor.name)
-    return replace(made, merged=True)
+    return made._replace(merged=True)
 
 
 class MergedHeads(Tabular):

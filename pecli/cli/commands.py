@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.cli.help import HELP_NAMES, PlainCommand, PlainGroup, examples_text
 from pecli.cli.terminal.items import Section
@@ -14,8 +13,7 @@ from pecli.cli.terminal.output import clean
 from pecli.errors import UnknownName
 
 
-@dataclass(frozen=True)
-class CommandEntry:
+class CommandEntry(NamedTuple):
     """A command as the help describes it, without importing its module, which has its name.
 
     Attributes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -105,9 +105,9 @@ def _example(options: ExplainOptions) -> int:
     found = work_through(source.recipe, _chosen_positions(given, rows), rows)
     result = {"source": source.text, **found.as_dict(), "recipe": str(source.recipe)}
     if ":" in options.source:
-        found = replace(found, recipe=options.source)
+        found = found._replace(recipe=options.source)
     elif usual := _other_defaults(source.recipe):
-        found = replace(found, recipe=f"{found.recipe}\nThis example is small: the defaults are {usual}")
+        found = found._replace(recipe=f"{found.recipe}\nThis example is small: the defaults are {usual}")
     answer(options, lambda: result, lambda: example_view(found, prose_width()), prose=True)
     return 0
 

@@ -16,10 +16,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_origin, get_type_hints
 
 import typer
 
@@ -45,8 +45,7 @@ LONGEST = 1 << 53
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """What is known of an option beyond its type and its default.
 
     Parameters
@@ -302,12 +301,12 @@ DECIMALS = whole(0, 17)
 
 def with_settings(given: Mapping[str, Any]) -> AbstractContextManager[None]:
     """Let the settings that a command's options make hold inside."""
-    chosen = replace(settings(), trusts_recipes=bool(given.get("trust_recipe")))
+    chosen = settings()._replace(trusts_recipes=bool(given.get("trust_recipe")))
     if given.get("precision") is not None:
-        chosen = replace(chosen, decimals=DECIMALS("precision", given["precision"]))
+        chosen = chosen._replace(decimals=DECIMALS("precision", given["precision"]))
     if given.get("limit") is not None:
-        chosen = replace(chosen, limit=_limit("limit", given["limit"]))
-    return using(replace(chosen, tell=None) if given.get("quiet") else chosen)
+        chosen = chosen._replace(limit=_limit("limit", given["limit"]))
+    return using(chosen._replace(tell=None) if given.get("quiet") else chosen)
 
 
 JSON = Option("Print one JSON object.", panel=SCREEN)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from decimal import Decimal
 from math import isqrt
 
@@ -65,7 +64,7 @@ def with_grid(extension: Extension, rows: int, *, find_prefix: bool) -> Extensio
     if extension.grid is None and not 0 <= more <= most:
         rule = f"needs --grid: of {rows} rows, {left} are no square"
         raise BadParameter("to-grid", "x".join(map(str, extension.to_grid or ())), rule)
-    return replace(extension, grid=grid, prefix=extension.prefix + (more if 0 < more <= most else 0))
+    return extension._replace(grid=grid, prefix=extension.prefix + (more if 0 < more <= most else 0))
 
 
 def extended_rows(

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +48,7 @@ CUBIC, CUBIC_ANTIALIASED = -0.75, -0.5  # PyTorch takes another cubic where it a
 Taps = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
-class Extension:
+class Extension(NamedTuple):
     """How trained rows become another number of rows.
 
     Parameters

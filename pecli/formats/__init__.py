@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadParameter, UnknownName, WriteFailed
-from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, WriteOptions, one_at_a_time
+from pecli.formats.format import COMPLEX, INTEGERS, REALS, Draft, Format, WriteOptions, no_progress, one_at_a_time
 from pecli.formats.io.atomic import Need, check_place, free_space, is_stream, open_output
 from pecli.formats.io.source import InputFile, regular_source, undone
 from pecli.numbers.reader import is_url, shown
@@ -199,7 +199,7 @@ def write_table(
         raise BadParameter("threads", threads, "must be 1 or more")
     if getattr(table, "sequential", False):  # a file in which going back is dear
         threads = 1
-    report = one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else WriteOptions.progress
+    report = one_at_a_time(progress, sum(a.bytes for a in table.arrays)) if progress else no_progress
     form, options = format_for(path, format), WriteOptions(threads, compress, wide, report)
     draft = _checked(table, form, path, options, clobber=clobber)
     _, opened = _place(form, path)

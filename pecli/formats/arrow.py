@@ -10,9 +10,8 @@ import contextlib
 import struct
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,8 +190,7 @@ DICTIONARY, BATCH = 2, 3  # kinds of messages
 BODY, ROWS, BUFFERS, COMPRESSION = 3, 0, 2, 3  # places of fields in Message.fbs
 
 
-@dataclass(frozen=True)
-class StoredBatch:
+class StoredBatch(NamedTuple):
     """A record batch: where its message begins, its rows, and the bytes that its compressed parts inflate to."""
 
     offset: int

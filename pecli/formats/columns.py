@@ -6,9 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,8 +216,7 @@ def stem_of(name: str) -> tuple[str, bool]:
     return (match[1], bool(match[3])) if match else (name, False)
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column of a file: its name, the type of its values, and the shape of one entry."""
 
     name: str
@@ -226,8 +224,7 @@ class Column:
     shape: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class ColumnArray:
+class ColumnArray(NamedTuple):
     """An array and the columns that make it: one of whole rows, or one for each value of a row."""
 
     array: Array

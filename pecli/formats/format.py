@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadParameter, MissingPackage
 from pecli.spec.tabular import Tabular
@@ -42,8 +41,7 @@ def one_at_a_time(progress: Callable[[int], None], total: int) -> Callable[[int]
     return report
 
 
-@dataclass(frozen=True)
-class WriteOptions:
+class WriteOptions(NamedTuple):
     """Options of a write, apart from the format.
 
     Parameters
@@ -64,8 +62,7 @@ class WriteOptions:
     progress: Callable[[int], None] = no_progress
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(NamedTuple):
     """A file that is about to be written.
 
     Parameters
@@ -83,8 +80,7 @@ class Draft:
     least: int = 0
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """One kind of file; :data:`pecli.formats.WRITTEN` has them all.
 
     Parameters

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ from pecli.spec.tabular import Array, Tabular, View
 PIECE = 1 << 17  # numbers of a scale that are made at once, 1 MiB: for a whole block they took three times its memory
 
 
-@dataclass(frozen=True)
-class FileLayout:
+class FileLayout(NamedTuple):
     """Offsets of the literals and arrays of a file.
 
     Parameters
@@ -70,8 +68,7 @@ def in_order(table: Tabular, array: Array, options: WriteOptions) -> Iterator[ND
         yield from results
 
 
-@dataclass(frozen=True)
-class DimensionScale:
+class DimensionScale(NamedTuple):
     """Coordinates of an axis.
 
     Parameters

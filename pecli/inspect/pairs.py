@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +28,7 @@ MAX_DEPARTURE = 12.0
 MIN_ROWS = 8
 
 
-@dataclass(frozen=True)
-class SampledPlane:
+class SampledPlane(NamedTuple):
     """The first rows of one view, complex values as two planes.
 
     Attributes

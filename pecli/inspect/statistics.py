@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from operator import add
 from typing import Any, NamedTuple
@@ -253,7 +253,7 @@ class _View:
         self.table, self._doubles = table, None
         if isinstance(table, Table) and (table.request.dtype, table.request.arithmetic) == ("float32", "exact"):
             with contextlib.suppress(PecliError):
-                self._doubles = Table(table.source, table.extent, replace(table.request, dtype="float64"))
+                self._doubles = Table(table.source, table.extent, table.request._replace(dtype="float64"))
 
     def read(self, array: Array, start: int, stop: int) -> tuple[list[Any], list[Any]]:
         """Return the values of some rows, flattened, and the values before rounding."""

@@ -106,7 +106,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
     tables = {"": expected}
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
-        other = replace(expected.request, align=align)
+        other = expected.request._replace(align=align)
         text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
         tables[text] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():

@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import chain, takewhile
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,8 +107,7 @@ class Expected:
         return self.recipe.encoding.name
 
 
-@dataclass(frozen=True)
-class Description:
+class Description(NamedTuple):
     """A description of the file, and its differences from the expected recipe as lines of text."""
 
     name: waves.WaveName
@@ -182,7 +182,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
     name, total = waves.verified(name)
     if total.explained < MIN_EXPLAINED:
         return None
-    return list(_findings(replace(best, name=name), total, want, found))
+    return list(_findings(best._replace(name=name), total, want, found))
 
 
 PARTS = {"cos": "cosines", "sin": "sines"}
@@ -249,12 +249,12 @@ def _by_parts(names: Mapping[str, waves.WaveName], want: Expected, change: Chang
         rounding = "" if name.way.name == "exact" else f", but for {name.way.name} rounding"
         if total.unexplained:
             own.append(Finding("place", total.rest))
-        found += [replace(finding, text=f"{label}: {finding.text}") for finding in own]
+        found += [finding._replace(text=f"{label}: {finding.text}") for finding in own]
         right += [] if own else [f"{label} {'are' if label.endswith('ines') else 'is'} right{rounding}"]
     if change is None and len(right) != 1:  # both differ in the same way
         return []
     if change is None:
-        found[0] = replace(found[0], text=f"{found[0].text}; {right[0]}")
+        found[0] = found[0]._replace(text=f"{found[0].text}; {right[0]}")
     return found
 
 
@@ -637,7 +637,7 @@ def _in_part(planes: Sequence[Plane], total: Tally, want: Expected) -> Iterator[
         findings = _of_group(part, own, Comparison())
         if findings and findings[0].kind not in ("place", "value", "rounding"):
             which = f"rows {first} to {last}"
-            yield from (replace(one, text=f"{which}: {one.text}") for one in findings if one.kind != "rounding")
+            yield from (one._replace(text=f"{which}: {one.text}") for one in findings if one.kind != "rounding")
 
 
 def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
@@ -172,7 +171,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
-            return [replace(one, text=one.text.partition(": first wrong")[0])]
+            return [one._replace(text=one.text.partition(": first wrong")[0])]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def _of_view(
         findings = _same(grid, expected, compared)
         if findings is not None:
             return findings
-        if grid.reading is None and _explained(grid, replace(pairs, cos=pairs.sin, sin=pairs.cos)):
+        if grid.reading is None and _explained(grid, pairs._replace(cos=pairs.sin, sin=pairs.cos)):
             first = "cosines" if pairs.sin[0] < pairs.cos[0] else "sines"
             return [Finding("exchanged", f"sin and cos are exchanged: the {first} come first")]
     features = [grid for grid in planned if grid.reading is None] if pairs.ascending else []
@@ -208,8 +208,7 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
 # by coordinates -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(NamedTuple):
     """Coordinates of the rows on one axis, as the file has them: those of an axis, times a factor, plus some steps.
 
     `source` is the number of the axis, -1 where rows count the table from 0, and -2 where no coordinate moves; a step
@@ -244,7 +243,7 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
         have = other[0]
     elif len(streams) < len(known):
         return None
-    changed = replace(pairs, streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
+    changed = pairs._replace(streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
     if not _explained(grid, changed):
         return None
     if other is not None:

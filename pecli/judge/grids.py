@@ -112,8 +112,7 @@ class AxisView:
         return replace(self, rows=self.rows[some], values=tuple(values[some] for values in self.values))
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """A view with the axes that were found in one reading of it: which columns hold the cosines and sines of each pair.
 
     An absolute table that is taken as columns has no reading.
@@ -389,7 +388,7 @@ def _measured_axis(z: Complex, dtype: str, columns: Integers) -> tuple[GridAxis,
     steps = np.where(signal.steps < -4 * signal.errors, signal.steps + 2 * np.pi, np.abs(signal.steps))
     start = origin_of(signal, np.abs(signal.steps), 0.0)
     unit = phasors(z.real / signal.magnitudes, z.imag / signal.magnitudes)
-    every = replace(signal, unit=unit, rows=np.arange(len(z)))
+    every = signal._replace(unit=unit, rows=np.arange(len(z)))
     places = positions_in_steps(every, signal.steps, signal.phases)
     near = np.rint(places)
     if np.abs(places - near).max() > 0.3 or len(np.unique(near)) < len(z):
@@ -460,8 +459,7 @@ MAX_EXACT_ULP = 1.01
 BLOCK_VALUES = 1 << 20
 
 
-@dataclass(frozen=True)
-class PlannedPairs:
+class PlannedPairs(NamedTuple):
     """Pairs of a plan in the order of its bands: frequencies, coordinates and columns.
 
     Attributes
@@ -613,7 +611,7 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     for kind in ("float64", *LOW_TYPES):
-        own = replace(pairs, frequencies=rounded(pairs.frequencies, kind))
+        own = pairs._replace(frequencies=rounded(pairs.frequencies, kind))
         tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.explained >= MIN_RESEMBLANCE:
             return GridName(encoding, named, own, kind, tally, grid)

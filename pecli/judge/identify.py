@@ -156,7 +156,7 @@ def identify_digits(table: Tabular) -> Identification | None:
             exact = table_like(read_source(join_recipe(name, {**keys, "dtype": "float64"})), table)
             half = 0.5 * 10.0**-digits  # of the last digit; float32 values may lie on the other side of a middle
             rounding = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
-            phases = replace(rounding, atol=rounding.atol + EPSILON["float32"] * _last(exact))
+            phases = rounding._replace(atol=rounding.atol + EPSILON["float32"] * _last(exact))
             for tolerance, of in ((rounding, "the exact one"), (phases, "that of float32 phases, within their error,")):
                 if compare_tables(table, exact, tolerance).equal:
                     others = [note for note in seen.notes if not WITHIN.match(note)]

@@ -472,7 +472,7 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         if 0 < len(at) < y.shape[axis] - 1:  # all but the first are the rows
             where = indices(("batch" if axis == 0 else "head") if y.ndim == 4 else "block", at, y.shape[axis])
             part = unlike_rotations(y.take(at, axis), right.take(at, axis), dtype, explained)
-            return [replace(one, text=f"{where}: {one.text}") for one in part]
+            return [one._replace(text=f"{where}: {one.text}") for one in part]
     length, expected = (np.linalg.norm(values, axis=-1) for values in (y, right))
     if not still and not np.allclose(length, expected, rtol=4 * MAX_FACTOR_ERROR[dtype]):
         return []

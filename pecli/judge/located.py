@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,8 +65,7 @@ UNMASKED = ("constant", "exchanged")  # kinds of changes that infinite values ta
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
-@dataclass(frozen=True)
-class ComputedRows:
+class ComputedRows(NamedTuple):
     """An array whose rows a function gives, or that are in memory; views of files are used in the same way."""
 
     name: str
@@ -898,7 +897,7 @@ def _transposed(pair: ArrayPair, axes: tuple[int, ...]) -> ArrayPair:
 def _with_rows(pair: ArrayPair, rows: Floats) -> ArrayPair:
     """Return a pair whose expected rows are others."""
     own = ComputedRows(pair.name, pair.actual.shape, pair.actual.dtype, lambda a, b: rows[a:b], pair.actual.lead)
-    return replace(pair, expected=replace(own, values=rows))
+    return replace(pair, expected=own._replace(values=rows))
 
 
 def _stretched(differing: list[ArrayPair]) -> Changes:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -264,8 +264,7 @@ MIN_GAIN = 0.6
 NOISE = 1.5
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(NamedTuple):
     """Measurements of the pairs of one reading.
 
     Attributes
@@ -305,7 +304,7 @@ class Signal:
 
     def exchanged(self) -> Signal:
         """Return the signal with cosines and sines exchanged, which turn the other way."""
-        return replace(self, steps=-self.steps, phases=wrapped(np.pi / 2 - self.phases), unit=1j * np.conj(self.unit))
+        return self._replace(steps=-self.steps, phases=wrapped(np.pi / 2 - self.phases), unit=1j * np.conj(self.unit))
 
     @property
     def magnitude(self) -> float:
@@ -462,8 +461,7 @@ MAX_WAVE_GAP = 0.05
 MIN_WAVES = 0.9
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(NamedTuple):
     """A reading of a table with its measurements, cosines and sines in order.
 
     Where the positions of rows were `stated`, these are the numbers of `rows` and the abscissas of the signal.
@@ -483,7 +481,7 @@ class Measured:
         """Return the same with cosines and sines the other way round: positions fall where they rose."""
         signal, reading = self.signal.exchanged(), self.reading.swapped()
         pairs = replace(self.pairs, sine_first=not self.swapped, tail=_tail(reading, not self.swapped))
-        return replace(self, reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
+        return self._replace(reading=reading, signal=signal, pairs=pairs, swapped=not self.swapped,
                        falling=not self.falling)  # fmt: skip
 
 

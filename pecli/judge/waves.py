@@ -726,7 +726,7 @@ def origin_of(signal: Signal, w: Floats, angle: float, near: float | None = None
     first, turn = phases[slowest] / w[slowest], 2 * np.pi / w[slowest]
     turns = [] if near is None else [round((near - first) / turn)]
     turns += [k * sign for k in range(MAX_TURNS) for sign in (1, -1)][1:]
-    one = replace(signal, unit=np.exp(1j * phases)[None].repeat(len(turns), 0), rows=np.zeros(len(turns), np.int64))
+    one = signal._replace(unit=np.exp(1j * phases)[None].repeat(len(turns), 0), rows=np.zeros(len(turns), np.int64))
     places = positions_in_steps(one, w, np.zeros(len(w)), first + turn * np.array(turns, float))[:, None]
     rest = np.abs(wrapped(phases - w * places))
     allowed = 0.05 + 6 * signal.noise + np.abs(w * places) * 2.0**-8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.encodings.rotary.rope.scalings import SCALINGS
 from pecli.errors import BadFile, UnknownName, nearest
@@ -262,8 +262,7 @@ def _leftovers(keys: Keys, notes: Notes, model_type: str, layers: Mapping[str, L
         notes.ignore("layer_types", f"{shown(kinds)} is not a list of layer types")
 
 
-@dataclass(frozen=True)
-class Configured:
+class Configured(NamedTuple):
     """Recipe made from a config, with the reading of the config.
 
     Attributes

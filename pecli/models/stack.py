@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.errors import BadFile, UnknownName
 from pecli.models import changes
@@ -281,8 +281,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-@dataclass(frozen=True)
-class StackReading:
+class StackReading(NamedTuple):
     """One stack's reading of one kind of layer.
 
     Parameters

@@ -24,7 +24,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache
 from math import lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -423,8 +423,7 @@ class Powers:
         return Exponentials(exp(Points(levels).by(far)), fine, places, r)
 
 
-@dataclass(frozen=True)
-class Exponentials:
+class Exponentials(NamedTuple):
     """Values (n, m): row `places` of `coarse` times row `rest` of `fine`.
 
     Parameters

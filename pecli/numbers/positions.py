@@ -15,7 +15,7 @@ from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, lcm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter
 from pecli.numbers.bounds import LARGEST_POSITIONS
@@ -32,8 +32,7 @@ _EXACT = Context(prec=1200, Emin=-999_999, Emax=999_999, traps=[Inexact])  # the
 LISTED = 1000  # positions; a longer list is stored as a position array, not in the recipe
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """Rows (of the requested slice) whose positions are multiples of one unit."""
 
     rows: slice | NDArray[np.int64]

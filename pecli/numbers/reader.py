@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadFile, BadParameter, BadRecipe
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
@@ -103,8 +102,7 @@ def _bare(rest: str) -> str:
     return _REST.sub(r"\1...", rest)
 
 
-@dataclass(frozen=True)
-class StoredArray:
+class StoredArray(NamedTuple):
     """Array of real numbers in a file; its values are read on request.
 
     Parameters
@@ -133,7 +131,7 @@ class StoredArray:
             return self.stored().reshape(shape)[start:stop]
 
         rest = math.prod(self.shape) // max(1, math.prod(side for side in shape if side != -1))
-        return replace(self, shape=tuple(rest if side == -1 else side for side in shape), fetch=fetch)
+        return self._replace(shape=tuple(rest if side == -1 else side for side in shape), fetch=fetch)
 
     def rows(self, start: int, stop: int) -> NDArray[np.float64]:
         """Return entries `start` to `stop` of the first axis as float64; :class:`BadFile` where one is not finite."""
@@ -165,8 +163,7 @@ class StoredArray:
         return values
 
 
-@dataclass(frozen=True)
-class NumberFile:
+class NumberFile(NamedTuple):
     """A file of numbers, opened.
 
     Parameters

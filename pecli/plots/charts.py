@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,7 @@ Floats = NDArray[np.float64]
 Style = Literal["lines", "dots", "steps", "areas"]
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(NamedTuple):
     """One axis of a chart.
 
     Parameters
@@ -41,8 +40,7 @@ class Axis:
     whole: bool = False
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """A named line through points; `curve` holds the same quantity between them, where it is known."""
 
     name: str
@@ -54,8 +52,7 @@ class Trace:
 Mark = tuple[float, str]  # a vertical line at this place, with its label
 
 
-@dataclass(frozen=True)
-class LineChart:
+class LineChart(NamedTuple):
     """Lines in one frame.
 
     Parameters
@@ -149,8 +146,7 @@ class Heat:
         return BLUE_TO_RED if self.centred else LIGHT_TO_DARK[self.log :]
 
 
-@dataclass(frozen=True)
-class Arrow:
+class Arrow(NamedTuple):
     """An arrow from the centre of a circle: angle in radians, length as a share of the radius."""
 
     name: str
@@ -158,8 +154,7 @@ class Arrow:
     length: float = 1.0
 
 
-@dataclass(frozen=True)
-class ArrowCircle:
+class ArrowCircle(NamedTuple):
     """A circle with its arrows, and a name and notes below it."""
 
     name: str
@@ -167,8 +162,7 @@ class ArrowCircle:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class Circles:
+class Circles(NamedTuple):
     """Circles side by side, whose arrows have the same names; `legend` is what an arrow shows."""
 
     title: str

@@ -9,7 +9,6 @@ import io
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -200,7 +199,7 @@ def _draw_apart(figure: Any, chart: LineChart) -> None:
         if chart.style != "steps":
             for line in chart.series:
                 ax.plot(line.x, line.y, color=FAINT, lw=1)
-        _draw_lines(ax, replace(chart, series=[chart.series[number]]), number, marked=False)
+        _draw_lines(ax, chart._replace(series=[chart.series[number]]), number, marked=False)
         ax.label_outer()
         ax.set(xlabel="", ylabel="")
     marks = "".join(f"; dotted: {label}" for _, label in chart.marks)

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import cached_property, wraps
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pecli.errors import BadParameter, BadRecipe, MissingParameter, PecliError, UndeclaredHook, UnknownName
 from pecli.spec.parameter import GIVEN, Param, Parameter, Value, parameters_of, sections
@@ -90,8 +90,7 @@ class Facts:
         return {name: plain[fact] if isinstance(fact, bool) else fact for name, fact in asdict(self).items()}
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """Extra cost of an encoding in a model, beyond the usual cost of its family; each formula is checked by a test.
 
     Names in formulas are the encoding's parameters, n (positions), h (heads of the model), width (of the model) and
@@ -192,8 +191,7 @@ __all__ = [
 LAST = 1 << 16  # the place of an encoding that names none
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(NamedTuple):
     """A word that sets several parameters at once, such as a framework's convention.
 
     It is expanded where it is given, explicit parameters win, and it is no

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, decimal_of, number_text, power
 from pecli.numbers.printing import DECIMALS, figure, padded
@@ -70,8 +70,7 @@ class Term:
 PLAIN = (Term("query", "key"),)
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(NamedTuple):
     """Effect of a table on attention beyond the usual effect of its family.
 
     Attributes
@@ -123,8 +122,7 @@ class Effect:
 New = Literal["phases", "biases", "vectors", "values", "rows", "grid", "content", "nothing"]
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(NamedTuple):
     """New values at positions past the training length, as an encoding's declaration states them.
 
     Parameters
@@ -309,7 +307,7 @@ def _next_pair(sine: bool, waves: Waves) -> Waves:
     """Return waves whose cosines, or sines, have the frequencies of the next pair."""
     bands = []
     for band in waves.bands:
-        cos, sin = replace(band, sin=None), replace(band, cos=None)
+        cos, sin = band._replace(sin=None), band._replace(cos=None)
         moved = replace(waves, bands=(sin if sine else cos,))
         bands += [*_multiplied(_ratio, moved).bands, cos if sine else sin]
     return replace(waves, bands=tuple(bands))
@@ -330,7 +328,7 @@ def _renumbered(formula: Callable[[Decimal, Decimal, int], Decimal], waves: Wave
         count = len(band.frequencies)
         base = CONTEXT.power(_ratio(band.frequencies), -count)
         with localcontext(CONTEXT):
-            bands.append(replace(band, frequencies=tuple(formula(base, Decimal(2 * count), i) for i in range(count))))
+            bands.append(band._replace(frequencies=tuple(formula(base, Decimal(2 * count), i) for i in range(count))))
     return replace(waves, bands=tuple(bands))
 
 
@@ -339,22 +337,21 @@ def _multiplied(factor: Decimal | Callable[[Sequence[Decimal | Fraction]], Decim
 
     def band_of(band: Band) -> Band:
         times = factor if isinstance(factor, Decimal) else factor(band.frequencies)
-        return replace(band, frequencies=tuple(CONTEXT.multiply(decimal_of(w), times) for w in band.frequencies))
+        return band._replace(frequencies=tuple(CONTEXT.multiply(decimal_of(w), times) for w in band.frequencies))
 
     return replace(waves, bands=tuple(map(band_of, waves.bands)))
 
 
 def _rounded_frequencies(decimals: int, waves: Waves) -> Waves:
     """Return waves whose frequencies have some decimals."""
-    bands = (replace(b, frequencies=tuple(round(decimal_of(w), decimals) for w in b.frequencies)) for b in waves.bands)
+    bands = (b._replace(frequencies=tuple(round(decimal_of(w), decimals) for w in b.frequencies)) for b in waves.bands)
     return replace(waves, bands=tuple(bands))
 
 
 NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
 
 
-@dataclass(frozen=True)
-class Matrix:
+class Matrix(NamedTuple):
     """A small matrix with a name; a vector is one with a single column."""
 
     name: str
@@ -373,8 +370,7 @@ class Matrix:
         return [line.ljust(across) for line in found] + [" " * across] * (height - len(found))
 
 
-@dataclass(frozen=True)
-class Equation:
+class Equation(NamedTuple):
     """Matrices side by side, with the signs between them."""
 
     terms: Sequence[Matrix | str]
@@ -397,8 +393,7 @@ class Equation:
         return [line.rstrip() for block in blocks for line in block if line.strip()]
 
 
-@dataclass(frozen=True)
-class SmallTable:
+class SmallTable(NamedTuple):
     """A small table.
 
     Attributes
@@ -423,8 +418,7 @@ class SmallTable:
 Item = str | Equation | SmallTable
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """Step of a worked example: a title, and the lines, tables and matrices that carry it out."""
 
     title: str

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,8 +202,7 @@ def plain_digits(value: Decimal | Fraction, published: tuple[str, ...] = ()) -> 
     return 0.5 if format(value.normalize(), "f") in texts else float(digits(value))
 
 
-@dataclass(frozen=True)
-class GridAxis:
+class GridAxis(NamedTuple):
     """Axis of a table over several: the pairs that follow it, and its different coordinates, called levels.
 
     Attributes
@@ -271,7 +271,7 @@ class Axes:
 
     def at(self, level: float) -> Axes:
         """Return the same with another relative error of the frequencies."""
-        return replace(self, axes=tuple(replace(axis, pairs=axis.pairs.at(level)) for axis in self.axes))
+        return replace(self, axes=tuple(axis._replace(pairs=axis.pairs.at(level)) for axis in self.axes))
 
     @property
     def edges(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.decimals import join_list, number_text, parse_count, parse_integer, parse_number, split_list
@@ -121,8 +121,7 @@ class Param:
         return " and ".join(filter(None, ("even" if self.even else "", low, high)))
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """Parameter of an encoding, as derived from its function's signature."""
 
     name: str

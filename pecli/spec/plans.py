@@ -34,8 +34,7 @@ def nothing() -> None:
     """Do nothing."""
 
 
-@dataclass(frozen=True)
-class Domain:
+class Domain(NamedTuple):
     """Set of positions that have a value.
 
     Parameters
@@ -68,8 +67,7 @@ class Domain:
                 raise BadRecipe(f"position {fraction_text(position)} has no value in {name}: {self.remedy}")
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(NamedTuple):
     """A further array whose rows are no positions, such as a drawn matrix.
 
     Parameters
@@ -138,8 +136,7 @@ class Plan:
 Frequency = Decimal | Fraction
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(NamedTuple):
     """Frequencies that share a coordinate, and the columns of their sines and cosines.
 
     Parameters
@@ -186,8 +183,7 @@ class Coordinate:
     unit: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True)
-class Ramp:
+class Ramp(NamedTuple):
     """Column that holds a coordinate times a factor, as NeRF's input itself."""
 
     column: int
@@ -195,8 +191,7 @@ class Ramp:
     factor: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True)
-class Cross:
+class Cross(NamedTuple):
     """Phases in turns that are not products of one frequency and one coordinate.
 
     Either `factors`: the phase of column k is the sum over the plan's axes of
@@ -222,8 +217,7 @@ class Cross:
     unit: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True)
-class Companion:
+class Companion(NamedTuple):
     """A further array with one row for each position: ``at(points)`` gives (n, width).
 
     In a rotary table it has one column for each pair, and the layout duplicates
@@ -355,8 +349,7 @@ class Values(Plan):
     at: Callable[[Points], Real]
 
 
-@dataclass(frozen=True)
-class ImageWindow:
+class ImageWindow(NamedTuple):
     """The tokens of a window of an image, in row order, with a class token before them if `cls`."""
 
     height: int

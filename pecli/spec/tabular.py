@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadParameter, UnknownName
 from pecli.numbers.blocks import in_blocks
@@ -85,8 +85,7 @@ def array_of(name: str, shape: Sequence[int], dtype: str, axes: Sequence[str] = 
     return Array(name, shape, dtype, named, lead)
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Consecutive rows of one or several arrays that have the same number of rows."""
 
     start: int

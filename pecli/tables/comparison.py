@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from pecli.engine.threads import default_threads, ordered_map
 from pecli.numbers.dtypes import ITEM_BYTES
@@ -22,8 +22,7 @@ from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, RowOverlap, overlapping_rows, pair_views, same_layout
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was found, of which every part is true of the whole of both tables.
 
     Attributes
@@ -38,8 +37,7 @@ class Finding:
     text: str
 
 
-@dataclass(frozen=True)
-class ArrayComparison:
+class ArrayComparison(NamedTuple):
     """Two arrays side by side.
 
     Attributes

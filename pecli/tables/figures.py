@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,8 +205,7 @@ _JOINED: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Tolerance:
+class Tolerance(NamedTuple):
     """Criterion for equal values: abs(a - b) <= atol + rtol abs(b), or at most `ulp` units in the last place.
 
     `decimals` are those with which one side was printed, if it was: its values are brought back to them.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadParameter, MissingParameter, UnknownName
 from pecli.numbers.decimals import parse_count, parse_number, parse_position, shorten
@@ -45,8 +45,7 @@ MAX_AXES = 4
 _NAME = re.compile(r"[\w-]+(\.[\w-]+)*")
 
 
-@dataclass(frozen=True)
-class ArrayNaming:
+class ArrayNaming(NamedTuple):
     """How a table's arrays are called and shaped, where that is not as pecli does.
 
     Parameters
@@ -115,8 +114,7 @@ class ArrayNaming:
         return tuple(found)
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A request for a table apart from its recipe, in the words of the command line.
 
     Parameters
@@ -184,7 +182,7 @@ class Request:
         found = {"dtype": self.dtype}
         for name in ("layout", "form", "shard", "queries", "align", "arithmetic"):
             value = getattr(self, name)
-            if value != getattr(type(self), name):
+            if value != self._field_defaults[name]:
                 found[name] = str(value)
         return found | self.naming.keys()
 

@@ -7,7 +7,6 @@ values and biases are computed by their kernels and rounded once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pecli.errors import BadParameter, UnknownName
@@ -138,7 +137,7 @@ class Table(Tabular):
         rows = None if positions is not None else rows_of(recipe)
         where = positions_of(recipe, rows, length, start, step, positions)
         request = Request.of(recipe.encoding, dtype, layout, form, shard, arithmetic, queries, keys, align)
-        request = replace(request, naming=ArrayNaming.of(name, lead, companion))
+        request = request._replace(naming=ArrayNaming.of(name, lead, companion))
         extent = request.extent(where)
         whole = shard is None and where.start == 0
         part = "shard=" if shard is not None else "start=" if where.is_range else "positions="
@@ -173,11 +172,11 @@ class Table(Tabular):
 
     def as_type(self, dtype: str) -> Table:
         """Return the same table in another type of `DTYPES`, rounded from the real values."""
-        return Table(self.source, self.extent, replace(self.request, dtype=dtype), self.names)
+        return Table(self.source, self.extent, self.request._replace(dtype=dtype), self.names)
 
     def plain(self) -> Table:
         """Return the same table with pecli's own names and shapes, and no companion array."""
-        return Table(self.source, self.extent, replace(self.request, naming=ArrayNaming()))
+        return Table(self.source, self.extent, self.request._replace(naming=ArrayNaming()))
 
     def only(self, names: Sequence[str]) -> Table:
         """Return the table with only some of its arrays, which no recipe can express.
@@ -253,7 +252,7 @@ class Table(Tabular):
         extent = Extent(self.positions, self.extent.first + start, self.extent.first + stop)
         if alone:
             extent = Extent(extent.part, 0, stop - start)
-        found = Table(self.source, extent, replace(self.request, shard=None), self.names)
+        found = Table(self.source, extent, self.request._replace(shard=None), self.names)
         if not alone:
             found.recipe = None
         return found

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -191,8 +191,7 @@ def copies_of(table: Tabular) -> list[CopyView]:
     return [CopyView(table, number) for number in range(*counts)] if len(counts) == 1 and min(counts) > 1 else []
 
 
-@dataclass(frozen=True)
-class RowOverlap:
+class RowOverlap(NamedTuple):
     """Corresponding rows of two views, and the part of each row in both."""
 
     left: int

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -374,8 +373,7 @@ MAX_POSITIONS = 8  # positions that fit a board
 MAX_BYTES = 1 << 28  # of the values of an example, which shows some of them
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """A worked example: title, recipe, formula, and steps with their numbers."""
 
     title: str

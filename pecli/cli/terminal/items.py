@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pecli.numbers.printing import column
 from pecli.spec.tabular import Array
@@ -16,8 +15,7 @@ LEFT, RIGHT = "left", "right"
 LABEL = 15  # columns of what stands before a fact
 
 
-@dataclass(frozen=True)
-class ScreenTable:
+class ScreenTable(NamedTuple):
     """A table for a person.
 
     Attributes
@@ -41,16 +39,14 @@ class ScreenTable:
     indent: str = ""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The first line of a report: bold, and green or red on a terminal if it is a yes or a no."""
 
     text: str
     good: bool | None = None
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(NamedTuple):
     """A name and its text, whose further lines stand below the first."""
 
     name: str
@@ -58,8 +54,7 @@ class Fact:
     width: int = LABEL
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A titled list of names with what each is, as helps have; a panel on a terminal."""
 
     title: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,7 @@ class Pair:
     band: Band
 
 
-@dataclass(frozen=True)
-class Exercise:
+class Exercise(NamedTuple):
     """Recipe, positions and functions that a lesson works from.
 
     Parameters
@@ -95,11 +94,11 @@ class Exercise:
     def of_family(self, cell: Cell | None = None) -> list[Step]:
         """Return the lesson of its family; of a bias with this formula for its entries."""
         assert self.family is not None
-        return list(self.family(replace(self, cell=cell)))
+        return list(self.family(self._replace(cell=cell)))
 
     def resolved(self, length: int) -> Exercise:
         """Return the exercise on a whole table of `length` rows."""
-        return replace(self, recipe=self.recipe.of_length(length))
+        return self._replace(recipe=self.recipe.of_length(length))
 
 
 def matrix_table(at: Sequence[Fraction], values: NDArray[Any]) -> SmallTable:

@@ -15,7 +15,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pecli.errors import PecliError, WouldOverwrite, WriteFailed
 from pecli.formats.io.output import Output
@@ -26,8 +26,7 @@ PERMISSIONS = 0o777  # bits that a new file takes from the old one's mode: not s
 _OWN_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """Size of a file in bytes, or a lower bound where the size is not known."""
 
     size: int = 0

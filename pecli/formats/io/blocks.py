@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,7 @@ AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(NamedTuple):
     """Rows `start` to `stop` of arrays of equal length."""
 
     arrays: tuple[Array, ...]

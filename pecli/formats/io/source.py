@@ -17,8 +17,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pecli.errors import BadFile, PecliError
 from pecli.formats.io.output import Placed
@@ -42,8 +41,7 @@ PIECE = 1 << 20  # bytes of a pipe copied at a time
 AHEAD = 1 << 16  # bytes asked of a server where a library wants a few
 
 
-@dataclass(frozen=True)
-class InputFile:
+class InputFile(NamedTuple):
     """A regular file to read.
 
     Parameters

@@ -135,7 +135,7 @@ def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
         places = range(*columns.indices(waves.width))
         first = decimal_of(band.frequencies[0])
         frequencies = tuple(CONTEXT.multiply(first, power(ratio, Fraction(exponent(j), 2))) for j in places)
-        parts.append(replace(band, frequencies=frequencies, sin=columns if part == "sin" else None,
+        parts.append(band._replace(frequencies=frequencies, sin=columns if part == "sin" else None,
                              cos=columns if part == "cos" else None))  # fmt: skip
     return replace(waves, bands=tuple(parts))
 
@@ -143,5 +143,5 @@ def _by_column(exponent: Callable[[int], int], waves: Waves) -> Waves:
 def _same_frequency(count: int, waves: Waves) -> Waves:
     """Return waves with the first frequencies, each in this many neighbouring pairs."""
     parts = ((band, band.frequencies) for band in waves.bands)
-    bands = tuple(replace(band, frequencies=tuple(w[k // count] for k in range(len(w)))) for band, w in parts)
+    bands = tuple(band._replace(frequencies=tuple(w[k // count] for k in range(len(w)))) for band, w in parts)
     return replace(waves, bands=bands)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Literal
@@ -134,7 +133,7 @@ def _with_zeros(array: Fixed, rows: int, dim: int) -> Fixed:
         out[: max(0, rows - start)] = np.asarray(array.values(start, min(stop, rows)))
         return out
 
-    return replace(array, shape=(rows + 1, dim), values=values)
+    return array._replace(shape=(rows + 1, dim), values=values)
 
 
 def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -238,7 +237,7 @@ def lesson(exercise: lessons.Exercise) -> list[Step]:
     if values["sequence"] is None and values["streams"] is None:
         if len(values["sections"]) != len(NAMES):
             return found
-        sample = replace(exercise, recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": EXAMPLE}))
+        sample = exercise._replace(recipe=Recipe.bind("mrope", **{**exercise.recipe.keys(), "sequence": EXAMPLE}))
     rows = sample.recipe.rows or 1
     plan = sample.resolved(rows).plan
     names = NAMES if len(plan.axes) == len(NAMES) else tuple(f"stream {s}" for s in range(len(plan.axes)))

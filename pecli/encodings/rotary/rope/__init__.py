@@ -6,11 +6,11 @@ d is the rotary width; pair i of position p rotates by p w_i radians.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pecli.encodings.rotary.rope import scalings
 from pecli.encodings.rotary.rope.scalings import PlainSeries, Scaling, scaling_of
@@ -244,7 +244,7 @@ def _blended(keys: Mapping[str, str], blend: Callable[[Decimal, Decimal, Decimal
         return waves
     with localcontext(CONTEXT):
         made = tuple(blend(w, s, factor) for w, s in zip(plain, scaled, strict=True))
-    return replace(waves, bands=(replace(waves.bands[0], frequencies=made),))
+    return replace(waves, bands=(waves.bands[0]._replace(frequencies=made),))
 
 
 def _defaults(scaling: Scaling, keys: Mapping[str, str]) -> Iterator[Change]:
@@ -260,8 +260,7 @@ Arithmetic = Literal["float32", "bfloat16"]
 BLOCK = 1 << 18  # angles computed at once: their float64 copies stay in the caches
 
 
-@dataclass(frozen=True)
-class Emulation:
+class Emulation(NamedTuple):
     """Frequencies and magnitude in a framework's arithmetic, with the values computed from them.
 
     Attributes

@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pecli.encodings.shared.deferred import Float32, np
 from pecli.errors import MissingParameter, UnknownName
@@ -26,8 +26,7 @@ from pecli.spec.parameter import declared, param_of, sections
 Reader = Any
 
 
-@dataclass(frozen=True)
-class RopeType:
+class RopeType(NamedTuple):
     """Rope type of transformers, and its translation to a scaling.
 
     Parameters

@@ -96,7 +96,7 @@ def _otherwise(keys: Mapping[str, str], twice: bool, waves: Waves) -> Waves:
     else:
         numbers[1] = CONTEXT.multiply(numbers[1], TAU)
         other = _by_turns(PlainSeries.of(keys).frequencies, *numbers)
-    return replace(waves, bands=(replace(band, frequencies=other),))
+    return replace(waves, bands=(band._replace(frequencies=other),))
 
 
 def _mistakes(keys: Mapping[str, str]) -> Iterator[Change]:

@@ -174,7 +174,7 @@ def _other_ramp(keys: Mapping[str, str], other: OtherRamp, waves: Waves) -> Wave
             for ramps in (ramp(fast, slow), other(ramp, fast, slow))
         )
     found: dict[object, Decimal] = dict(zip(meant, made, strict=True))
-    bands = (replace(band, frequencies=tuple(found[w] for w in band.frequencies)) for band in waves.bands)
+    bands = (band._replace(frequencies=tuple(found[w] for w in band.frequencies)) for band in waves.bands)
     return replace(waves, bands=tuple(bands))
 
 
