@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.apply.exact import ExactRows, Floats, Places, largest_size, round_sums, rows_of
+from pecli.apply.exact import ExactRows, Floats, Places, exact_sums, largest_size, round_candidates, rows_of
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, open_rows, roles_of
 from pecli.engine.threads import Scratch, scratch
 from pecli.errors import BadParameter, BadRecipe
@@ -104,7 +104,14 @@ class AddedRows(Tabular):
         else:
             size, other = (np.broadcast_to(value, x.shape) for value in (self.factor.hi, np.ones(1)))
             row, bound = rows, largest_size(x) * largest_size(self.factor.hi) + largest_size(rows)
-        round_sums(x, size, other, row, partial(self._doubled, where), self.dtype, out, own, bound)
+        candidate, term = (own.get(name, x.size, np.float64).reshape(x.shape) for name in ("sum", "term"))
+        with np.errstate(all="ignore"):
+            np.add(np.multiply(x, size, out=candidate), np.multiply(other, row, out=term), out=candidate)
+            unsure = round_candidates(candidate, bound, self.dtype, out, own)
+        if len(unsure):
+            x, size, other, row = (part.reshape(-1)[unsure] for part in (x, size, other, row))
+            sums = exact_sums(x, size, other, row, unsure, partial(self._doubled, where), self.dtype)
+            out[np.divmod(unsure, out.shape[1])] = sums
         if not_finite is not None:
             out[not_finite] = narrow(special, None, self.dtype)
 

@@ -5,10 +5,11 @@ Reference tensors for a kernel's test: random queries and keys, and one table wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,28 +18,17 @@ from pecli.apply.addition import AddedRows, FrameworkRows, adding_steps, apply_c
 from pecli.apply.exact import rows_of
 from pecli.apply.rotation import rotate
 from pecli.apply.scores import VALUES, Move, add_bias, scores_of
-from pecli.apply.tensors import (
-    HEADS_SIDE_BY_SIDE,
-    ApplyOptions,
-    ApplyResult,
-    MergedHeads,
-    RandomTensor,
-    Tensor,
-    at_length,
-    axes_notes,
-    only_tensor,
-    open_rows,
-    split_heads,
-    tensor_of,
-)
+from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, axes_notes, only_tensor, open_rows, tensor_of
 from pecli.errors import BadParameter, BadRecipe
+from pecli.numbers import random as draws
 from pecli.numbers.decimals import parse_integer, shorten
 from pecli.numbers.dtypes import COMPLEX
+from pecli.numbers.rounding import narrow
 from pecli.spec.catalogue import find
 from pecli.spec.declaration import Family
 from pecli.spec.hooks import Effect
 from pecli.spec.recipe import Recipe, split_recipe
-from pecli.spec.tabular import InMemory, Tabular, shape_text
+from pecli.spec.tabular import Array, InMemory, Tabular, shape_text
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import NamedSource, exact_source
@@ -67,7 +57,7 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
         if source.recipe is None or not source.recipe.open_parameters:
             rule = f"has no effect: nothing in {shorten(source.text)} depends on the length of the sequence"
             raise BadParameter("len", options.length, rule)
-        source = at_length(source, options.length)
+        source = replace(source, recipe=source.recipe.of_length(options.length))
     if isinstance(options.positions, np.ndarray) and options.positions.ndim == 3:
         source, rows = with_streams(source, options.positions)
         options = replace(options, positions=rows)
@@ -89,6 +79,67 @@ def is_value(tensor: Tensor) -> bool:
     return tensor.name.lower() in VALUES
 
 
+def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
+    """Return a tensor with axes "bs(hd)" as "bshd"; others as they are.
+
+    The number of heads is that of the axes or of the recipe, or follows from a rotary recipe's width of a head.
+
+    Raises
+    ------
+    BadParameter
+        If nothing says it, or it does not divide the last axis.
+    """
+    if "(" not in tensor.axes:
+        return tensor
+    count = tensor.axes[3:-2]
+    values = {} if recipe is None else recipe.values
+    rotary = recipe is not None and recipe.encoding.family is Family.ROTARY  # whose dim is that of a head
+    heads, width = values.get("heads"), values.get("dim") if rotary else None
+    if count != "h":
+        heads = int(count)
+    elif not isinstance(heads, int) and isinstance(width, int) and width:
+        heads = tensor.width // width if tensor.width % width == 0 else 0
+    if not isinstance(heads, int):
+        raise BadParameter("axes", tensor.axes, "does not say how many heads there are: give it as bs(12d)")
+    if not heads or tensor.width % heads:
+        rule = f"must have heads that divide the {tensor.width} columns of {tensor.name}"
+        raise BadParameter("axes", tensor.axes, rule)
+    width = tensor.width // heads
+    shape = (*tensor.shape[:2], heads, width)
+    table = InMemory({tensor.view.array.name: tensor.view.table.read(tensor.view.array.name).reshape(shape)})
+    made = tensor_of(table, tensor.view.array.name, "bshd", tensor.name)
+    return made._replace(merged=True)
+
+
+class MergedHeads(Tabular):
+    """Outputs whose heads are side by side again, (b, s, h, d) as (b, s, h d), where their inputs were.
+
+    Parameters
+    ----------
+    inner : Tabular
+        The outputs, with axes b, s, h and d.
+    names : collection of str
+        Which of them are merged; all have as many heads as one another.
+    """
+
+    def __init__(self, inner: Tabular, names: Collection[str]) -> None:
+        self.inner, self.metadata = inner, inner.metadata
+        self.heads = {array.name: array.shape[2] for array in inner.arrays if array.name in names}
+        self.arrays = tuple(
+            replace(a, shape=(*a.shape[:2], a.shape[2] * a.shape[3]), axes=(*a.axes[:2], a.axes[3]), lead=2)
+            if a.name in self.heads
+            else a
+            for a in inner.arrays
+        )
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        for name, target in out.items():
+            heads = self.heads.get(name, 1)
+            parts = target.reshape((stop - start) * heads, *self.inner.array(name).row_shape)
+            self.inner.fill(start * heads, stop * heads, {name: parts})
+
+
 def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> NamedSource:
     """Return the source for whole heads whose last columns rotate, or for the part of a head that rotates.
 
@@ -100,7 +151,7 @@ def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> NamedSou
     last = recipe.values["rotary_dim"] or recipe.values["dim"]
     whole = leading + last
     for tensor in tensors:
-        width = tensor.width % whole if HEADS_SIDE_BY_SIDE.fullmatch(tensor.axes) else tensor.width - whole
+        width = tensor.width % whole if "(" in tensor.axes else tensor.width - whole
         if width and not is_value(tensor):
             return replace(source, model_leading=0)
     given = {**split_recipe(recipe.short)[1], "dim": str(whole), "rotary-dim": str(last)}
@@ -216,6 +267,33 @@ def add_rows(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptio
     steps = adding_steps(tensor, table, float(exact.factor.hi), rows, options.arithmetic)
     made = FrameworkRows(exact, {tensor.name: steps}, options.arithmetic, dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst)
+
+
+class RandomTensor(Tabular):
+    """Standard normal vectors drawn from a seed, so that any slice equals the whole.
+
+    Parameters
+    ----------
+    name : str
+        Of the array.
+    shape : tuple of int
+        Its shape; a row is a vector.
+    dtype : str
+        Type to which each value is rounded.
+    seed, stream : int
+        Key of the generator.
+    """
+
+    def __init__(self, name: str, shape: tuple[int, ...], dtype: str, seed: int, stream: int) -> None:
+        self.arrays = (Array(name, shape, dtype, tuple(f"axis{i}" for i in range(len(shape))), len(shape) - 1),)
+        self.seed, self.stream, self.dtype = seed, stream, dtype
+
+    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
+        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
+        for target in out.values():
+            width = target.shape[-1]
+            words = draws.words(self.seed, start * width, (stop - start) * width, self.stream)
+            narrow(draws.normal(draws.uniform(words)).reshape(-1, width), None, self.dtype, target)
 
 
 def random_inputs(sides: str, kv_heads: int | None, dtype: str, seed: int) -> list[Tensor]:

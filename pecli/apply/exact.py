@@ -61,47 +61,6 @@ MAX_SIZE = 2.0**900
 Doubled = Callable[[Places], tuple[double_double.DoubleDouble, double_double.DoubleDouble, Floats]]
 
 
-def round_sums(
-    x: Floats,
-    a: Floats,
-    y: Floats,
-    b: Floats,
-    doubled: Doubled,
-    dtype: str,
-    out: NDArray[Any],
-    own: Scratch,
-    most: float,
-) -> None:
-    """Write x A + y B, each correctly rounded to `dtype`, into `out`.
-
-    Parameters
-    ----------
-    x, y : (n, m) float64 ndarray
-        What is given; a NaN or an infinity gives what IEEE 754 says of it.
-    a, b : (n, m) float64 ndarray
-        A and B, each correctly rounded or exact.
-    doubled : callable
-        Gives them beyond that; places count in C order.
-    dtype : {"float16", "bfloat16", "float32", "float64"}
-        Of the sums; bfloat16 as its bits in uint16.
-    out : (n, m) ndarray
-        The output; of the storage type and any strides.
-    own : Scratch
-        Working memory.
-    most : float
-        What abs(x A) + abs(y B) is at most; infinite or NaN where an input is.
-    """
-    candidate, second = (own.get(name, x.size, np.float64).reshape(x.shape) for name in ("sum", "term"))
-    with np.errstate(all="ignore"):
-        np.multiply(x, a, out=candidate)
-        np.multiply(y, b, out=second)
-        np.add(candidate, second, out=candidate)
-        doubtful = round_candidates(candidate, most, dtype, out, own)
-    if len(doubtful):
-        x, a, y, b = (part.reshape(-1)[doubtful] for part in (x, a, y, b))
-        out[np.divmod(doubtful, out.shape[1])] = exact_sums(x, a, y, b, doubtful, doubled, dtype)
-
-
 def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[Any], own: Scratch) -> Places:
     """Round sums into `out`, of their shape, and use up their float64 values.
 
@@ -111,8 +70,12 @@ def round_candidates(candidate: Floats, most: float, dtype: str, out: NDArray[An
         a x + b y, contiguous.
     most : float
         What abs(a x) + abs(b y) is at most; infinite or NaN where an input is.
-    dtype, out, own
-        See `round_sums`.
+    dtype : {"float16", "bfloat16", "float32", "float64"}
+        Of the sums; bfloat16 as its bits in uint16.
+    out : ndarray
+        The output; of the storage type and any strides.
+    own : Scratch
+        Working memory.
 
     Returns
     -------
@@ -157,9 +120,10 @@ def exact_sums(
     x: Floats, a: Floats, y: Floats, b: Floats, places: Places, doubled: Doubled, dtype: str, coarse: float = 1.0,
     loose: float = 0.0,
 ) -> NDArray[Any]:  # fmt: skip
-    """Return sums (k,) at some places, correctly rounded; see `round_sums`.
+    """Return sums x A + y B (k,) at some places, correctly rounded.
 
-    a and b may be coarser than rounded ones: by a factor `coarse`, and in absolute terms by `loose`.
+    a and b, for A and B, may be coarser than rounded ones: by a factor `coarse`, and in absolute terms by `loose`;
+    `doubled` gives them beyond that.  A NaN or an infinity gives what IEEE 754 says of it.
     """
     with np.errstate(all="ignore"):
         first, second = x * a, y * b

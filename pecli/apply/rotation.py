@@ -17,21 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.apply import exact
 from pecli.apply.addition import FrameworkRows, Steps
-from pecli.apply.exact import (
-    CANDIDATE_ERROR,
-    ExactRows,
-    Floats,
-    Places,
-    StoredRows,
-    ValueRows,
-    WavePoints,
-    bands_of,
-    double_double_sums,
-    exact_sums,
-    largest_size,
-    round_candidates,
-)
+from pecli.apply.exact import Floats, Places
 from pecli.apply.tensors import ApplyOptions, ApplyResult, Tensor, Tile, axes_notes, open_rows, roles_of, table_rows
 from pecli.engine.rotation_tables import join
 from pecli.engine.runs import fill_points, plane_error
@@ -193,9 +181,9 @@ class ExactRotations(Rotations):
         plan = table.plan
         assert isinstance(plan, Waves)
         self.table, self.plan, self.pairs = table, plan, plan.width
-        self.points = WavePoints(plan, table.part)
+        self.points = exact.WavePoints(plan, table.part)
         self.loose = plane_error(self.points.run[0]) if self.points.run is not None else 0.0
-        self.where = bands_of(plan, "sin")
+        self.where = exact.bands_of(plan, "sin")
 
     def rows(self, start: int, stop: int) -> Points:
         """Return c + i s of rows; see `Rotations`."""
@@ -227,7 +215,7 @@ class StoredRotations(Rotations):
     """
 
     def __init__(self, table: Tabular) -> None:
-        self.cos, self.sin = (StoredRows(table, name) for name in ("cos", "sin"))
+        self.cos, self.sin = (exact.StoredRows(table, name) for name in ("cos", "sin"))
         self.pairs = self.cos.width
 
     def rows(self, start: int, stop: int) -> Points:
@@ -257,7 +245,7 @@ class ScaledRotations(Rotations):
         Whether they divide.
     """
 
-    def __init__(self, rotations: Rotations, scale: ExactRows, divides: bool) -> None:
+    def __init__(self, rotations: Rotations, scale: exact.ExactRows, divides: bool) -> None:
         self.rotations, self.scale, self.divides = rotations, scale, divides
         self.pairs = rotations.pairs
         # two more roundings of scaled ones; of inverse ones the square errs by 8u, the quotient by 12u, the sums by 15u
@@ -288,7 +276,7 @@ class ScaledRotations(Rotations):
             return *found, largest * relative + 2 * error * (1 / scale.hi if self.divides else scale.hi)
 
 
-class SquaredLengths(ExactRows):
+class SquaredLengths(exact.ExactRows):
     """c^2 + s^2 of each pair of rotations: of a recipe the square of the magnitude."""
 
     def __init__(self, rotations: Rotations) -> None:
@@ -397,7 +385,7 @@ class RotatedTensors(Tabular):
         points = self.rotations.approximate(number * self.block_rows, min((number + 1) * self.block_rows, self._last))
         with np.errstate(all="ignore"):
             bound = float((np.abs(points.real) + np.abs(points.imag)).max(initial=0.0))
-        size = bound * self.rotations.coarse + 1.5 * self.rotations.loose / CANDIDATE_ERROR
+        size = bound * self.rotations.coarse + 1.5 * self.rotations.loose / exact.CANDIDATE_ERROR
         return (np.conjugate(points, out=points) if self.backward else points), size
 
     def _computed_doubled(self, number: int) -> tuple[DoubleDouble, DoubleDouble, Floats]:
@@ -453,7 +441,7 @@ class RotatedTensors(Tabular):
         packed = own.get(f"rotated {dtype}", flat.size + 1, out.dtype.type)
         rotated = target if in_place else packed[:-1].reshape(flat.shape)
         with np.errstate(all="ignore"):
-            bound = largest_size(vectors) * size
+            bound = exact.largest_size(vectors) * size
             if self.pairing.from_pairs == "half":
                 z.real, z.imag = vectors[..., self.input_columns[0]], vectors[..., self.input_columns[1]]
             else:
@@ -462,7 +450,7 @@ class RotatedTensors(Tabular):
                 unsure = self._rotate_double_double(tile, tensor, z, rotated)
             else:
                 np.multiply(z, points, out=z)
-                places = round_candidates(flat, bound, dtype, rotated, own)
+                places = exact.round_candidates(flat, bound, dtype, rotated, own)
                 unsure = self._doubtful(places, tile, vectors, points)
         if not in_place:
             scatter_pairs(packed, target, self.output_columns)
@@ -485,7 +473,7 @@ class RotatedTensors(Tabular):
                 at, (cosine, sine, error) = rows[part] - number * self.block_rows, self._doubled_block(number)
                 x, y, c, s, point_error = z.real[part], z.imag[part], cosine[at], sine[at], error[at]
                 for second, (own, other, signed_sine) in enumerate(((x, y, -s), (y, x, s))):
-                    values, unsure = double_double_sums(own, other, c, signed_sine, point_error, "float64")
+                    values, unsure = exact.double_double_sums(own, other, c, signed_sine, point_error, "float64")
                     rotated[part, second::2] = values
                     row, pair = unsure.nonzero()
                     if len(row):
@@ -519,7 +507,7 @@ class RotatedTensors(Tabular):
             return c, DoubleDouble(s.hi * sign, s.lo * sign), error
 
         signed_sine = np.where(second, points.imag, -points.imag)
-        out[vectors - start, self.leading + self.pair_columns[1, second, pairs]] = exact_sums(
+        out[vectors - start, self.leading + self.pair_columns[1, second, pairs]] = exact.exact_sums(
             x, points.real, y, signed_sine, np.arange(len(x)), doubled, dtype, self.rotations.coarse,
             self.rotations.loose,
         )  # fmt: skip
@@ -582,7 +570,7 @@ def rotate(
     notes = (*filter(None, (behind, note, effect.note if effect.factor else "", roles)), *axes_notes(tensors))
     companion = _cosines_and_positions(table, rows, options.dtype or tensors[0].dtype)
 
-    def exact(dtype: str | None) -> Tabular:
+    def rounded(dtype: str | None) -> Tabular:
         """Return the real values rounded to a type, by default each tensor's own."""
         found: dict[bool, RotatedTensors] = {}
         for key in (False, True):
@@ -595,7 +583,7 @@ def rotate(
         return ConcatTable([(t.name, found[t in keys], t.name) for t in tensors], facts)
 
     if options.arithmetic == "exact":
-        return ApplyResult(exact(options.dtype), notes, companion=companion)
+        return ApplyResult(rounded(options.dtype), notes, companion=companion)
     if options.way != "forward" or len(parts_of) > 1 or effect.factor:
         raise BadParameter("arithmetic", options.arithmetic, "is for plain rotations of queries and keys")
     emulated = table
@@ -605,7 +593,7 @@ def rotate(
     steps = {}
     for tensor in tensors:
         steps[tensor.name] = rotation_steps(tensor, emulated, pairing, rows, options.arithmetic, leading)
-    made = FrameworkRows(exact("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
+    made = FrameworkRows(rounded("float64"), steps, options.arithmetic, options.dtype or tensors[0].dtype)
     return ApplyResult(made, notes, worst=lambda: made.worst, companion=companion)
 
 
@@ -648,9 +636,9 @@ def rotation_steps(
             second[...] = nearest(nearest(y * cos, arithmetic) + nearest(x * sin, arithmetic), arithmetic)
         return out
 
-    def sizes(exact: Floats) -> Floats:
-        norms = pair_norms(exact[:, leading:], width, pairing.to_pairs == "interleaved")
-        return np.concatenate([np.abs(exact[:, :leading]), norms], axis=1)
+    def sizes(truth: Floats) -> Floats:
+        norms = pair_norms(truth[:, leading:], width, pairing.to_pairs == "interleaved")
+        return np.concatenate([np.abs(truth[:, :leading]), norms], axis=1)
 
     return steps, sizes
 
@@ -670,10 +658,10 @@ def _with_factor(rotations: Rotations, table: Tabular, effect: Effect, key: bool
     if effect.factor is None or (key and not effect.opposed):
         return rotations
     if not isinstance(table, Table):
-        return ScaledRotations(rotations, StoredRows(table, effect.factor), divides=key)
+        return ScaledRotations(rotations, exact.StoredRows(table, effect.factor), divides=key)
     assert isinstance(table.plan, Waves)
     (factor,) = (array for array in table.plan.companions if array.name == effect.factor)
-    return ScaledRotations(rotations, ValueRows(table, effect.factor, factor.at), divides=key)
+    return ScaledRotations(rotations, exact.ValueRows(table, effect.factor, factor.at), divides=key)
 
 
 def pairing_of(source: NamedSource, pairs: str | None) -> tuple[HeadPairs, str]:

@@ -10,7 +10,7 @@ A tile holds many vectors whose positions are known together: few large calls of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from math import prod
@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats.paths import Kind, kind_of
-from pecli.numbers import random as draws
 from pecli.numbers.decimals import parse_integer, parse_number, parse_position
 from pecli.numbers.dtypes import DTYPES
 from pecli.numbers.positions import Positions
-from pecli.numbers.rounding import narrow, widen
+from pecli.numbers.rounding import widen
 from pecli.spec.catalogue import find
-from pecli.spec.declaration import Family
-from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory, Tabular, shape_text
 from pecli.tables.conversion import convert
 from pecli.tables.sources import NamedSource
@@ -231,67 +229,6 @@ def as_logits(tensor: Tensor) -> Tensor:
     return tensor._replace(axes=axes)
 
 
-def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
-    """Return a tensor with axes "bs(hd)" as "bshd"; others as they are.
-
-    The number of heads is that of the axes or of the recipe, or follows from a rotary recipe's width of a head.
-
-    Raises
-    ------
-    BadParameter
-        If nothing says it, or it does not divide the last axis.
-    """
-    found = HEADS_SIDE_BY_SIDE.fullmatch(tensor.axes)
-    if found is None:
-        return tensor
-    values = {} if recipe is None else recipe.values
-    rotary = recipe is not None and recipe.encoding.family is Family.ROTARY  # whose dim is that of a head
-    heads, width = values.get("heads"), values.get("dim") if rotary else None
-    if found[1] != "h":
-        heads = int(found[1])
-    elif not isinstance(heads, int) and isinstance(width, int) and width:
-        heads = tensor.width // width if tensor.width % width == 0 else 0
-    if not isinstance(heads, int):
-        raise BadParameter("axes", tensor.axes, "does not say how many heads there are: give it as bs(12d)")
-    if not heads or tensor.width % heads:
-        rule = f"must have heads that divide the {tensor.width} columns of {tensor.name}"
-        raise BadParameter("axes", tensor.axes, rule)
-    width = tensor.width // heads
-    shape = (*tensor.shape[:2], heads, width)
-    table = InMemory({tensor.view.array.name: tensor.view.table.read(tensor.view.array.name).reshape(shape)})
-    made = tensor_of(table, tensor.view.array.name, "bshd", tensor.name)
-    return made._replace(merged=True)
-
-
-class MergedHeads(Tabular):
-    """Outputs whose heads are side by side again, (b, s, h, d) as (b, s, h d), where their inputs were.
-
-    Parameters
-    ----------
-    inner : Tabular
-        The outputs, with axes b, s, h and d.
-    names : collection of str
-        Which of them are merged; all have as many heads as one another.
-    """
-
-    def __init__(self, inner: Tabular, names: Collection[str]) -> None:
-        self.inner, self.metadata = inner, inner.metadata
-        self.heads = {array.name: array.shape[2] for array in inner.arrays if array.name in names}
-        self.arrays = tuple(
-            replace(a, shape=(*a.shape[:2], a.shape[2] * a.shape[3]), axes=(*a.axes[:2], a.axes[3]), lead=2)
-            if a.name in self.heads
-            else a
-            for a in inner.arrays
-        )
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        for name, target in out.items():
-            heads = self.heads.get(name, 1)
-            parts = target.reshape((stop - start) * heads, *self.inner.array(name).row_shape)
-            self.inner.fill(start * heads, stop * heads, {name: parts})
-
-
 class Tile(NamedTuple):
     """Vectors that follow each other, counted in C order of their tensor, as a grid of lines.
 
@@ -315,33 +252,6 @@ class Tile(NamedTuple):
     def of(self, rows: NDArray[Any], first: int) -> NDArray[Any]:
         """Return a view of the tile's vectors, (*shape, width), in rows (n, width) that begin with vector `first`."""
         return rows[self.start - first : self.stop - first].reshape(*self.shape, -1)
-
-
-class RandomTensor(Tabular):
-    """Standard normal vectors drawn from a seed, so that any slice equals the whole.
-
-    Parameters
-    ----------
-    name : str
-        Of the array.
-    shape : tuple of int
-        Its shape; a row is a vector.
-    dtype : str
-        Type to which each value is rounded.
-    seed, stream : int
-        Key of the generator.
-    """
-
-    def __init__(self, name: str, shape: tuple[int, ...], dtype: str, seed: int, stream: int) -> None:
-        self.arrays = (Array(name, shape, dtype, tuple(f"axis{i}" for i in range(len(shape))), len(shape) - 1),)
-        self.seed, self.stream, self.dtype = seed, stream, dtype
-
-    def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
-        """Write rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
-        for target in out.values():
-            width = target.shape[-1]
-            words = draws.words(self.seed, start * width, (stop - start) * width, self.stream)
-            narrow(draws.normal(draws.uniform(words)).reshape(-1, width), None, self.dtype, target)
 
 
 WAYS = ("forward", "inverse", "gradient")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +11,19 @@ from pecli.cli import options as shared
 from pecli.cli.options import argument, choice_of, flag, option, refuse, whole
 from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.output import clean, prose_width, tell
+from pecli.cli.terminal.screen import answer
 from pecli.cli.terminal.writing import Writing, deliver, show
 from pecli.errors import BadParameter, BadRecipe
+from pecli.formats import open_table
+from pecli.numbers.decimals import parse_number
 from pecli.numbers.dtypes import DTYPES, known_dtype
+from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import figure
+from pecli.spec.tabular import Tabular
 from pecli.tables.request import ARITHMETICS, known_arithmetic
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from pecli.apply.tensors import Tensor
-    from pecli.numbers.positions import Positions
-    from pecli.spec.tabular import Tabular
-
 OF_TENSORS = ("output", "no_clobber", "threads", "random", "kv_heads", "seed", "axes")
 INPUTS, ROTATION, SCORES = "Inputs", "Rotation", "Scores"
 WAYS, PAIRS = ("inverse", "gradient"), ("half", "interleaved", "interleaved:half")
@@ -112,7 +113,6 @@ def command(options: ApplyArguments) -> int:
 def _print(table: Tabular, at: list[Fraction] | None, options: ApplyArguments, more: dict[str, Any]) -> int:
     """Print the results for a person, or as JSON their head and tail; rows are those of a vector `at` positions."""
     from pecli.inspect.statistics import preview
-    from pecli.numbers.positions import fraction_text
 
     shown = preview(table, rows=12 if at is not None else 4 // len(table.arrays) or 1)
     parts = [replace(part, row_axis="row") if part.row_axis == "position" else part for part in shown]
@@ -126,7 +126,6 @@ def _worked_through(options: ApplyArguments) -> int:
     """Print what becomes of one vector, number by number."""
     from pecli.apply.tensors import with_width
     from pecli.cli.explain import example_view
-    from pecli.cli.terminal.screen import answer
     from pecli.tables.sources import read_source
     from pecli.teach.vectors import work_through_vector
 
@@ -145,8 +144,6 @@ def _worked_through(options: ApplyArguments) -> int:
 
 
 def _vector(text: str) -> list[float]:
-    from pecli.numbers.decimals import parse_number
-
     return [float(parse_number("vector", word)) for word in text.split(",")]
 
 
@@ -167,8 +164,6 @@ def _apply_options(options: ApplyArguments) -> Any:
 
 def _array(path: str) -> Any:
     """Return the only array of a file."""
-    from pecli.formats import open_table
-
     with open_table(path) as table:
         if len(table.arrays) != 1:
             raise BadParameter("mask", path, f"must hold one array: it has {', '.join(table.keys())}")
@@ -182,16 +177,12 @@ def _positions(text: str | None) -> Any:
     if text.startswith("@") and text.endswith(".npy"):
         import numpy as np
 
-        from pecli.formats import open_table
-
         with open_table(text[1:]) as table:
             if len(table.arrays) == 1 and len(table.arrays[0].shape) in (2, 3):
                 values = table.read(table.arrays[0].name)
                 if values.dtype.kind not in "iu":
                     raise BadParameter("positions", text, f"holds {values.dtype}: batches have whole positions")
                 return values.astype(np.int64)
-    from pecli.numbers.positions import Positions
-
     return Positions.parse(text)
 
 

@@ -9,6 +9,7 @@ from pecli.cli import options as shared
 from pecli.cli.options import TABLE, argument, flag, option, positions, refuse, whole, with_rows
 from pecli.cli.terminal.writing import Writing, deliver, deliver_checkpoint
 from pecli.errors import BadRecipe
+from pecli.formats import open_table
 from pecli.tables.layouts import LAYOUTS
 
 WEIGHTS, PAIRS = "Weights", ("half", "interleaved")
@@ -57,7 +58,6 @@ def command(options: ConvertOptions) -> int:
 def _weights(options: ConvertOptions) -> int:
     """Put the rows of query and key weights in the order of another pairing."""
     from pecli.apply.checkpoints import is_checkpoint, permute_checkpoint, permuted, rows_from
-    from pecli.formats import open_table
 
     refuse("is for tables, not for weights", options, "start", "len", "dtype", "layout", "from_layout")
     names = ("from_pairs", "to_pairs", "heads", "kv_heads", "rotary_dim", "tensors")

@@ -19,7 +19,7 @@ from contextlib import AbstractContextManager
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_origin, get_type_hints
 
 import typer
 
@@ -34,10 +34,8 @@ from pecli.numbers.decimals import parse_count, parse_integer
 from pecli.numbers.dtypes import DTYPES, known_dtype
 from pecli.settings import settings, using
 from pecli.spec.catalogue import unknown_encoding
+from pecli.spec.declaration import Family
 from pecli.tables.layouts import LAYOUTS
-
-if TYPE_CHECKING:
-    from pecli.spec.declaration import Family
 
 T = TypeVar("T")
 TABLE, OUTPUT, SCREEN = "Table", "Output", "Screen"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from itertools import dropwhile, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 from typer import TyperException
@@ -21,9 +21,7 @@ from pecli.errors import nearest
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.dtypes import DTYPES, dtype_of
 from pecli.spec.catalogue import CATALOGUE
-
-if TYPE_CHECKING:
-    from pecli.spec.declaration import Encoding
+from pecli.spec.declaration import Encoding
 
 # What other programs call an option that several commands have; an encoding's parameters declare their own words.
 SAME = {  # these are taken, by the first option that the command has

@@ -137,13 +137,13 @@ class BatchTable(StoredTable):
         self._columns = {column.name: column for column in found if column is not None}
         return parse_object((schema.metadata or {}).get(KEY.encode(), b""))
 
-    def gather(self, form: str, rows: int, facts: dict[str, Any]) -> None:
+    def gather(self, rows: int, facts: dict[str, Any]) -> None:
         """Find the arrays that the columns make."""
         described, metadata = facts.get("arrays"), texts(facts)
         known = described if isinstance(described, dict) else {}
         found = gather(list(self._columns.values()), rows, known, self._outer(rows))
         self._gathered = {one.array.name: one for one in found}
-        super().__init__(self.source, form, [one.array for one in found], metadata.pop("recipe", None), metadata)
+        super().__init__(self.source, [one.array for one in found], metadata.pop("recipe", None), metadata)
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
         """Return entries `start` to `stop` of the named columns, batch by batch."""
@@ -302,7 +302,7 @@ class ArrowTable(BatchTable):
                 facts = self.describe(self._schema, first)
             if facts.get("rows", rows) != rows:  # a stream that is cut between two batches reads as a shorter one
                 raise source.bad(f"says {facts['rows']} rows and holds {rows}: it is truncated; make it again")
-            self.gather("arrow", rows, facts)
+            self.gather(rows, facts)
 
     def pieces(self, names: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:
         """Yield rows `start` to `stop`."""

@@ -135,7 +135,7 @@ class CsvTable(BatchTable):
         self._columns = {name: Column(name, dtype) for name, dtype in types.items()}
         self._held = {n: _values(table[n]).astype(dtype, copy=False) for n, dtype in types.items()}
         self._data = bytearray()
-        self.gather("csv", table.num_rows, {})
+        self.gather(table.num_rows, {})
 
     def read_batches(self, names: Sequence[str], start: int, stop: int) -> list[dict[str, NDArray[Any]]]:
         """Return entries `start` to `stop` of the named columns, in one batch."""
@@ -156,7 +156,7 @@ class CsvTable(BatchTable):
         self._held |= made
         self._columns |= {name: Column(name, dtype) for name in names}
         kept = self.keys()
-        self.gather("csv", rows, {})
+        self.gather(rows, {})
         self.arrays = tuple(array for array in self.arrays if array.name in kept)
         return bool(names)
 

@@ -168,6 +168,7 @@ class Format(NamedTuple):
         if self.rereads and source.remote is not None:
             source.remote.keep()
         table: StoredTable = getattr(self._module(), self.reader)(source)
+        table.format = self.name
         return table
 
     def _module(self) -> Any:

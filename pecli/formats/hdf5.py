@@ -215,7 +215,7 @@ class Hdf5Table(StoredTable):
                             self._filtered[name] = FilteredChunks(source, name, opened.id, array)
                 self._offsets = {a.name: _plain_offset(self._datasets[a.name], a.dtype) for a in arrays}
                 recipe, metadata = _facts(self._file)
-            super().__init__(source, "hdf5", arrays, recipe, metadata)
+            super().__init__(source, arrays, recipe, metadata)
         self.take_scales(POSITIONS, [name for name in self._datasets if _is_scale(self._datasets[name])])
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:

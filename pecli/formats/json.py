@@ -129,7 +129,7 @@ class JsonTable(StoredTable):
             raise source.bad("holds no array of numbers, and no model_type, which a model's config.json has")
         metadata = facts.get("metadata")
         known = texts(metadata) if isinstance(metadata, dict) else {}
-        super().__init__(source, "json", arrays, texts(facts).get("recipe"), known)
+        super().__init__(source, arrays, texts(facts).get("recipe"), known)
         self.take_scales()
 
     def _printed(self, data: bytes) -> Any:

@@ -132,7 +132,7 @@ class NpyTable(StoredTable):
     def __init__(self, source: InputFile) -> None:
         self._file = RawFile(source)
         self._values = NpyArray(self._file, 0, source.size, "array")
-        super().__init__(source, "npy", [self._values.array])
+        super().__init__(source, [self._values.array], None, {})
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:
         """Read rows of one array."""

@@ -111,7 +111,7 @@ class NpzTable(StoredTable):
                 for name, member in self._members.items()
             ]
             metadata = texts(facts)
-            super().__init__(source, "npz", arrays, metadata.pop("recipe", None), metadata)
+            super().__init__(source, arrays, metadata.pop("recipe", None), metadata)
         self.sequential = bool(self._deflated)
         self.take_scales()
 

@@ -7,7 +7,9 @@ import os
 import stat
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from pecli.formats import FORMATS, is_text, open_source, open_table, recognised, split_path
 from pecli.formats.decimals import is_number
@@ -15,10 +17,6 @@ from pecli.formats.io.source import InputFile, regular_source
 from pecli.formats.stored import StoredTable
 from pecli.numbers.bounds import LARGEST_ARRAY, LARGEST_TEXT, limit, size_text
 from pecli.numbers.reader import NumberFile, StoredArray, parse_rows, text_array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 TEXTS = ("", ".txt", ".dat", ".tsv")  # what is a list of numbers; csv and json tell their arrays apart
 

@@ -111,7 +111,7 @@ class ParquetTable(BatchTable):
                 for group in groups:
                     self._check_lists(group)
                 facts = self.describe(plan, next(self._batches(0, [field.name for field in plan], 1), None))
-            self.gather("parquet", self._starts[-1], facts)
+            self.gather(self._starts[-1], facts)
 
     def _check_lists(self, group: Any) -> None:
         """Raise for lists that a few bytes make so long that a row may take gigabytes; other columns are read in pages.

@@ -11,6 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from pecli.errors import BadFile
+from pecli.formats import WRITTEN, store_at
 from pecli.numbers.bounds import LARGEST_CONFIG, MAX_OTHER_FILES
 from pecli.numbers.reader import is_url
 from pecli.spec.catalogue import CATALOGUE
@@ -38,16 +39,12 @@ def kind_of(text: str) -> Kind:
     if text.partition(":")[0] in CATALOGUE:
         return Kind.RECIPE
     if is_url(text):
-        from pecli.formats import store_at
-
         many = text.endswith("/") or "*" in text.partition("?")[0]  # what follows may be a query
         return Kind.FOLDER if many and store_at(text) is None else Kind.FILE
     path = Path(text)
     if _is_config(path / "config.json"):
         return Kind.CONFIG
     if os.path.isdir(text) or is_pattern(text):  # no name is too long for it
-        from pecli.formats import store_at
-
         return Kind.FILE if store_at(text) is not None else Kind.FOLDER
     return Kind.CONFIG if path.suffix == ".json" and _is_config(path) else Kind.FILE
 
@@ -82,8 +79,6 @@ def files_of(text: str) -> list[str]:
     BadFile
         If the folder cannot be read, or holds very many other files.
     """
-    from pecli.formats import WRITTEN
-
     known = [form for form in WRITTEN.values() if form.reader is not None]
     suffixes = {suffix for form in known for suffix in form.suffixes}
     stores = tuple(suffix for form in known if form.many for suffix in form.suffixes)

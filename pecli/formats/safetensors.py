@@ -77,7 +77,7 @@ class SafetensorsTable(StoredTable):
                 self.left_out.append(name)
         self._check_places(source, header, held)
         metadata = texts(own) if own else texts(facts if isinstance(facts, dict) else {})
-        super().__init__(source, "safetensors", arrays, metadata.pop("recipe", None) if own else None, metadata)
+        super().__init__(source, arrays, metadata.pop("recipe", None) if own else None, metadata)
 
     def _header(self, source: InputFile) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(self._file.read(0, LENGTH_BYTES), "little")

@@ -83,26 +83,22 @@ class StoredTable(Tabular):
         Whether going back is dear, so that one thread should read it from the beginning to the end.
     """
 
+    format: str
     sequential = False
     _file: Any = None
     # Opens the same arrays of a path and a format again.
     reopen: Callable[[str, str, tuple[str, ...]], StoredTable] | None = None
 
     def __init__(
-        self,
-        source: InputFile,
-        form: str,
-        arrays: Sequence[Array],
-        recipe: str | None = None,
-        metadata: Mapping[str, str] | None = None,
+        self, source: InputFile, arrays: Sequence[Array], recipe: str | None, facts: Mapping[str, str]
     ) -> None:
-        self.source, self.path, self.format = source, source.name, form
+        self.source, self.path = source, source.name
         self._positions: Array | None = None
         self._scales: tuple[Array, ...] = ()
-        self.arrays, self.metadata = tuple(arrays), plain_facts(metadata or {})
+        self.arrays, self.metadata = tuple(arrays), plain_facts(facts)
         self.recipe = None if recipe is None else UntrustedText(plain(recipe))
         if not self.arrays:
-            raise source.bad(f"holds no array of numbers that {form} could give: name another file")
+            raise source.bad("holds no array of numbers: name another file")
         if len(self.arrays) > MAX_ARRAYS:
             raise source.bad(f"holds {len(self.arrays):,} arrays, and {MAX_ARRAYS:,} are the most")
         for array in self.arrays:

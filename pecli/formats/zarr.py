@@ -235,7 +235,7 @@ class ZarrTable(StoredTable):
                 self._held[name] = held
                 arrays.append(array)
         metadata = texts(facts)
-        super().__init__(source, "zarr", arrays, metadata.pop("pecli_recipe", None), metadata)
+        super().__init__(source, arrays, metadata.pop("pecli_recipe", None), metadata)
         self.take_scales(POSITIONS, [a.name for a in arrays if a.axes == (a.name,)])
 
     def fill_array(self, array: Array, start: int, stop: int, out: NDArray[Any]) -> None:

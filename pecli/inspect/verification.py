@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pecli.errors import BadFile, BadParameter, PecliError
+from pecli.formats import open_table
 from pecli.formats.paths import files_of
 from pecli.judge.compare import compare
 from pecli.numbers.positions import Positions
@@ -184,8 +185,6 @@ def verify_folder(path: str, recipe: str | None = None, tolerance: Tolerance | N
 
 def _part(path: str, recipe: str | None, shard: str, tolerance: Tolerance | None) -> Verified:
     """Verify a part; with a given recipe as the part that its file says it is, or else as this `shard`."""
-    from pecli.formats import open_table
-
     where = ""
     try:
         with open_table(path) as table:

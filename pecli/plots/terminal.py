@@ -9,22 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pecli.plots.charts import (
-    EQUAL,
-    LINES,
-    MASKED,
-    Axis,
-    Chart,
-    Circles,
-    Floats,
-    Heat,
-    LineChart,
-    Span,
-    printable,
-    resampled,
-    tick_text,
-    within,
-)  # fmt: skip
+from pecli.plots import charts
+from pecli.plots.charts import Axis, Chart, Circles, Floats, Heat, LineChart, Span, printable, tick_text, within
 
 MARGIN = 9
 LEAD = " " * (MARGIN + 1)
@@ -46,10 +32,10 @@ class Screen(NamedTuple):
     colour: bool
 
 
-def draw(charts: Sequence[Chart], width: int = 80, *, colour: bool = False) -> str:
+def draw(pictures: Sequence[Chart], width: int = 80, *, colour: bool = False) -> str:
     """Return charts as text for a terminal with as many columns, in 256 colours or none."""
     screen = Screen(width, colour)
-    return "\n\n".join("\n".join([*within(chart.title, width), *lines_of(chart, screen)]) for chart in charts)
+    return "\n\n".join("\n".join([*within(chart.title, width), *lines_of(chart, screen)]) for chart in pictures)
 
 
 def lines_of(chart: Chart, screen: Screen) -> list[str]:
@@ -73,7 +59,7 @@ def code(colour: str, *, ground: bool = False) -> str:
 def shade(share: float, colours: Sequence[str]) -> str:
     """Return the colour at a share of a palette; grey for NaN, white for -infinity."""
     if not math.isfinite(share):
-        return MASKED if share != share else EQUAL
+        return charts.MASKED if share != share else charts.EQUAL
     at = min(1.0, max(0.0, share)) * (len(colours) - 1)
     i = min(int(at), len(colours) - 2)
     pairs = zip(rgb(colours[i]), rgb(colours[i + 1]), strict=True)
@@ -87,7 +73,7 @@ def heat_lines(heat: Heat, screen: Screen) -> list[str]:
     high, columns = heat.values.shape
     count = min(LINES_OF_MAP * step, high)
     wide = min(room, columns * max(1, min(4, room // columns)))
-    values = resampled(heat.values, count, wide, largest=heat.log, spread=True)
+    values = charts.resampled(heat.values, count, wide, largest=heat.log, spread=True)
     lines = [text for phrase in (f"down: {heat.y}", f"across: {heat.x}") for text in within(phrase, screen.width)]
     first, last = heat.rows
     for k in range(0, count, step):
@@ -196,7 +182,7 @@ def frame_lines(chart: LineChart, screen: Screen) -> list[str]:
                 row = round((HEIGHT - 1) * (1 - min(1.0, max(0.0, up(y)))))
                 cells[row][max(0, min(wide - 1, round(across(x) * (wide - 1))))] = mark
 
-    inks = [LINES[k % len(LINES)] for k in range(len(chart.series))]
+    inks = [charts.LINES[k % len(charts.LINES)] for k in range(len(chart.series))]
     signs = [_inked(GLYPHS[k % len(GLYPHS)], ink, screen) for k, ink in enumerate(inks)]
     for place, line in itertools.product((x for x, _ in chart.marks), cells):
         line[round(across(place) * (wide - 1))] = "┆"

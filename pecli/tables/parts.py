@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pecli.errors import BadFile, BadRecipe, PecliError
+from pecli.formats import open_table
 from pecli.formats.paths import Kind, files_of, kind_of
 from pecli.numbers.decimals import shorten
 from pecli.settings import notice
@@ -43,8 +44,6 @@ def open_path(text: str) -> Tabular:
     UnknownName, BadParameter
         If it has no such array, or not these rows.
     """
-    from pecli.formats import open_table
-
     path, mark, name = text.partition("::")
     if os.path.exists(text):
         path, mark, name = text, "", ""
@@ -239,8 +238,6 @@ def _joined(path: str) -> Tabular:
 
 
 def _part(path: str, file: str) -> StoredTable:
-    from pecli.formats import open_table
-
     try:
         return open_table(file)
     except PecliError as error:
@@ -321,8 +318,6 @@ def _check_whole(path: str, recipe: str, parts: Sequence[tuple[StoredTable, floa
 
 def is_dataset(path: str) -> bool:
     """Whether the files of a folder carry the recipe of the whole and hold a part of it each, as partitions do."""
-    from pecli.formats import open_table
-
     files = files_of(path)
     if len(files) < 2:
         return False

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
+from pecli import testing
+
 
 @pytest.fixture
 def assert_table() -> Callable[..., Any]:
     """:func:`pecli.testing.assert_table`."""
-    from pecli import testing
-
     return testing.assert_table
 
 
 @pytest.fixture
 def assert_applied() -> Callable[..., Any]:
     """:func:`pecli.testing.assert_applied`."""
-    from pecli import testing
-
     return testing.assert_applied

@@ -208,3 +208,17 @@ def test_the_command_reads_masks_streams_and_scales(tmp_path, monkeypatch):
     np.testing.assert_array_equal(np.load("out.npy"), expected)
     for mask in ("mask.npy", "causal+", "late"):
         assert command([*line[:-4], "--mask", mask]).returncode == 2
+
+
+@pytest.mark.parametrize("arithmetic", ["exact", "float32"])
+def test_the_last_columns_of_a_whole_head_rotate_where_a_model_has_them_last(arithmetic):
+    """DeepSeek's heads have 32 columns without positions before the 16 that rotate."""
+    config = {
+        "model_type": "deepseek_v3", "hidden_size": 256, "num_attention_heads": 4, "qk_rope_head_dim": 16,
+        "qk_nope_head_dim": 32, "max_position_embeddings": 256,
+    }  # fmt: skip
+    q = np.random.default_rng(3).standard_normal((2, 4, 9, 48)).astype(np.float32)
+    whole = pecli.apply(config, q, arithmetic=arithmetic)
+    part = pecli.apply(config, np.ascontiguousarray(q[..., 32:]), arithmetic=arithmetic)
+    assert "the last 16 columns of a head rotate, as the model has them" in whole.notes
+    np.testing.assert_array_equal(whole["array"], np.concatenate([q[..., :32], part["array"]], axis=-1))

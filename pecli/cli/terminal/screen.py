@@ -28,13 +28,11 @@ def text_of(items: Iterable[Item], *, prose: bool = False) -> str:
     return "\n".join(line for item in items for line in lines_of(item, width, terminal=terminal, colour=colour))
 
 
+Result = Callable[[], Mapping[str, Any]]  # makes the JSON object of an answer
+
+
 def answer(
-    options: Any,
-    result: Callable[[], Mapping[str, Any]],
-    view: Callable[[], Iterable[Item]],
-    *,
-    prose: bool = False,
-    verdict: bool = False,
+    options: Any, result: Result, view: Callable[[], Iterable[Item]], *, prose: bool = False, verdict: bool = False
 ) -> None:
     """Print an answer as its options ask: one value, a JSON object, its tables in a format, or a report.
 

@@ -14,11 +14,13 @@ from pecli.cli.terminal.items import Item, preview_grid, shapes_text, size_text
 from pecli.cli.terminal.output import is_terminal, line, print_json, screen_width, tell, wrapped
 from pecli.cli.terminal.screen import answer, progress_for
 from pecli.errors import BadParameter
+from pecli.formats import check, format_for, write_table
+from pecli.formats.format import Format
+from pecli.formats.io.atomic import open_output
 from pecli.process import unwinding
 from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
-    from pecli.formats.format import Format
     from pecli.inspect.statistics import Excerpt
 
 
@@ -63,8 +65,6 @@ def deliver(table: Tabular, label: str, to: Writing, more: Mapping[str, Callable
     PecliError
         If it cannot be written; nothing of it is left then.
     """
-    from pecli.formats import format_for, write_table
-
     path = to.output or "-"
     form = format_for("pe.npy" if path == "-" and not to.format else path, to.format)
     if path == "-":
@@ -106,8 +106,6 @@ def deliver_checkpoint(write: Callable[[], tuple[dict[str, Any], str, int]], to:
 
 def _dry_run(table: Tabular, label: str, to: Writing, path: str, form: Format) -> int:
     """Say what would be written, and where the disk has not the room for it that much is missing."""
-    from pecli.formats import check
-
     need, free = check(table, form, path, clobber=not to.no_clobber, compress=to.compress, wide=to.wide, space=False)
     describe(table, label, to, path, form.name, more={"outlook": lambda: {"needed": need.size, "free": free}})
     if free is not None and need.size > free and not (to.json or to.silent):
@@ -151,8 +149,6 @@ def write_whole(path: str, data: str | bytes, *, clobber: bool) -> None:
     WriteFailed, WouldOverwrite
         If it cannot be written.
     """
-    from pecli.formats.io.atomic import open_output
-
     with unwinding(), open_output(path, clobber=clobber) as output:
         output.write(data.encode(errors="backslashreplace") if isinstance(data, str) else data)
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import cores, ordered, share
 from pecli.formats.format import WriteOptions
+from pecli.formats.io.output import Output
 from pecli.numbers.dtypes import raw_bytes, storage
 from pecli.spec.tabular import Array, Tabular
-
-if TYPE_CHECKING:
-    from pecli.formats.io.output import Output
 
 BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
 BUFFER_BYTES = 16 << 20  # of all workers' buffers together
@@ -100,13 +98,12 @@ def place(table: Tabular, output: Output, offsets: Mapping[str, int], options: W
     share(work, threads, lambda: nullcontext(Buffer()), write)
 
 
+Make = Callable[[Task, Buffer], tuple[Result, int]]  # a result, and the bytes of values in it
+
+
 @contextmanager
 def in_turn(
-    work: Iterator[Task],
-    make: Callable[[Task, Buffer], tuple[Result, int]],
-    options: WriteOptions,
-    buffer_bytes: int,
-    most_threads: int | None = None,
+    work: Iterator[Task], make: Make[Result], options: WriteOptions, buffer_bytes: int, most_threads: int | None = None
 ) -> Iterator[Iterator[Result]]:
     """Yield an iterator over the results of tasks in order, computed ahead in buffers of `buffer_bytes` each.
 

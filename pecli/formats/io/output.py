@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 
+Send = Callable[[memoryview], int]  # sends some bytes on, and returns how many
+
+
 class Placed(io.RawIOBase):
     """A stream with a place, where it is read or written, and a size."""
 
@@ -45,16 +48,10 @@ class Output(Placed):
     """
 
     def __init__(
-        self,
-        target: str,
-        descriptor: int,
-        *,
-        regular: bool,
-        send: Callable[[memoryview], int] | None = None,
-        kept: bool | None = None,
+        self, target: str, descriptor: int, *, regular: bool, send: Send | None = None, kept: bool = False
     ) -> None:
         super().__init__()
-        self.target, self.regular, self.kept = target, regular, regular if kept is None else kept
+        self.target, self.regular, self.kept = target, regular, regular or kept
         self._descriptor = descriptor
         self._send = send or (lambda view: os.write(descriptor, view))
         self._abandoned = False
