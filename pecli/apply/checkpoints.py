@@ -475,7 +475,7 @@ def rotation_faults(tested: Tabular, golden: Tabular, found: Comparison) -> list
     names = facts.get("rotated", "").split()
     given = {name: name.removesuffix("_rotated") for name in names}
     heads = [golden.array(x).shape[1] for x in given.values() if x in golden and len(golden.array(x).shape) == 4]
-    same = [array.name for array in found.arrays if not array.figures.beyond]
+    same = [array.names[0] for array in found.arrays if not array.figures.beyond]
     for name, x in given.items():
         if name not in tested or x == name or x not in golden or tested.array(name).dtype not in GRIDS:
             continue

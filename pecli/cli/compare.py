@@ -98,10 +98,10 @@ def difference_view(found: Comparison, names: tuple[str, str], *, every: bool = 
     first, cause = headline(found)
     reasons = [one.text for one in found.findings if one.text != cause]
     if first != found.verdict:
-        dtypes = {dtype for array in found.arrays for dtype in (array.dtype, array.other_dtype)}
+        dtypes = {dtype for array in found.arrays for dtype in array.dtypes}
         kind = f" {dtypes.pop()} values" if len(dtypes) == 1 else " values"
         reasons.append(found.verdict.removeprefix("different: ").replace(" values", kind, 1))
-    if len(found.arrays) == 1 and (part := {found.arrays[0].name, found.arrays[0].other_name} & {"cos", "sin"}):
+    if len(found.arrays) == 1 and (part := {"cos", "sin"}.intersection(found.arrays[0].names)):
         reasons = list(dict.fromkeys([*reasons, f"compared: {min(part)} alone"]))
     if len(reasons) > MAX_REASONS and not every:
         reasons[MAX_REASONS - 1 : -1] = [f"and {len(reasons) - MAX_REASONS} more reasons, with --all"]
@@ -127,13 +127,13 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
         figures = array.figures
         place = figures.worst
         both = ("", "") if place is None else (
-            shortest_text(place.left, array.dtype), shortest_text(place.right, array.other_dtype)
+            shortest_text(place.left, array.dtypes[0]), shortest_text(place.right, array.dtypes[1])
         )  # fmt: skip
         largest = figures.largest if figures.nan.alone else figures.max_abs
         ulps = f"{figures.max_ulp:,}" if figures.max_ulp or not figures.max_abs else "< 1"
         ulps = ulps if array.ulp_dtype and largest < math.inf else ""
         rows.append([
-            array.name, f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
+            array.names[0], f"{figures.unequal:,}", largest, *([figures.mean_abs] if every else []),
             *([ulps] if counted else []), _place(place), *both,
         ])  # fmt: skip
     return grid(columns, rows)
@@ -148,8 +148,8 @@ def details(found: ArrayComparison) -> Iterator[str]:
     figures = found.figures
     if figures.first is not None:
         left, right = figures.first.left, figures.first.right
-        both = f"{shortest_text(left, found.dtype)} against {shortest_text(right, found.other_dtype)}"
-        yield f"first: {found.name}{_place(figures.first)} is {both}"
+        both = f"{shortest_text(left, found.dtypes[0])} against {shortest_text(right, found.dtypes[1])}"
+        yield f"first: {found.names[0]}{_place(figures.first)} is {both}"
     for word, odd in (("NaN", figures.nan), ("infinity", figures.infinite)):
         if odd.as_dict():
             row = ", ".join(map(str, odd.first_row or ()))  # of several axes, such as head and query, all numbers

@@ -63,10 +63,6 @@ class Rows(NamedTuple):
     hi: Complex
     lo: Complex
 
-    def rows(self, pick: slice) -> Rows:
-        """Pick some rows."""
-        return Rows(self.hi[pick], self.lo[pick])
-
     def split(self, exponent: int = 0) -> Split:
         """Split at 2^(exponent - 26), for parts of at most 2^exponent.
 
@@ -121,11 +117,6 @@ def doubled(main: Complex, rest: Complex) -> Rows:
 Parts = Callable[[Complex, Complex], Sequence[Complex]]
 
 
-def halves(exponent: int) -> Parts:
-    """Return a function that splits main + remainder, for parts of at most 2^exponent."""
-    return lambda main, rest: doubled(main, rest).split(exponent)
-
-
 Quarters = NDArray[np.uint16]
 Turn = Callable[[Complex], Complex]
 T = TypeVar("T")
@@ -177,9 +168,8 @@ class Made(NamedTuple):
 
     def pick(self, chosen: slice) -> Made:
         """Copy some rows, so that the others may go."""
-        rows = self.rows.rows(chosen)
         quarters = None if self.quarters is None else self.quarters[chosen].copy()
-        return Made(Rows(rows.hi.copy(), rows.lo.copy()), quarters)
+        return Made(Rows(self.rows.hi[chosen].copy(), self.rows.lo[chosen].copy()), quarters)
 
 
 class RotationTable:
@@ -240,7 +230,8 @@ class RotationTable:
             return remember(self._made, swapped, make)
 
     def _parts(self, exponent: int) -> Parts:
-        return halves(exponent) if self.wide else rounded
+        """Return what is kept of products, whose parts are at most 2^exponent."""
+        return (lambda main, rest: doubled(main, rest).split(exponent)) if self.wide else rounded
 
     def offset_quarters(self) -> Quarters:
         """Add up four times the phases of W, each of two roundings down."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,14 +104,9 @@ class Numbered(View):
         if remaining:
             self.source.fill(start, stop, remaining)
 
-    def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
-        """Return the groups, scales apart and last: a few bytes behind each block, threads would queue for the file."""
-        parts = [
-            [array for array in group if (array.name in self.scales) == scale]
-            for scale in (False, True)
-            for group in super(Numbered, self).groups(names)
-        ]
-        return [part for part in parts if part]
+    def group_of(self, array: Array) -> object:
+        """Set scales apart, and last: a few bytes behind each block, threads would queue for the file."""
+        return array.name in self.scales, array.rows
 
 
 def numbered(table: Tabular) -> tuple[int, str] | None:

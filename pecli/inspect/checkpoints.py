@@ -217,7 +217,7 @@ class Compared:
         if self.comparison is None:
             return self.note
         if self.equal:
-            gap, dtype = self.comparison.total.max_abs, real_type(self.comparison.arrays[0].dtype)
+            gap, dtype = self.comparison.total.max_abs, real_type(self.comparison.arrays[0].dtypes[0])
             return f"the config's, {f'within {gap:.1e}, the rounding of {dtype}' if gap else 'to the bit'}"
         findings = "; ".join(found.text for found in self.comparison.findings)
         return f"not the config's: {findings or self.comparison.verdict}"

@@ -21,6 +21,7 @@ Kind = Literal["integer", "number", "flag", "choice", "integers", "numbers", "te
 Value = int | Decimal | bool | str | tuple[int, ...] | tuple[Decimal, ...] | None
 
 
+FLAGS = {"true": True, "yes": True, "1": True, "": True, "false": False, "no": False, "0": False}
 GIVEN = None  # in place of values: the condition that a parameter is given at all
 # A parameter, and the values of it with which another one has an effect.
 When = tuple[str, tuple[Value, ...] | None]
@@ -190,16 +191,12 @@ class Parameter(NamedTuple):
                 raise BadParameter(self.option, given, "must be given")
             return None
         value = self._typed(given)
-        if self.kind in ("integers", "numbers"):
-            assert isinstance(value, tuple)
-            if self.param.items and len(value) not in self.param.items:
-                want = " or ".join(str(n) for n in self.param.items)
-                raise BadParameter(self.option, given, f"must be {want} numbers joined with '{self.param.separator}'")
-            for item in value:
+        if isinstance(value, tuple) and self.param.items and len(value) not in self.param.items:
+            want = " or ".join(str(n) for n in self.param.items)
+            raise BadParameter(self.option, given, f"must be {want} numbers joined with '{self.param.separator}'")
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, int | Decimal) and not isinstance(item, bool):
                 self._check(item, given)
-        elif self.kind in ("integer", "number"):
-            assert isinstance(value, int | Decimal)
-            self._check(value, given)
         return value
 
     def text(self, value: Value) -> str:
@@ -267,13 +264,10 @@ class Parameter(NamedTuple):
         return len(items) > 1 and not os.path.exists(given)
 
     def _flag(self, given: object) -> bool:
-        if isinstance(given, bool):
-            return given
-        if str(given) in ("true", "yes", "1", ""):
-            return True
-        if str(given) in ("false", "no", "0"):
-            return False
-        raise BadParameter(self.option, given, "must be true or false")
+        word = str(given).lower()
+        if word not in FLAGS:
+            raise BadParameter(self.option, given, "must be true or false")
+        return FLAGS[word]
 
     def _check(self, value: int | Decimal, given: object) -> None:
         p = self.param

@@ -59,12 +59,10 @@ class Domain(NamedTuple):
         if self.integral and not positions.integral:
             raise BadParameter("positions", "(fractional)", f"must be whole numbers for {name}: {self.remedy}")
         low, high = positions.lowest, positions.highest
-        for outside, position in (
-            (self.low is not None and low < self.low, low),
-            (self.high is not None and high > self.high, high),
-        ):
-            if outside:
-                raise BadRecipe(f"position {fraction_text(position)} has no value in {name}: {self.remedy}")
+        below = self.low is not None and low < self.low
+        if below or (self.high is not None and high > self.high):
+            position = fraction_text(low if below else high)
+            raise BadRecipe(f"position {position} has no value in {name}: {self.remedy}")
 
 
 class Fixed(NamedTuple):

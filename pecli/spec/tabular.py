@@ -160,15 +160,19 @@ class Tabular(ABC):
             raise UnknownName("array", str(name), list(places))
         return self.arrays[places[name]]
 
+    def group_of(self, array: Array) -> object:
+        """Return what arrays have in common that are produced together: the number of rows."""
+        return array.rows
+
     def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
-        """Return the arrays grouped by number of rows, in order; a group is produced together."""
+        """Return the arrays in groups that are produced together, in order."""
         wanted = self.arrays
         if names is not None:
             places = {self._index_by_name[self.array(name).name] for name in names}
             wanted = tuple(self.arrays[place] for place in sorted(places))
-        found: dict[int, list[Array]] = {}
+        found: dict[object, list[Array]] = {}
         for array in wanted:
-            found.setdefault(array.rows, []).append(array)
+            found.setdefault(self.group_of(array), []).append(array)
         return list(found.values())
 
     def blocks(self, names: Iterable[str] | None = None, block_bytes: int = BLOCK_BYTES) -> Iterator[Block]:

@@ -42,37 +42,34 @@ class ArrayComparison(NamedTuple):
 
     Attributes
     ----------
-    name, shape, dtype : str, tuple, str
-        Of the first; `other_name`, `other_shape` and `other_dtype` of the second.
-    ulp_dtype : str or None
-        Type in whose units distances are counted; None where it has none.
+    names, shapes, dtypes : tuple
+        Of the first and of the second.
     figures : Figures
     """
 
-    name: str
-    shape: tuple[int, ...]
-    other_shape: tuple[int, ...]
-    dtype: str
-    other_dtype: str
-    ulp_dtype: str | None
+    names: tuple[str, str]
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    dtypes: tuple[str, str]
     figures: Figures
-    other_name: str
+
+    @property
+    def ulp_dtype(self) -> str | None:
+        """Type in whose units distances are counted; None where it has none."""
+        return coarser(*self.dtypes)
 
     @property
     def reversed(self) -> ArrayComparison:
         """The comparison with left and right exchanged."""
-        return ArrayComparison(
-            self.other_name, self.other_shape, self.shape, self.other_dtype, self.dtype,
-            self.ulp_dtype, self.figures.reversed(self.other_name), self.name,
-        )  # fmt: skip
+        figures = self.figures.reversed(self.names[1])
+        return ArrayComparison(self.names[::-1], self.shapes[::-1], self.dtypes[::-1], figures)
 
     def as_dict(self) -> dict[str, Any]:
         """Return every figure, for JSON."""
         figures = self.figures
         return {
-            "name": self.name,
-            "shapes": [self.shape, self.other_shape],
-            "dtypes": [self.dtype, self.other_dtype],
+            "name": self.names[0],
+            "shapes": self.shapes,
+            "dtypes": self.dtypes,
             **{name: getattr(figures, name) for name in ("compared", "unequal", "beyond", "max_abs", "mean_abs")},
             "max_ulp": figures.max_ulp if self.ulp_dtype else None,
             "ulp_of": self.ulp_dtype,
@@ -164,7 +161,7 @@ class Comparison:
     @property
     def _bits(self) -> str:
         """In how far equal values are so to the bit."""
-        if any(array.dtype != array.other_dtype for array in self.arrays):
+        if any(len({*array.dtypes}) > 1 for array in self.arrays):
             return ""
         others = self.total.other_bits
         return f", {others:,} of them in other bits: the sign of a zero, or a NaN" if others else " to the bit"
@@ -262,10 +259,7 @@ def compare_views(
         total += figures
         if progress is not None:
             progress(size)
-    ulp_dtype = coarser(left.dtype, right.dtype)
-    return ArrayComparison(
-        left.name, left.shape, right.shape, left.dtype, right.dtype, ulp_dtype, total, right.name,
-    )  # fmt: skip
+    return ArrayComparison((left.name, right.name), (left.shape, right.shape), (left.dtype, right.dtype), total)
 
 
 def _blocks(left: ArrayView, right: ArrayView, parts: list[RowOverlap]) -> Iterator[RowOverlap]:

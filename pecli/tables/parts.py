@@ -174,14 +174,9 @@ class Grouped(ConcatTable):
         alike = len({table.arrays[0].rows for table in tables.values()}) == 1
         super().__init__(parts, {**first.metadata, **recipes}, first if alike else None)
 
-    def groups(self, names: Iterable[str] | None = None) -> list[list[Array]]:
-        """Return the arrays grouped by table and by number of rows: a group is produced together."""
-        wanted = self.keys() if names is None else {*names}
-        found: dict[tuple[int, int], list[Array]] = {}
-        for array in self.arrays:
-            if array.name in wanted:
-                found.setdefault((id(self.parts[array.name][0]), array.rows), []).append(array)
-        return list(found.values())
+    def group_of(self, array: Array) -> object:
+        """Return what arrays have in common that are produced together: the table and the number of rows."""
+        return id(self.parts[array.name][0]), array.rows
 
 
 def component_names(paths: Sequence[str]) -> list[str]:

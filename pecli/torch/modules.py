@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from pecli.errors import BadParameter, PecliError
-from pecli.framework_tables import FrameworkTable, Stored, rotated_pairs
+from pecli.framework_tables import FrameworkTable, rotated_pairs
 from pecli.inspect.checkpoints import CACHES, VECTORS, compared, named_tables
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
@@ -113,11 +113,8 @@ class TableModule(torch.nn.Module):
     def _make(self, device: Any, length: int | None = None) -> None:
         made = self.held.constants(name_of(self.dtype), length)
         for name, stored in made.items():
-            self._hold(name, stored, device)
+            self.register_buffer(name, tensor(*stored).to(device), persistent=False)
         self.constants = tuple(made)
-
-    def _hold(self, name: str, stored: Stored, device: Any) -> None:
-        self.register_buffer(name, tensor(*stored).to(device), persistent=False)
 
     @property
     def _device(self) -> torch.device:

@@ -115,7 +115,7 @@ def test_bfloat16_is_compared_in_its_own_ulp(tmp_path):
         found = compare_tables(a, b, Tolerance()).arrays[0]
         bits = [table.read("pe").astype(np.int64) for table in (a, b)]
     assert found.ulp_dtype == "bfloat16"
-    assert found.dtype == found.other_dtype == "bfloat16"
+    assert found.dtypes == ("bfloat16", "bfloat16")
     same_sign = (bits[0] ^ bits[1]) < 0x8000
     assert found.figures.max_ulp >= np.abs(bits[0] - bits[1])[same_sign].max()
 
