@@ -129,6 +129,11 @@ class FrameworkTable:
         made = _stored(self.table(dtype, form=form))
         return {name: made[name] for name in names}
 
+    def cover(self, first: int, last: int, reach: Callable[[int], None]) -> None:
+        """Make the table hold positions `first` to `last`; IndexError where it begins after the first."""
+        self.check_first(first)
+        reach(last)
+
     def check_first(self, first: int) -> None:
         """Raise IndexError for a first position before the table: an index below 0 would take rows from the end."""
         if first < 0:
@@ -137,8 +142,7 @@ class FrameworkTable:
     def query_rows(self, queries: int, keys: int | None, reach: Callable[[int], None]) -> tuple[slice, int]:
         """Return the rows of the last `queries` of `keys` positions, and the number of keys; the table reaches them."""
         keys = queries if keys is None else keys
-        self.check_first(keys - queries)
-        reach(keys - 1)
+        self.cover(keys - queries, keys - 1, reach)
         return slice(keys - queries, keys), keys
 
     def reach(self, last: int, make: Callable[[int], None]) -> None:

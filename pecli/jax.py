@@ -127,14 +127,12 @@ class Constant:
         offset, positions = offset + self.held.before, None if positions is None else positions + self.held.before
         if positions is None:
             if not _traced(offset) and isinstance(count, int):  # which is no symbol of `jax.export`
-                self.held.check_first(int(offset))
-                self.reach(int(offset) + count - 1)
+                self.held.cover(int(offset), int(offset) + count - 1, self.reach)
             return offset + jnp.arange(count)
         if not _traced(positions):
             places = np.asarray(positions)  # which is not staged, as jnp.asarray would be within a traced function
             if places.size:
-                self.held.check_first(int(places.min()))
-                self.reach(int(places.max()))
+                self.held.cover(int(places.min()), int(places.max()), self.reach)
         return jnp.asarray(positions)
 
     def rows(self, name: str, places: jax.Array, trained: Any = None) -> jax.Array:

@@ -94,14 +94,12 @@ class TableLayer(keras.layers.Layer):
         offset, positions = offset + self.held.before, None if positions is None else positions + self.held.before
         if positions is None:
             if isinstance(offset, int) and isinstance(count, int):
-                self.held.check_first(offset)
-                self.reach(offset + count - 1)
+                self.held.cover(offset, offset + count - 1, self.reach)
                 return [self.constant(name)[offset : offset + count] for name in names]
             positions = offset + ops.arange(0, count)
         low, high = _ends(positions)
         if low is not None and high is not None:
-            self.held.check_first(low)
-            self.reach(high)
+            self.held.cover(low, high, self.reach)
             return [ops.take(self.constant(name), positions, axis=0) for name in names]
         arrays = [self.constant(name) for name in names]
         inside = ops.logical_and(positions >= 0, positions < arrays[0].shape[0])[..., None]
@@ -111,8 +109,7 @@ class TableLayer(keras.layers.Layer):
     def sides(self, queries: Any, keys: Any) -> None:
         """Make the table reach the keys, where their number is known."""
         if isinstance(queries, int) and isinstance(keys, int):
-            self.held.check_first(keys - queries)
-            self.reach(keys - 1)
+            self.held.cover(keys - queries, keys - 1, self.reach)
 
     def get_config(self) -> dict[str, Any]:
         """Return the config stored in a saved model: the recipe, and what differs from the defaults."""

@@ -185,7 +185,7 @@ def with_streams(source: NamedSource, positions: NDArray[np.int64]) -> tuple[Nam
     given = split_recipe(recipe.short)[1]
     bound = Recipe.bind(recipe.encoding.name, **{**given, key: "+".join(map(str, places.reshape(-1).tolist()))})
     keys = {name: word for name, word in source.given.items() if name not in ("len", "start", "step", "positions")}
-    return replace(source, recipe=bound, keys=keys, model_length=None), rows.reshape(positions.shape[1:])
+    return replace(source, recipe=bound, given=keys, model_length=None), rows.reshape(positions.shape[1:])
 
 
 def _applied(

@@ -397,7 +397,7 @@ def _compare_values(texts: Sequence[str], options: CompareOptions) -> int:
         allowed = Tolerance.printed(options.digits)
     sources = joined_components([_read(text, texts, options.layer_type) for text in texts])
     if options.digits is not None:  # printed from real values, not from those of the type that the file is read in
-        sources = [replace(s, keys={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
+        sources = [replace(s, given={"dtype": "float64", **s.given}) if s.is_recipe else s for s in sources]
     return (_two if len(sources) == 2 else _several)(sources, allowed, options)
 
 

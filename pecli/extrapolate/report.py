@@ -318,7 +318,7 @@ def with_stored_recipe(source: NamedSource) -> NamedSource:
         return replace(source, table=table)
     name, keys = split_recipe(table.recipe)
     own = take_table_keys(name, keys)
-    return replace(source, table=table, recipe=Recipe.bind(name, **keys), keys=own)
+    return replace(source, table=table, recipe=Recipe.bind(name, **keys), given=own)
 
 
 def lengths_of(

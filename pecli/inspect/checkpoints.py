@@ -247,9 +247,9 @@ def compared(what: str, arrays: Mapping[str, NDArray[Any]], sources: Mapping[str
             learned = source.text
             continue
         if is_single:
-            source = replace(source, keys={"layout": str(source.model_layout)})
+            source = replace(source, given={"layout": str(source.model_layout)})
         elif table.arrays[0].name == "cos_sin_cache":  # whose users cut it into cosines and sines
-            source = replace(source, keys={"layout": "concat"})
+            source = replace(source, given={"layout": "concat"})
         with suppress(PecliError):
             made, other = open_aligned(source, NamedSource(table.title, table=table), 1)
             result = compare(other, made, _tolerance(what, other))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pecli.errors import BadParameter
@@ -30,8 +30,8 @@ class NamedSource:
         As the user wrote it.
     recipe : Recipe or None
         The encoding and its parameters, where it is a recipe or a config.
-    keys : dict of str
-        The table's own keys in the recipe's text (len, dtype, ..).
+    given : dict of str
+        The table's own keys that the text gives (len, dtype, ..).
     note : str
         The kind of layer of a config that was taken by default; empty otherwise.
     model_length : int or None
@@ -54,7 +54,7 @@ class NamedSource:
 
     text: str
     recipe: Recipe | None = None
-    keys: dict[str, str] | None = None
+    given: dict[str, str] = field(default_factory=dict)
     note: str = ""
     model_length: int | None = None
     model_layout: str | None = None
@@ -75,11 +75,6 @@ class NamedSource:
         """Whether the text gives the number of rows."""
         return bool(self.given.keys() & {"len", "positions", "keys"})
 
-    @property
-    def given(self) -> dict[str, str]:
-        """The table's own keys that the text gives."""
-        return dict(self.keys or {})
-
     def open(self, **options: Any) -> Tabular:
         """Return the table; `options`, as of :meth:`Table.make`, override the text's keys."""
         if self.table is not None:
@@ -88,7 +83,7 @@ class NamedSource:
             from pecli.tables.parts import open_path
 
             return open_path(self.text)
-        keys = self.given
+        keys = dict(self.given)
         if self.model_length is not None and not keys.keys() & {"len", "positions"}:
             keys["len"] = str(self.model_length)
         table = Table.of_keys(self.recipe, keys, **options)

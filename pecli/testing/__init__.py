@@ -63,7 +63,7 @@ def assert_table(
 
     source = exact = api.source_of(expected, layer_type=layer_type, stack=stack)
     if arithmetic is not None:
-        source = replace(source, keys={**source.given, "arithmetic": arithmetic})
+        source = replace(source, given={**source.given, "arithmetic": arithmetic})
     found = api.compare(values, source, atol=atol, rtol=rtol, ulp=ulp)
     if not found.equal and arithmetic == "float32":
         found = api.compare(values, exact, atol=atol, rtol=rtol, ulp=ulp)

@@ -198,7 +198,7 @@ def call_judge(
     `keys` are the table's own, which make the recipe's table like the values.
     """
     text = source.recipe.short if source.recipe else source.text
-    exact = dataclasses.replace(source, keys={**source.given, **keys})
+    exact = dataclasses.replace(source, given={**source.given, **keys})
 
     def judge(length: int) -> Compared:
         try:

@@ -186,8 +186,7 @@ class TableModule(torch.nn.Module):
                 return found
             return [array[_checked(positions, self.number)] for array in arrays]
         if positions is None:
-            self.held.check_first(offset)
-            self.reach(offset + count - 1)
+            self.held.cover(offset, offset + count - 1, self.reach)
             return [getattr(self, name)[offset : offset + count] for name in names]
         self.check(positions)
         return [getattr(self, name)[positions] for name in names]
@@ -197,8 +196,7 @@ class TableModule(torch.nn.Module):
         if not torch.compiler.is_compiling() and positions.numel():
             while torch._C._functorch.is_batchedtensor(positions):  # of torch.vmap: all positions at once
                 positions = torch._C._functorch.get_unwrapped(positions)
-            self.held.check_first(int(positions.min()))
-            self.reach(int(positions.max()))
+            self.held.cover(int(positions.min()), int(positions.max()), self.reach)
 
 
 # Live modules by number, the handle that a compiled function passes.
