@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from pecli.engine.angles import round_ratio
 from pecli.engine.digits import DigitTables, fill_digits, prepare, serves
 from pecli.engine.frequencies import FrequencySet, fill_angles
 from pecli.engine.narrowing import Output, PairLayout, arrange, fill_short, ordinary
-from pecli.engine.rotation_tables import StepRotations, anchors_at, group_size, table_for
+from pecli.engine.rotation_tables import RotationTable, anchors_at, group_size, table_for
 from pecli.engine.runs import WINDOW, fill_narrow, fill_wide
 from pecli.engine.threads import Scratch, Task, cores, count_threads, run_tasks
 from pecli.errors import BadParameter
@@ -95,15 +96,9 @@ def _uses_table(freqs: FrequencySet, run: RowRun, dtype: str) -> bool:
 
 def _short_tasks(freqs: FrequencySet, multiples: Integers, layout: PairLayout, dtype: str) -> Iterator[Task]:
     tables = freqs.digits if isinstance(freqs.digits, DigitTables) and serves(freqs, multiples, dtype) else None
+    fill_rows = partial(fill_short, freqs) if tables is None else partial(fill_digits, tables)
     for here in in_blocks(0, len(multiples), TASK // 8 // freqs.count):
-
-        def short(scratch: Scratch, here: slice = here) -> None:
-            if tables is None:
-                fill_short(freqs, multiples[here], layout.rows(here), dtype, scratch)
-            else:
-                fill_digits(tables, multiples[here], layout.rows(here), dtype, scratch)
-
-        yield short
+        yield partial(fill_rows, multiples[here], layout.rows(here), dtype)
 
 
 def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int) -> Iterator[Task]:
@@ -116,23 +111,22 @@ def _long_tasks(freqs: FrequencySet, run: RowRun, dtype: str, threads: int) -> I
     at = run.first
     while at < run.last:
         stop = min((at // rows + 1) * rows, (at // group + 1) * group, run.last)
-
-        def long(scratch: Scratch, at: int = at, stop: int = stop) -> None:
-            _fill_long(anchors_at(table, at // group), run, at, stop, dtype, scratch)
-
-        yield long
+        yield partial(_fill_long, table, at // group, run, at, stop, dtype)
         at = stop
 
 
-def _fill_long(anchors: StepRotations, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch) -> None:
-    """Fill rows of one group, in pieces where many threads are at work."""
+def _fill_long(
+    table: RotationTable, group: int, run: RowRun, first: int, last: int, dtype: str, scratch: Scratch
+) -> None:
+    """Fill rows of one group of anchors, in pieces where many threads are at work."""
+    anchors = anchors_at(table, group)
     pairs, task = next(sizes for most, sizes in SIZES.items() if count_threads() <= most)
-    if anchors.table.asked * anchors.table.freqs.count < MIN_TABLE_PAIRS:
+    if table.asked * table.freqs.count < MIN_TABLE_PAIRS:
         pairs = min(pairs, CALL)
     if run.mirrored:  # whose sines change their sign afterwards, while they are in the caches
         task = 4 * CALL
     scratch.prepare(pairs)
-    for some in in_blocks(first, last, task // anchors.table.freqs.count):
+    for some in in_blocks(first, last, task // table.freqs.count):
         at, stop = some.start, some.stop
         layout = run.layout.rows(slice(at - run.first, stop - run.first))
         if dtype == "float64":

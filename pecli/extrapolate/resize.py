@@ -149,7 +149,6 @@ class Resized(Tabular):
         grid = extension.to_grid or (new - extension.prefix, 1)
         self._sides = old, grid
         self._taps = [make_taps(extension, a, b, array.dtype) for a, b in zip(old, grid, strict=True)]
-        self.recipe = None
         way = extension.way
         self.metadata: Mapping[str, str] = {
             "formula": (SMOOTHED if extension.antialias else FORMULAS)[way],

@@ -251,9 +251,7 @@ def floats(values: NDArray[Any], dtype: str) -> NDArray[Any]:
     if dtype == "bfloat16":
         return widen(values, dtype)
     if values.dtype.kind == "c":
-        flat = np.ascontiguousarray(values)
-        flat = flat.reshape(1) if flat.ndim == 0 else flat
-        return flat.view(flat.real.dtype).reshape(*flat.shape[:-1], 2 * flat.shape[-1])
+        return np.ascontiguousarray(values).view(values.real.dtype)
     return values.astype(np.uint8) if values.dtype.kind == "b" else values
 
 

@@ -132,9 +132,7 @@ class Pairs:
             logs = -np.log(ratio) / e
             wide = loose / e
             low, high = (logs - wide).max(), (logs + wide).min()
-        if not np.isfinite(low) or not np.isfinite(high) or low > high + 1e-12:
-            return
-        if abs(low) > math.log(MAX_BASE) or abs(high) > math.log(MAX_BASE):
+        if not (low <= high + 1e-12 and abs(low) <= math.log(MAX_BASE) and abs(high) <= math.log(MAX_BASE)):
             return
         found = [Decimal(text) for text in PUBLISHED_BASES if low <= math.log(float(text)) <= high]
         first = math.exp(low), math.exp(max(low, high))

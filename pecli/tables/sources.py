@@ -166,8 +166,8 @@ def config_source(
     """
     from pecli.models.reader import configured
 
-    choice |= {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
-    chosen = {name: word for name, word in choice.items() if word is not None}
+    keys = keys | {name.replace("_", "-"): word for name, word in choice.items() if word is not None}
+    chosen = {name.replace("-", "_"): keys.pop(name) for name in ("layer-type", "stack") if name in keys}
     own = take_table_keys(encoding or "", keys)
     found = configured(config, encoding=encoding, given=keys, **chosen)
     if own.get("layout") == "model":

@@ -11,6 +11,7 @@ from itertools import accumulate
 from math import prod
 from typing import Annotated, Any, Literal
 
+from pecli.encodings.rotary.rope import lesson as rotations
 from pecli.encodings.rotary.rope import rope
 from pecli.encodings.rotary.rope.scalings import UNRECOGNISED
 from pecli.encodings.shared.deferred import Integers, lessons, np
@@ -21,6 +22,7 @@ from pecli.spec.declaration import Facts, Family, Param, encoding
 from pecli.spec.hooks import Item, SmallTable, Step, short
 from pecli.spec.parameter import declared
 from pecli.spec.plans import Band, Coordinate, Domain, Waves, progressions
+from pecli.spec.recipe import Recipe
 
 Order = Literal["chunked", "interleaved", "hw-alternating", "streams"]
 # Stream, columns, and slice of the frequencies in these columns.
@@ -229,9 +231,6 @@ NAMES = ("t", "h", "w")
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
     """Work out the positions of a short sequence of text and image, and rotations as rope has them."""
-    from pecli.encodings.rotary.rope import lesson as rotations
-    from pecli.spec.recipe import Recipe
-
     found = rotations(exercise)
     values, sample = exercise.values, exercise
     if values["sequence"] is None and values["streams"] is None:
