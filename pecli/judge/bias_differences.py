@@ -19,7 +19,7 @@ from pecli.spec.plans import Bias, Relative, Values
 from pecli.spec.profiles import Candidate
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
-from pecli.tables.comparison import Comparison, Finding, compare_tables
+from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
 
 # Units in the last place within which a value is the expected one; products of two rounded factors are 2 off.
@@ -30,7 +30,7 @@ HARMLESS_ULP = 64
 MAX_MASK_VALUES = 1 << 22
 
 
-def bias_differences(actual: Tabular, expected: Table, found: Comparison | None = None) -> list[Finding] | None:
+def bias_differences(actual: Tabular, expected: Table, found: Comparison) -> list[Finding] | None:
     """Return why a bias, an index, slopes or a code differ from the expected table; None where no cause is known.
 
     Parameters
@@ -39,8 +39,8 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
         The file.
     expected : Table
         A table of a bias, of relative indices or of computed values; for one of waves None is returned.
-    found : Comparison, optional
-        The comparison of both, whose figures are those that a tolerance must accept; computed if left out.
+    found : Comparison
+        The comparison of both, whose figures are those that a tolerance must accept.
 
     Returns
     -------
@@ -56,9 +56,8 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison | None 
         held = biases.arrays_of(actual)
         if not held:
             return None
-        compared = compare_tables(actual, expected) if found is None else found
-        findings = _rounding(actual, expected, held, compared)
-        return _causes(actual, expected, held, compared) if findings is None else findings
+        findings = _rounding(actual, expected, held, found)
+        return _causes(actual, expected, held, found) if findings is None else findings
 
 
 def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
@@ -81,12 +80,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     kinds = [one.kind for one in described]
     several = best is not None and best.table.source.keys().get("heads") != "1"
     by_rule = best is not None and bool(best.candidate.notes)  # as the slopes of other heads
-    if (
-        described
-        and ("slope_values" not in kinds or by_rule)
-        and ("heads" not in kinds or (len(kinds) == 1 and several))
-    ):
-        return described  # a part of the heads may look like other slopes, or like fewer heads with another bias-max
+    # a part of the heads may look like other slopes, or like fewer heads with another bias-max
+    part = ("slope_values" in kinds and not by_rule) or ("heads" in kinds and (len(kinds) > 1 or not several))
+    if described and not part:
+        return described
     if found := _placed(actual, expected) or described:
         return found
     if (index := biases.distance_of(actual, indices=True)) is not None:
@@ -144,10 +141,9 @@ def _harmless(
 
 def _rounded(how: str, found: biases.Fit, compared: Comparison | None) -> Finding:
     """Return a rounding as the comparison has it, or as the fit where values are no neighbours in the file."""
-    total = compared.total if compared is not None and compared.complete else None
-    known = total is not None and 0 < total.max_abs < math.inf
-    most, ulp = (total.max_abs, total.max_ulp) if total and known else (found.residual, math.ceil(found.max_ulp))
-    return harmless(how, most, ulp)
+    if compared is not None and compared.complete and 0 < compared.total.max_abs < math.inf:
+        return harmless(how, compared.total.max_abs, compared.total.max_ulp)
+    return harmless(how, found.residual, math.ceil(found.max_ulp))
 
 
 def _keys(recipe: Recipe) -> dict[str, str]:
@@ -166,11 +162,8 @@ def _other_keys(found: biases.Fit, expected: Table) -> dict[str, tuple[str, str]
 
 def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Comparison) -> list[Finding]:
     """Return one finding for each parameter that differs, then findings on the extent and on the remaining values."""
-    findings = [
-        Finding("axes", note)
-        for note in found.candidate.notes
-        if note in (*biases.READINGS.values(), biases.PAST_HIDDEN)
-    ]
+    axes = (*biases.READINGS.values(), biases.PAST_HIDDEN)
+    findings = [Finding("axes", note) for note in found.candidate.notes if note in axes]
     other = _other_keys(found, expected)
     keys, want = dict(found.candidate.keys), _keys(expected.source)
     for key in [key for key in other if key in want]:  # a term whose removal fits as well
@@ -197,13 +190,10 @@ def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:
     """Yield other numbers of queries and keys, and another form."""
     have, want = found.table, expected
     shapes = [[array.shape for array in table.arrays] for table in (have, want)]
-    if (
-        shapes[0] != shapes[1]
-        and have.request.form != want.request.form
-        and "index" not in (have.request.form, want.request.form)
-    ):
-        yield Finding("form", f"form {have.request.form} where {want.request.form} was expected")
-    elif have.request.form != "slopes" and have.source.rows is None:
+    form, meant = have.request.form, want.request.form
+    if shapes[0] != shapes[1] and form != meant and "index" not in (form, meant):
+        yield Finding("form", f"form {form} where {meant} was expected")
+    elif form != "slopes" and have.source.rows is None:
         if have.positions.count != want.positions.count:
             yield Finding("length", f"{have.positions.count} keys where {want.positions.count} were expected")
         elif have.positions.start != want.positions.start:

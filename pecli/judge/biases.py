@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Identification, Tally
 from pecli.judge.orders import numbered
-from pecli.judge.planes import Plane, effective_dtype
+from pecli.judge.planes import Plane, blocks_of, effective_dtype
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import units
 from pecli.spec.catalogue import CATALOGUE
@@ -123,7 +123,13 @@ class Lines:
 
     def read(self, start: int, stop: int) -> Floats:
         """Return lines `start` to `stop`, (stop - start, width)."""
-        values = self.plane.read(start, stop)
+        return self._masked(self.plane.read(start, stop))
+
+    def at(self, places: Integers) -> Floats:
+        """Return the lines of these ascending numbers."""
+        return self._masked(self.plane.at(places))
+
+    def _masked(self, values: Floats) -> Floats:
         return values if self.low is None else np.where(values <= self.low, -np.inf, values)
 
     @cached_property
@@ -132,8 +138,7 @@ class Lines:
         if self.count * self.width <= BLOCK_VALUES:
             return self.read(0, self.count)
         many = max(2, min(SAMPLE_LINES, BLOCK_VALUES // self.width))
-        places = np.unique(np.linspace(0, self.count - 1, many).astype(int)).tolist()
-        return np.concatenate([self.read(at, at + 1) for at in places])
+        return self.at(np.unique(np.linspace(0, self.count - 1, many).astype(np.int64)))
 
     @cached_property
     def effective_dtype(self) -> str:
@@ -148,9 +153,8 @@ class Lines:
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield the first line and the values of each block of lines."""
-        step = max(1, BLOCK_VALUES // max(1, self.width))
-        for start in range(0, self.count, step):
-            yield start, self.read(start, min(self.count, start + step))
+        for block in blocks_of(self.count, self.width, BLOCK_VALUES):
+            yield block[0], self.read(*block)
 
 
 def _mask_number(values: Floats) -> tuple[float | None, str]:
@@ -317,21 +321,16 @@ def _matches(actual: Lines, other: Lines) -> bool:
     """Whether an array has the expected shape, or holds copies of it along a leading axis."""
     if actual.shape == other.shape or (actual.count == other.count and actual.width == other.width > 1):
         return True
-    tail = other.shape[1:]
-    repeated = (
-        len(actual.shape) == len(other.shape) > 1 and actual.shape[1:] == tail and actual.shape[0] > other.shape[0]
-    )
-    batched = len(actual.shape) == len(other.shape) + 1 and actual.shape[1:] == other.shape and len(other.shape) > 1
-    lost = actual.shape[1:] == other.shape and len(other.shape) == 1 and 1 in other.array.shape[:-1]
-    return batched or lost or (repeated and actual.shape[0] % other.shape[0] == 0)
+    (first, *rest), side = actual.shape or (1,), other.shape[0] if other.shape else 1
+    repeated = len(other.shape) > 1 and tuple(rest) == other.shape[1:] and first > side and first % side == 0
+    batched = bool(rest) and tuple(rest) == other.shape and (len(rest) > 1 or 1 in other.array.shape[:-1])
+    return repeated or batched
 
 
 def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    step = max(1, BLOCK_VALUES // max(1, actual.width))
-    for copy in range(0, actual.count, other.count):
-        for start in range(0, other.count, step):
-            stop = min(other.count, start + step)
-            yield copy + start, actual.read(copy + start, copy + stop), other.read(start, stop)
+    blocks = blocks_of(other.count, actual.width, BLOCK_VALUES)
+    for copy, (start, stop) in product(range(0, actual.count, other.count), blocks):
+        yield copy + start, actual.read(copy + start, copy + stop), other.read(start, stop)
 
 
 def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:
@@ -403,11 +402,8 @@ def _ramp(values: Floats, lines: Lines) -> str:
     """Return the description of numbers with a constant step; "" for others."""
     step = (values[-1] - values[0]) / (len(values) - 1)
     off = np.abs(values - (values[0] + np.arange(len(values)) * step))
-    if (
-        not np.isfinite(step)
-        or step == 0
-        or (off > 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)).any()
-    ):
+    near = 2 * units(np.abs(values).max(keepdims=True), lines.effective_dtype)
+    if not np.isfinite(step) or step == 0 or (off > near).any():
         return ""
     text = f"{len(values)} numbers from {values[0]:g} to {values[-1]:g} in steps of {step:g}"
     return text + (": positions, not an encoding of them" if lines.integral and step == 1 else "")
@@ -445,16 +441,14 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     """Return the name of a pattern of pairs; "" where it has none."""
     size = np.abs(distance)
     reach = int(size[on].max(initial=0))
+    before = f"at 0 to {reach} keys before the query (a causal sliding window of {reach + 1})"
     for name, pattern in (
         ("on the diagonal (an identity)", distance == 0),
         ("where the key is not after the query (causal)", distance <= 0),
         ("where the key is before the query (strictly causal)", distance < 0),
         ("where the key is not before the query", distance >= 0),
         (f"at distances of at most {reach} (a sliding window of {2 * reach + 1})", size <= reach),
-        (
-            f"at 0 to {reach} keys before the query (a causal sliding window of {reach + 1})",
-            (-distance <= reach) & (distance <= 0),
-        ),
+        (before, (-distance <= reach) & (distance <= 0)),
     ):
         if np.array_equal(on, pattern):
             return name
@@ -488,25 +482,19 @@ MAX_REORDERED_BYTES = 1 << 25
 def profiles(lines: Lines) -> Iterator[Profile]:
     """Yield the profiles of an array as a bias or an index, the likeliest first; of repeated heads, the first copy."""
     for found in _profiles(lines):
-        many, values = found.heads, found.values
+        many, values = found.heads, np.where(np.isneginf(found.values), np.nan, found.values)
         parts = [h for h in range(1, many) if many % h == 0 and np.array_equal(values[h], values[0], equal_nan=True)]
         heads = next((h for h in parts if np.array_equal(values[h:], values[:-h], equal_nan=True)), many)
-        equal = heads == 1 and found.form == "dense"  # heads may be alike
-        yield found if equal else replace(found, values=values[:heads], copies=many // heads)
+        heads = many if heads == 1 and found.form == "dense" else heads  # heads may be alike
+        yield replace(found, values=values[:heads], copies=many // heads)
 
 
 def _profiles(lines: Lines) -> Iterator[Profile]:
     shape, raw = lines.shape, lines.array.shape
     *lead, queries, keys = (1, 1, *shape)
     heads, alone = math.prod(lead), raw[-2:-1] == (1,)
-
-    def make(
-        by: str, values: Floats, at: Integers, form: str, masked: str, queries: int, keys: int, align: str = ""
-    ) -> Profile:
-        values = np.where(np.isneginf(values), np.nan, values)
-        array = (lines.effective_dtype, lines.integral, lines.name, shape, lines.read)
-        return Profile(by, values, at, form, masked, queries, keys, *array, align)
-
+    make = partial(Profile, effective_dtype=lines.effective_dtype, integral=lines.integral, name=lines.name,
+                   shape=shape, read=lines.read)  # fmt: skip
     if len(shape) <= 1 and keys <= MAX_HEADS and (len(raw) <= 1 or raw[-1] == 1):
         yield make("slopes", lines.read(0, 1).T, np.ones(1, np.int64), "slopes", "", 1, 1)
     if keys > MAX_KEYS:
@@ -529,10 +517,8 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
     """Yield a bias by key, or by distance with the queries at either end of the keys, from a few rows of each head."""
     spread = (queries * np.array([0, 1, 2, 3]) / 4).astype(int).tolist()
     picked = sorted({*spread, 1, 2, queries - 3, queries - 2, queries - 1} & set(range(queries)))
-    rows = np.stack([
-        np.concatenate([lines.read(head * queries + query, head * queries + query + 1) for query in picked])
-        for head in range(heads)
-    ])  # fmt: skip
+    places = (np.arange(heads)[:, None] * queries + picked).ravel()
+    rows = lines.at(places).reshape(heads, len(picked), keys)
     found = False
     for by, align in (("key", ""), ("distance", ""), ("distance", "first"))[: 2 + (queries < keys)]:
         own = np.array(picked) + (0 if align else keys - queries)

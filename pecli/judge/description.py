@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.judge.orders import numbered
+from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
 from pecli.numbers.printing import at_least, shortest_text
 from pecli.spec.tabular import Tabular
@@ -250,6 +250,6 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == planes[0].rows:
-                text += f"; {numbered('row', blank)} {'is' if len(blank) == 1 else 'are'} {word}"
+                text += f"; {numbered_are('row', blank)} {word}"
         texts.append(text)
     return tuple(texts)

@@ -17,16 +17,15 @@ from itertools import chain, takewhile
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pecli.errors import PecliError
 from pecli.judge import waves
 from pecli.judge.description import Tally, harmless
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, factor_text, located
-from pecli.judge.orders import MAX_PARTS, descriptions, numbered, span
+from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
-from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, runs_of, wave_groups
+from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
@@ -111,15 +110,14 @@ class Description(NamedTuple):
     """A description of the file, and its differences from the expected recipe as lines of text."""
 
     name: waves.WaveName
-    lines: tuple[str, ...]
+    lines: list[str]
+    want: Expected
     kind: str = "parameter"
-    other: float = 0.0
 
-    @classmethod
-    def of(cls, name: waves.WaveName, lines: list[str], want: Expected, kind: str = "parameter") -> Description:
-        """Return a description with the cost of its step and of its frequencies."""
-        other = OTHER_STEP * (name.step != want.step) + OTHER_FREQUENCIES * (kind == "frequency")
-        return cls(name, tuple(lines), kind, other)
+    @property
+    def other(self) -> float:
+        """Cost of another step and of other frequencies."""
+        return OTHER_STEP * (self.name.step != self.want.step) + OTHER_FREQUENCIES * (self.kind == "frequency")
 
     @property
     def merit(self) -> tuple[float, float]:
@@ -138,7 +136,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
         want = Expected.of(expected)
         if want is None:
             return None
-        planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
+        planes = [plane for array in actual.arrays for plane in planes_of(actual, array)]
         zero = [plane for plane in planes if len(planes) > 1 and is_zero(plane)]
         groups = list(wave_groups([plane for plane in planes if plane not in zero]))
         shape = (want.rows, want.table.arrays[0].shape[-1])
@@ -163,7 +161,7 @@ def wave_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
 def other_frequencies(actual: Tabular, expected: Table) -> list[Finding]:
     """Return a finding on the measured frequencies of a table of waves whose values no description gives."""
     want = Expected.of(expected)
-    planes = [plane for array in actual.arrays if array.bytes for plane in planes_of(actual, array)]
+    planes = [plane for array in actual.arrays for plane in planes_of(actual, array)]
     groups = wave_groups(planes) if want is not None else ()
     return next((findings for group in groups if want and (findings := _by_frequencies(group, want))), [])
 
@@ -274,9 +272,8 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
         order = np.argsort(places, kind="stable")
         planes = tuple(replace(plane, offset=0, values=plane.stored(0, plane.rows)[order]) for plane in group)
         for own in measured_readings(planes, np.rint(places[order]).astype(np.int64)):
-            name = waves.WaveName(
-                want.encoding, want.named, Fraction(0), Fraction(1), "", own, waves.Way("exact", w)
-            ).computed()
+            plain = waves.WaveName(want.encoding, want.named, Fraction(0), Fraction(1), "", own, waves.Way("exact", w))
+            name = plain.computed()
             if name is None or name.explained < MIN_SAMPLE or waves.verified(name)[1].explained < MIN_SAMPLE:
                 continue
             named = descriptions(found, max(want.rows, int(found.max()) + 1), "row") if found.min() >= 0 else ()
@@ -288,7 +285,7 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
 def _position_words(places: Integers, want: Expected) -> str:
     """Describe rows at other positions than expected: a few runs of them, or else the first ones."""
     expected = np.rint(float(want.start) + float(want.step) * np.arange(len(places))).astype(np.int64)
-    runs = [run for run in runs_of(places) if places[run.start] != expected[run.start]]
+    runs = [run for run in consecutive(places) if places[run.start] != expected[run.start]]
     if not 0 < len(runs) <= MAX_PARTS:
         few = ", ".join(map(str, places[:MAX_LISTED]))
         return f"rows are at other positions: {few}, .. where {fraction_text(want.start)}, .. was expected"
@@ -310,15 +307,14 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
         near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
         if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
-            seen = pairs.at(waves.LEVELS["float32"])
-            return [
-                Finding("frequency", _series_words(pairs.steps, w, seen.gaps(w) > 2 * seen.slack(w), seen.slack(w)))
-            ]
+            return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
 
 
-def _series_words(steps: Floats, w: Floats, off: NDArray[np.bool_], slack: Floats) -> str:
+def _series_words(pairs: Pairs, w: Floats) -> str:
     """Describe measured frequencies: some that are off, equal ones, all times a factor, or their range."""
+    steps, slack = pairs.steps, pairs.slack(w)
+    off = pairs.gaps(w) > 2 * slack
     if not off[:2].any() and (w > 0).all():
         bad = np.flatnonzero(off)
         return f"other frequencies: {_ratio_words(bad, steps[bad] / w[bad], slack[bad] / w[bad])}"
@@ -348,7 +344,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
             name = waves.fitted(way, want.encoding, named, exact=False, guess=float(want.start))
             if name is None:
                 continue
-            one = Description.of(name, lines, want, kind)
+            one = Description(name, lines, want, kind)
             if best is None or one.merit < best.merit:
                 best = one
             if best.fits and not best.lines and not best.other and not name.phase:
@@ -359,7 +355,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
         names = waves.names_of(measured)
         own = [name for name in names if name.encoding == want.encoding]  # the same values may have other names, too
         for name in map(with_blank_row, (own or names)[:2]):
-            one = Description.of(name, parameter_lines(want, name), want)
+            one = Description(name, parameter_lines(want, name), want)
             best = one if best is None or one.merit < best.merit else best
     return best
 
@@ -504,7 +500,7 @@ def _changed(want: Expected, keys: Mapping[str, str], change: Change) -> tuple[d
     """Return the parameters of a mistake and their plan; None where the recipe does not allow it."""
     given = {key: value for key, value in {**keys, **change.keys}.items() if value is not None}
     try:
-        plan = waves.bound(want.encoding, given).plan
+        plan = Recipe.bind(want.encoding, **given).plan
         if isinstance(plan, Waves) and change.waves is not None:
             plan = change.waves(plan)
     except PecliError:
@@ -521,19 +517,15 @@ def parameter_lines(want: Expected, name: waves.WaveName) -> list[str]:
 
 def key_lines(want: Expected, keys: Mapping[str, str]) -> list[str]:
     """Return the parameters that other keys of the encoding have otherwise than expected, as text."""
-    encoding, have = want.recipe.encoding, dict(waves.bound(want.encoding, keys).keys())
+    encoding, have = want.recipe.encoding, dict(Recipe.bind(want.encoding, **keys).keys())
     for key, value in want.keys.items():
         if have.get(key) != value and not _matters(want.encoding, have, key, value):
             have[key] = value
     if encoding.declares("differences"):
         lines: list[str] = encoding.hook("differences")(have, dict(want.keys))
         return lines
-    changed = [key for key in dict.fromkeys((*want.keys, *have)) if have.get(key) != want.keys.get(key)]
-    return [
-        parameter_text(key, have.get(key, ""), want.keys.get(key, ""))
-        for key in changed
-        if key != "order"  # it is part of the layout
-    ]
+    both = {key: (have.get(key, ""), want.keys.get(key, "")) for key in (*want.keys, *have)}
+    return [parameter_text(key, a, b) for key, (a, b) in both.items() if a != b and key != "order"]  # that of a layout
 
 
 def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bool:
@@ -594,10 +586,8 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
         how = f"{name.way.name} rounding, at most {total.residual:.2g}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
-        kind = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}[
-            name.way.name
-        ]
-        yield harmless(kind, largest, figures.max_ulp)
+        words = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}
+        yield harmless(words[name.way.name], largest, figures.max_ulp)
 
 
 def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Finding]:
@@ -611,13 +601,10 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
         return
     own = waves.Expectation(replace(name, start=want.start, step=want.step))
     corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
-    findings = located(
-        (
-            ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read),
-            ComputedRows(plane.name, (want.rows, plane.width), dtype, partial(own.mended, k, corrupted)),
-        )
-        for k, plane in enumerate(planes)
-    )
+    mended = [partial(own.mended, k, corrupted) for k in range(len(planes))]
+    have = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
+    right = [replace(one, shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
+    findings = located(zip(have, right, strict=True))
     if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
         yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
@@ -671,7 +658,7 @@ def _rows(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         return
     gone = np.delete(np.arange(want.rows), np.s_[max(0, int(first)) : max(0, int(first) + count)])
     if name.step == want.step and len(gone) and first >= 0:
-        text += f": {numbered('row', gone)} {'is' if len(gone) == 1 else 'are'} missing"
+        text += f": {numbered_are('row', gone)} missing"
     yield Finding("rows", text)
 
 

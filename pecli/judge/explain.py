@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import numpy as np
@@ -13,7 +14,7 @@ from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
-from pecli.judge.orders import numbered
+from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import Floats, Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
@@ -38,11 +39,11 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _renamed(actual, expected)
         if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
-        table = _computed(expected)
+        table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
         named = identify(expected)
-        table = _parsed(named.recipe) if named.recipe is not None and named.confidence == "sure" else None
+        table = _parsed(named.recipe) if named.confidence == "sure" else None
         trained = named.equal is None and table is not None and table.request.form == "index"
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
@@ -60,7 +61,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 def _identified(actual: Tabular, table: Table, named: Identification, found: Comparison) -> list[Finding]:
     """Return how the recipes of two files differ that are both certain: in rounding alone, or in parameters."""
     own, want = identify(actual), Expected.of(table)
-    have = _parsed(own.recipe) if own.recipe is not None and own.confidence == "sure" else None
+    have = _parsed(own.recipe) if own.confidence == "sure" else None
     if have is None or want is None or have.source.encoding != table.source.encoding:
         return []
     if have.source != table.source:
@@ -73,11 +74,9 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
         return [Finding("type", f"the expected values were rounded to {wanted}, these were not: up to {most:.2g} off")]
     if kind in LOW_TYPES and kind != wanted:
         return [Finding("type", f"values were rounded to {kind} where {wanted} was expected: at most {most:.2g} off")]
-    made, meant = (
-        "correctly rounded values" if name == "exact" else f"values of {name} phases"
-        for name in (own.arithmetic, named.arithmetic)
-    )
-    return [harmless(f"{made} where {meant} were expected", most, found.total.max_ulp)]
+    ways = (own.arithmetic, named.arithmetic)
+    made = ("correctly rounded values" if way == "exact" else f"values of {way} phases" for way in ways)
+    return [harmless(f"{' where '.join(made)} were expected", most, found.total.max_ulp)]
 
 
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
@@ -106,11 +105,9 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     for k in np.flatnonzero(~np.array(right)).tolist():
         for one in explain(copies[k], targets[k], compared[k])[:1]:
             causes.setdefault(one.text, []).append(copies[k].number)
-    differ = [
-        Finding("copies", f"{numbered('copy', np.array(at))} of {len(copies)} differ{'s' * (len(at) == 1)}: {text}")
-        for text, at in causes.items()
-    ]
-    return [*differ, *found]
+    which = {text: f"{numbered('copy', np.array(at))} of {len(copies)} differ" for text, at in causes.items()}
+    differ = (f"{which[text]}{'s' * (len(at) == 1)}: {text}" for text, at in causes.items())
+    return [*(Finding("copies", text) for text in differ), *found]
 
 
 def _extent(table: Table) -> tuple[object, ...]:
@@ -180,8 +177,7 @@ def _frequency_words(values: Floats, want: Floats) -> str:
     """Return what the numbers of a list show by themselves: zeros, NaN, another sign, wavelengths; "" for nothing."""
     for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
         if empty.any():
-            at = np.flatnonzero(empty)
-            return f"{numbered('frequency', at)} {'is' if len(at) == 1 else 'are'} {word}"
+            return f"{numbered_are('frequency', np.flatnonzero(empty))} {word}"
     if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
         return "the sign of every frequency is changed"
     wavelengths = np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0)
@@ -277,13 +273,12 @@ def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
 
     With `drawn`, all columns have one distribution besides, which is not that of sines in another order.
     """
-    planes = [(array, planes_of(table, array)) for array in table.arrays]
-    random = [[_is_random(plane, drawn=drawn) for plane in own] for _, own in planes]
-    if random and all(own and all(own) for own in random):
+    random = {a.name: [_is_random(plane, drawn=drawn) for plane in planes_of(table, a)] for a in table.arrays}
+    if random and all(own and all(own) for own in random.values()):
         return [ALL]
-    some = [(array.name, own) for (array, _), own in zip(planes, random, strict=True) if any(own)]
-    heads = ["" if all(own) else f", {numbered('head', np.flatnonzero(own))}," for _, own in some]
-    return [f"the values of {name}{which}" for (name, _), which in zip(some, heads, strict=True)]
+    some = {name: own for name, own in random.items() if any(own)}
+    heads = {name: "" if all(own) else f", {numbered('head', np.flatnonzero(own))}," for name, own in some.items()}
+    return [f"the values of {name}{which}" for name, which in heads.items()]
 
 
 def _is_random(plane: Plane, *, drawn: bool) -> bool:
@@ -298,19 +293,11 @@ def _is_random(plane: Plane, *, drawn: bool) -> bool:
     return all(abs(float((rows[1:] * rows[:-1]).mean())) <= MAX_CORRELATION for rows in (normal, normal.T))
 
 
-def _computed(expected: Tabular) -> Table | None:
-    """Return the computed table behind the expected one: itself, or that of the recipe in its file."""
-    if isinstance(expected, Table):
-        return expected
-    return None if expected.recipe is None else _parsed(expected.recipe)
-
-
-def _parsed(recipe: str) -> Table | None:
-    for text in (recipe, f"{recipe},len=1"):  # frequencies alone have no length
-        try:
+def _parsed(recipe: str | None) -> Table | None:
+    """Return the table of a recipe that a file holds or shows; None where it has none."""
+    for text in (recipe, f"{recipe},len=1") if recipe else ():  # frequencies alone have no length
+        with contextlib.suppress(PecliError):
             return Table.parse(text)
-        except PecliError:
-            continue
     return None
 
 
@@ -322,6 +309,5 @@ def _renamed(actual: Tabular, expected: Table) -> list[Finding]:
     parts = [(called.get(a.name, name), actual, a.name) for a, name in zip(named, called.values(), strict=False)]
     seen = ConcatTable(parts, actual.metadata, actual)
     findings = explain(seen, own, compare_tables(seen, own)) if seen.arrays else []
-    return findings or [
-        Finding("extra", "an array that accompanies the table differs; the table's own values are equal")
-    ]
+    extra = "an array that accompanies the table differs; the table's own values are equal"
+    return findings or [Finding("extra", extra)]

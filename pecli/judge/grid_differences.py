@@ -18,10 +18,10 @@ from pecli.judge import grids
 from pecli.judge.description import harmless
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
-from pecli.judge.waves import bound
 from pecli.spec.hooks import parameter_text
 from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
+from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
 from pecli.tables.table import Table
@@ -135,7 +135,7 @@ def _by_recipe(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> 
     if name.encoding != own:  # an array that lost columns is no other encoding
         text = f"{name.recipe} where {own} was expected"
         return [Finding("encoding", text)] if name.pairs.plan.width == pairs.plan.width else None
-    keys, recipe, want = name.named.keys, bound(own, name.named.keys), expected.source.keys()
+    keys, recipe, want = name.named.keys, Recipe.bind(own, **name.named.keys), expected.source.keys()
     # no defaults of other choices
     have = {key: text for key, text in recipe.keys().items() if key in want or key in keys}
     optional = {parameter.option for parameter in recipe.encoding.parameters.values() if parameter.default is None}

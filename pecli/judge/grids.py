@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.description import BlockDifferences, Identification, Tally
-from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, blocks_of, exchanged, rounded, unit
 from pecli.judge.signal import (
     ALL,
     MAX_DEPARTURE,
@@ -125,13 +125,9 @@ class Grid(NamedTuple):
 
 def pairs_of(view: AxisView, reading: Reading, which: Integers, rows: Integers | None = None) -> Complex:
     """Return some pairs of a reading as cosine + i sine, for given rows or for the sampled ones."""
-    parts = []
-    for places in (reading.cos_at, reading.sin_at):
-        plane = view.planes[places[0].plane]
-        columns = np.arange(plane.width)[places[0].index][which]
-        values = view.values[places[0].plane] if rows is None else plane.at(rows)
-        parts.append(values[:, columns])
-    found: Complex = parts[0] + 1j * parts[1]
+    values = view.values if rows is None else [plane.at(rows) for plane in view.planes]
+    cos, sin = (places[0].of(values)[:, which] for places in (reading.cos_at, reading.sin_at))
+    found: Complex = cos + 1j * sin
     return found
 
 
@@ -140,11 +136,8 @@ def views(table: Tabular) -> Iterator[AxisView]:
     held = [array for array in table.arrays if array.dtype in KINDS and array.bytes]
     planes = [plane for array in held for plane in _planes(table, array)]
     groups = [group for group in wave_groups(planes) if len(group) == 2 or not group[0].part]
-    groups += [
-        (channels_last,)
-        for plane in planes
-        if len(planes) == 1 and (channels_last := _channels_last(plane)) is not None
-    ]
+    if len(planes) == 1 and (channels_last := _channels_last(planes[0])) is not None:
+        groups.append((channels_last,))
     for group in groups:
         yield AxisView(group, *sampled(group))
 
@@ -321,13 +314,11 @@ def levels_of(z: Complex) -> tuple[Integers, Integers]:
 def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | None:
     """Return the axes of a reading whose rows follow a grid, or none; None where all rows are different."""
     keys = [own[:MAX_KEYS] for own in groups]
-    which, step = np.array([k for own in keys for k in own]), max(1, BLOCK_VALUES // view.planes[0].width)
+    which = np.array([k for own in keys for k in own])
     if view.total * len(which) > MAX_GRID_PAIRS:
         return None
-    shown = np.concatenate([
-        pairs_of(view, reading, which, np.arange(start, min(start + step, view.total)))
-        for start in range(0, view.total, step)
-    ])  # fmt: skip
+    blocks = blocks_of(view.total, view.planes[0].width, BLOCK_VALUES)
+    shown = np.concatenate([pairs_of(view, reading, which, np.arange(*block)) for block in blocks])
     if not np.isfinite(shown).all():
         return None
     parts = np.split(shown, np.cumsum([len(own) for own in keys])[:-1], axis=1)
@@ -568,13 +559,10 @@ def identify_grid(table: Tabular) -> Identification | None:
             verdict = _verdict(names) if names else None
             if verdict is not None:
                 return verdict
-        known = (
-            grid is not None
-            and grid.axes.sides
-            and len(grid.axes.axes) > 1
-            and np.isfinite([axis.origin for axis in grid.axes.axes]).all()
-        )
-        return Identification(None, "unknown", measured=tuple(measured_words(grid))) if grid and known else None
+        axes = grid.axes.axes if grid is not None and grid.axes.sides else ()
+        if grid is None or len(axes) < 2 or not np.isfinite([axis.origin for axis in axes]).all():
+            return None
+        return Identification(None, "unknown", measured=tuple(measured_words(grid)))
 
 
 def names_of(grid: Grid) -> list[GridName]:
@@ -655,10 +643,8 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
 def compare_all(grid: Grid, pairs: PlannedPairs) -> Tally:
     """Compare every value of a table with the exact values of a plan."""
     view = grid.view
-    step = max(1, BLOCK_VALUES // max(1, 2 * len(pairs.axis)))
-    starts = [(start, min(view.total, start + step)) for start in range(0, view.total, step)]
-    blocks = ((np.arange(*ends), [plane.read(*ends) for plane in view.planes]) for ends in starts)
-    return compare_rows(grid, pairs, blocks)
+    blocks = blocks_of(view.total, 2 * len(pairs.axis), BLOCK_VALUES)
+    return compare_rows(grid, pairs, ((np.arange(*at), [plane.read(*at) for plane in view.planes]) for at in blocks))
 
 
 def compare_rows(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[Integers, Sequence[Floats]]]) -> Tally:

@@ -17,12 +17,13 @@ from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
-from pecli.judge.orders import numbered
+from pecli.judge.orders import numbered_are
 from pecli.judge.planes import (
     EPSILON,
     Floats,
     Integers,
     Plane,
+    blocks_of,
     effective_dtype,
     exchanged,
     is_zero,
@@ -39,7 +40,7 @@ from pecli.spec.declaration import TABLE_KEYS
 from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
-from pecli.tables.alignment import table_like
+from pecli.tables.alignment import DOUBLED, table_like
 from pecli.tables.comparison import compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.request import take_table_keys
@@ -161,9 +162,8 @@ def identify_digits(table: Tabular) -> Identification | None:
                 if compare_tables(table, exact, tolerance).equal:
                     others = [note for note in seen.notes if not WITHIN.match(note)]
                     notes = (f"every value is {of} to {words}", *others)
-                    return replace(
-                        seen, recipe=recipe, confidence="sure", arithmetic=words, notes=notes, equal=0.0, measured=()
-                    )
+                    sure = replace(seen, recipe=recipe, confidence="sure", arithmetic=words)
+                    return replace(sure, notes=notes, equal=0.0, measured=())
         if seen.recipe:
             notes = (f"printed with {words}", *(note for note in seen.notes if not WITHIN.match(note)))
             found = replace(seen, recipe=recipe, confidence="likely", notes=notes)
@@ -266,7 +266,6 @@ MIN_WIDE_RATIO = 8
 MAX_QUICK_BYTES = 1 << 22
 # Values of the only row of a table; the names of wider ones would be tried for seconds.
 MAX_ROW = 1 << 14
-DOUBLED = ("half", "interleaved")
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
@@ -348,9 +347,8 @@ def _holds_vectors_only(table: Tabular) -> bool:
 
 def is_wide(table: Tabular) -> bool:
     """Whether rows are so few and so long that they are columns, most likely."""
-    return all(
-        a.shape[-1] > MIN_WIDE_RATIO * a.rows >= MIN_WIDE_RATIO * MIN_SURE_COLUMNS for a in table.arrays if a.shape
-    )
+    matrices = [a for a in table.arrays if a.shape]
+    return all(a.shape[-1] > MIN_WIDE_RATIO * a.rows and a.rows >= MIN_SURE_COLUMNS for a in matrices)
 
 
 def is_large(table: Tabular) -> bool:
@@ -360,11 +358,9 @@ def is_large(table: Tabular) -> bool:
 
 def few_values(table: Tabular) -> bool:
     """Whether every array has at most two distinct values, as a mask has."""
-    for array in table.arrays:
-        for plane in planes_of(table, array):
-            if len(np.unique(plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))))) > 2:
-                return False
-    return bool(table.arrays)
+    planes = (plane for array in table.arrays for plane in planes_of(table, array))
+    beginnings = (plane.read(0, min(plane.rows, 1 + MASK_VALUES // max(1, plane.width))) for plane in planes)
+    return bool(table.arrays) and all(len(np.unique(values)) <= 2 for values in beginnings)
 
 
 def is_cube(table: Tabular) -> bool:
@@ -382,7 +378,7 @@ def is_masked(table: Tabular) -> bool:
 
 def identify_waves(table: Tabular, stated: Integers | None = None) -> Identification | None:
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
-    arrays = [a for a in table.arrays if a.bytes and not a.dtype.startswith(("int", "uint", "bool"))]
+    arrays = [a for a in table.arrays if not a.dtype.startswith(("int", "uint", "bool"))]
     planes = [plane for array in arrays for plane in planes_of(table, array)]
     planes = [p for p in planes if not is_zero(p) and (p.rows > 1 or p.width <= MAX_ROW)]
     unknown: Identification | None = None
@@ -395,10 +391,8 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
             filled = _filled_rows(read)
             found = _of_group(tuple(rows_of(plane, 0, filled) for plane in read), stated)
             if found is not None and filled < read[0].rows:
-                zero = numbered("row", np.arange(filled, read[0].rows))
-                found = replace(
-                    found, notes=(f"{zero} {'are' if read[0].rows - filled > 1 else 'is'} zero", *found.notes)
-                )
+                zero = f"{numbered_are('row', np.arange(filled, read[0].rows))} zero"
+                found = replace(found, notes=(zero, *found.notes))
             if found is not None and found.recipe is not None:
                 others = [plane for plane in planes if plane.name in found.arrays and plane not in group]
                 if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
@@ -415,13 +409,10 @@ def _filled_rows(group: tuple[Plane, ...]) -> int:
     rows = group[0].rows
     if any(plane.read(rows - 1, rows).any() for plane in group):
         return rows
-    step, stop = max(1, COPY_VALUES // group[0].width), rows
-    while stop > 0:
-        start = max(0, stop - step)
+    for start, stop in reversed(blocks_of(rows, group[0].width, COPY_VALUES)):
         filled = np.flatnonzero(np.any([plane.read(start, stop).any(axis=1) for plane in group], axis=0))
         if len(filled):
             return start + int(filled[-1]) + 1
-        stop = start
     return rows
 
 
@@ -430,11 +421,9 @@ def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
     one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
     if one is None:
         return True
-    step, equal = max(1, COPY_VALUES // plane.width), 0
-    for start in range(0, plane.rows, step):
-        stop = min(start + step, plane.rows)
-        equal += int((plane.stored(start, stop) == one.stored(start, stop)).sum())
-    return equal >= MIN_EXPLAINED * plane.rows * plane.width
+    blocks = blocks_of(plane.rows, plane.width, COPY_VALUES)
+    equal = sum(np.count_nonzero(plane.stored(*block) == one.stored(*block)) for block in blocks)
+    return bool(equal >= MIN_EXPLAINED * plane.rows * plane.width)
 
 
 def _of_group(group: tuple[Plane, ...], stated: Integers | None) -> Identification | None:
@@ -593,12 +582,8 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
         if pairs.count > 1:
             steps = pairs.steps[np.isfinite(pairs.errors)]  # others are too slow to be measured
             steps = np.sort(steps if reading.is_angles else wrapped(steps))[::-1]
-            even = (
-                nearest is None
-                and len(steps) >= MIN_SURE_FREQUENCIES
-                and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
-            )
-            rule = "are evenly spaced" if even else "follow no known rule"
+            even = len(steps) >= MIN_SURE_FREQUENCIES and np.ptp(np.diff(steps)) <= MAX_UNEVEN * np.ptp(steps)
+            rule = "are evenly spaced" if even and nearest is None else "follow no known rule"
             text += f"; the {what} {rule}: {steps[0]:.4g} to {steps[-1]:.4g} radians a row"
             text += f" in the {len(steps)} that can be measured" * (len(steps) < pairs.count)
             fast = np.arange(pairs.count) < max(2, pairs.count // 4)

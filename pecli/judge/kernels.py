@@ -365,11 +365,8 @@ def _factor(applied: AppliedRotation) -> Iterator[tuple[str, float]]:
 
 def pairing_text(taken: Pairs, own: Pairs) -> str:
     """Return the pairing that was rotated and the expected one, as text."""
-    one, other = (
-        WORDS[first] if first == second else f"{WORDS[first]} (written as {WORDS[second]})"
-        for first, second in (taken, own)
-    )
-    return f"{one} pairs were rotated where {other} ones were expected"
+    words = [WORDS[first] + f" (written as {WORDS[second]})" * (first != second) for first, second in (taken, own)]
+    return "{} pairs were rotated where {} ones were expected".format(*words)
 
 
 TWICE, THRICE = "it was rotated twice", "it was rotated three times"
@@ -391,9 +388,8 @@ def measured_faults(applied: AppliedRotation, explained: Explained) -> Iterator[
         if z is None:
             continue
         used = replace(applied, source=RotationSource(None, (distinct, z.real, z.imag)))
-        if used.gives(partial(used.rotated, pairs=pairs)) and (
-            texts := _difference(applied, distinct, z, pairs, explained)
-        ):
+        given = used.gives(partial(used.rotated, pairs=pairs))
+        if texts := _difference(applied, distinct, z, pairs, explained) if given else []:
             yield ", and ".join([*([pairing_text(pairs, applied.pairs)] if pairs != applied.pairs else []), *texts])
 
 
@@ -425,11 +421,10 @@ def _difference(
         return []
     measured = InMemory({"cos": narrow(z.real, None, kind), "sin": narrow(z.imag, None, kind)})
     found = explained(measured, expected)
-    if found and (
-        found[0].kind in UNSPECIFIC_KINDS or any(one.kind in ("columns", "factor", "offset") for one in found)
-    ):
+    kinds = [one.kind for one in found]
+    if {*kinds[:1]} & {*UNSPECIFIC_KINDS} or {*kinds} & {"columns", "factor", "offset"}:
         return []  # coarse values do not tell these
-    if any(one.kind == "parameter" for one in found):  # which the coarse values may not determine
+    if "parameter" in kinds:  # which the coarse values may not determine
         name, keys = split_recipe(identify(measured).recipe or "")
         used = replace(applied, source=RotationSource((name, keys)) if name else applied.source)
         if not used.gives(partial(used.rotated, pairs=pairs)):

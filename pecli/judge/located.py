@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge import orders
-from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, numbers, rounded, sample_rows, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, blocks_of, effective_dtype, rounded, sample_rows, unit
+from pecli.numbers import rounding
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
@@ -96,10 +97,8 @@ def floats(array: Rows, start: int, stop: int) -> Floats:
 
 
 def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
-    if values.dtype.kind == "c":
-        values = np.ascontiguousarray(values).view(values.real.dtype)
-    stored = "bfloat16" if values.dtype == np.uint16 and array.dtype == "bfloat16" else ""
-    return numbers(values, stored).reshape(-1, width_of(array))
+    stored = array.dtype if values.dtype == np.uint16 else ""
+    return rounding.floats(values, stored).reshape(-1, width_of(array)).astype(np.float64)
 
 
 def rows_at(array: Rows, rows: Integers) -> Floats:
@@ -109,8 +108,8 @@ def rows_at(array: Rows, rows: Integers) -> Floats:
     if isinstance(array, ComputedRows) and array.values is not None:
         found[known] = _numbers(array, array.values[rows[known]])
         return found
-    for run in np.split(known, np.flatnonzero(np.diff(rows[known]) != 1) + 1) if len(known) else ():
-        found[run] = floats(array, int(rows[run[0]]), int(rows[run[-1]]) + 1)
+    for at in (known[run] for run in orders.consecutive(rows[known])):
+        found[at] = floats(array, int(rows[at[0]]), int(rows[at[-1]]) + 1)
     return found
 
 
@@ -217,11 +216,11 @@ class ArrayPair:
         """Some columns of all rows, at hand and expected, as shares of the largest value."""
         rows = max(count_of(self.actual), count_of(self.expected))
         columns = _spread(self.sample[1], max(1, min(MAX_KEYS, KEY_VALUES // rows)))
-        step, found = max(1, BLOCK_VALUES // max(1, self.width)), []
+        found = []
         for array in (self.actual, self.expected):
-            starts = range(0, count_of(array), step)
-            reads = (floats(array, k, min(k + step, count_of(array))).take(columns, 1) for k in starts)
-            found.append(self.as_stored(np.concatenate(list(reads))) / self.scale)
+            blocks = blocks_of(count_of(array), self.width, BLOCK_VALUES)
+            reads = [floats(array, *block).take(columns, 1) for block in blocks]
+            found.append(self.as_stored(np.concatenate(reads)) / self.scale)
         return found
 
     def word(self, axis: int) -> str:
@@ -335,8 +334,7 @@ class Differences:
     def index(self, pair: ArrayPair, near: float = 0.0) -> list[Integers]:
         """Return for each axis the indices at which values differ by more than a distance."""
         leading = np.flatnonzero(self.rows > near)
-        several = len(pair.sides) > 2
-        rows = [np.unique(at) for at in np.unravel_index(leading, pair.sides[:-1])] if several else [leading]
+        rows = [np.unique(at) for at in np.unravel_index(leading, pair.sides[:-1])]
         return [*rows, np.flatnonzero(self.columns > near)]
 
 
@@ -344,10 +342,9 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
     count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
     found = Differences(pair.near, np.zeros(count), np.zeros(pair.width))
-    step = max(1, BLOCK_VALUES // pair.width)
-    starts = range(0, count, step)
-    parts = ordered_map(lambda start: _of_rows(pair, change, start, min(start + step, count)), starts)
-    for start, part in zip(starts, parts, strict=True):
+    blocks = blocks_of(count, pair.width, BLOCK_VALUES)
+    parts = ordered_map(lambda block: _of_rows(pair, change, *block), blocks)
+    for (start, _), part in zip(blocks, parts, strict=True):
         if part is None:
             continue
         if part.largest > found.largest:
@@ -373,9 +370,8 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         if change.order is not None:
             off[change.order[places] == orders.UNKNOWN] = 0.0
         if change.half:
-            single = max(
-                pair.within("stored"), EPSILON["float32"] * pair.scale
-            )  # which the rounded values may have been
+            # the rounded values may have been float32 ones
+            single = max(pair.within("stored"), EPSILON["float32"] * pair.scale)
             off[orders.gaps(actual, pair.expected_rows(places)) <= change.half + single] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
@@ -429,9 +425,7 @@ def _located(pairs: list[ArrayPair], differing: list[ArrayPair]) -> list[Finding
             for pair in differing:
                 pair.set_near(0.0)
         if same and _single_values(differing, few):
-            seen = [pair.overview for pair in differing]
-            singles = [one for pair, left in zip(differing, seen, strict=True) for one in _remainder(pair, left)]
-            return [*singles, *_rounding(differing, seen)]
+            return list(_rest(differing, [pair.overview for pair in differing]))
         found, clear = ([], True) if _is_small(differing, nears) else _explained(pairs, differing, loose=how == "noise")
         if found and clear:
             return found
@@ -458,9 +452,7 @@ def _single_values(differing: list[ArrayPair], few: float) -> bool:
     return 0 < sum(one.beyond for one in seen) <= few and clear
 
 
-def _explained(
-    pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool
-) -> tuple[list[Finding], bool]:  # fmt: skip
+def _explained(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool) -> tuple[list[Finding], bool]:
     """Return the first change that explains all; else the one that leaves least, if that is little.
 
     It is clear if the values that it leaves are off by much more than a rounding.
@@ -476,8 +468,7 @@ def _explained(
             continue
         alone = not names or any(change.text.startswith(f"{name} ") for name in names)
         text = change.text if alone else f"{' and '.join(names)}: {change.text}"
-        remainder = [one for pair, rest in zip(differing, found, strict=True) for one in _remainder(pair, rest)]
-        least, best = left, [Finding(change.kind, text), *remainder, *_rounding(differing, found)]
+        least, best = left, [Finding(change.kind, text), *_rest(differing, found)]
         if not left:
             return best, True
         clear = not any(abs(have - want) <= MIN_CONTRAST * one.near for one in found for *_, have, want in one.values)
@@ -508,8 +499,10 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
 
 
-def _rounding(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Finding]:
-    """Say how far the other values are from the expected ones, and that it is rounding where phases leave as much."""
+def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Finding]:
+    """Yield the values that a change leaves; then how far the others are, as rounding where phases leave as much."""
+    for pair, rest in zip(differing, left, strict=True):
+        yield from _remainder(pair, rest)
     if any(one.unequal > one.beyond for one in left) and all(one.beyond <= MAX_SINGLE for one in left):
         ulp, most = math.ceil(max(one.rounding_units for one in left) - 0.5), max(one.rounding for one in left)
         size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else figure(most, 2)
@@ -573,13 +566,10 @@ def _distances(pair: ArrayPair) -> str:
 
 def indices(word: str, at: Integers, side: int) -> str:
     """Return indices of an axis as text."""
-    first, last = int(at[0]), int(at[-1])
-    many = orders.plural(word)
-    if first == last:
-        return f"{word} {first}"
+    first, last, many = int(at[0]), int(at[-1]), orders.plural(word)
     if last - first + 1 == len(at):
-        to_end = last == side - 1 and word not in ("head", "batch")
-        return orders.units_from(first, word) if to_end else f"{many} {first} to {last}"
+        to_end = first < last == side - 1 and word not in ("head", "batch")
+        return orders.units_from(first, word) if to_end else orders.span(first, last, word)
     steps = np.diff(at)
     if len(at) > 2 and (steps == steps[0]).all() and last + steps[0] >= side:
         return f"every {orders.ordinal(int(steps[0]))} {word}{f' from {word} {first} on' if first else ''}"
@@ -844,10 +834,8 @@ def _orders(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     if first.same_shape:
         sides = others = others if len(others) > len(sides) else sides
     n, count = math.prod(sides), math.prod(others)
-    alike = all(
-        (count_of(p.actual), count_of(p.expected), p.width) == (n, count, width_of(p.expected)) for p in differing
-    )
-    if not alike or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
+    counts = {(count_of(p.actual), count_of(p.expected), p.width == width_of(p.expected)) for p in differing}
+    if counts != {(n, count, True)} or len(sides) != len(others) or max(n, count) * 8 > KEY_VALUES:
         return
     actual, expected = (np.concatenate(side, axis=1) for side in zip(*(pair.keys for pair in differing), strict=True))
     for axis in range(len(sides)):
@@ -939,10 +927,9 @@ def _dropped(differing: list[ArrayPair]) -> Changes:
     p = _short(1 - 1 / factor, max(near, MAX_DROPPED_ERROR))
     if abs(p - share) <= MAX_DROPPED_GAP and 0 < p < 1:
         text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero"
+        text += ", the others are divided by 1 - p"
         kept = {pair: partial(_not_zero, pair) for pair in differing}
-        yield RowChange(
-            "dropout", f"{text}, the others are divided by 1 - p", lambda v: v / (1 - p), masks=kept, fill=0.0
-        )
+        yield RowChange("dropout", text, lambda v: v / (1 - p), masks=kept, fill=0.0)
 
 
 def _not_zero(pair: ArrayPair, rows: Integers) -> NDArray[np.bool_]:

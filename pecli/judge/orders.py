@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -297,11 +298,17 @@ def distances(off: NDArray[np.bool_]) -> str:
     return f"where the key is {keys} {'before' if found[-1] > 0 else 'after'} the query"
 
 
+def consecutive(numbers: Integers) -> list[slice]:
+    """Return the slices of consecutive numbers."""
+    edges = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), len(numbers)]
+    return [slice(a, b) for a, b in pairwise(edges) if a < b]
+
+
 def plural(unit: str) -> str:
     """Return "rows", "batches" or "queries"."""
-    return (
-        f"{unit}es" if unit.endswith("ch") else f"{unit[:-1]}ies" if unit.endswith(("ry", "py", "cy")) else f"{unit}s"
-    )
+    if unit.endswith(("ry", "py", "cy")):
+        return f"{unit[:-1]}ies"
+    return f"{unit}es" if unit.endswith("ch") else f"{unit}s"
 
 
 def span(first: int, last: int, unit: str) -> str:
@@ -318,6 +325,11 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
+def numbered_are(word: str, numbers: Integers) -> str:
+    """Return row or column numbers as the subject of a sentence: row 7 is; rows 3 to 9 are."""
+    return f"{numbered(word, numbers)} {_are(len(numbers))}"
+
+
 def ordinal(k: int) -> str:
     """Return second, 3rd, 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th") if k // 10 % 10 != 1 else "th"
@@ -328,9 +340,9 @@ def numbered(word: str, numbers: Integers) -> str:
     """Return row or column numbers as runs: row 7; rows 3 to 9, 12 and 40 to 50."""
     if not len(numbers):
         return f"no {word}"
-    breaks = np.flatnonzero(np.diff(numbers) != 1) + 1
-    runs = [(int(r[0]), int(r[-1])) for r in np.split(numbers, breaks)]
-    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in runs[:MAX_RUNS]]
+    runs = consecutive(numbers)
+    ends = [(numbers[run.start], numbers[run.stop - 1]) for run in runs[:MAX_RUNS]]
+    texts = [f"{a}" if a == b else f"{a} to {b}" for a, b in ends]
     if len(runs) > MAX_RUNS:
         texts.append(f"{len(runs) - MAX_RUNS:,} more places")
     joined = texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

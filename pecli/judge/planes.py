@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.numbers.rounding import nearest, widen
+from pecli.judge.orders import consecutive
+from pecli.numbers.rounding import floats, nearest
 from pecli.spec.tabular import Array, Tabular
 
 Floats = NDArray[np.float64]
@@ -71,7 +73,9 @@ class Plane:
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
         some = self.stored(start, stop)
-        return some.copy() if some.dtype == np.float64 else numbers(some, self.array.dtype, self.part)
+        if some.dtype == np.float64:
+            return some.copy()
+        return (getattr(some, self.part) if self.part else floats(some, self.array.dtype)).astype(np.float64)
 
     def stored(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows as they are stored."""
@@ -85,18 +89,14 @@ class Plane:
 
     def at(self, rows: Integers) -> Floats:
         """Return the rows of these ascending numbers, read in runs of neighbours."""
-        breaks = np.flatnonzero(np.diff(rows) != 1) + 1
-        runs = [self.read(int(run[0]), int(run[-1]) + 1) for run in np.split(rows, breaks)] if len(rows) else []
-        return np.concatenate(runs) if runs else np.empty((0, self.width))
+        runs = [self.read(int(rows[run.start]), int(rows[run.stop - 1]) + 1) for run in consecutive(rows)]
+        return np.concatenate([np.empty((0, self.width)), *runs])
 
 
-def numbers(values: NDArray[Any], dtype: str, part: str = "") -> Floats:
-    """Return stored values as float64: bfloat16 from its bits, one part of complex ones."""
-    if dtype == "bfloat16":
-        values = widen(values, dtype)
-    if part:
-        values = values.real if part == "real" else values.imag
-    return values.astype(np.float64)
+def blocks_of(rows: int, width: int, most: int) -> list[tuple[int, int]]:
+    """Return the first row and the end of each block of rows that has at most so many values, or one row."""
+    step = max(1, most // max(1, width))
+    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def planes_of(table: Tabular, array: Array) -> list[Plane]:
@@ -113,11 +113,8 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
     else:
         rows, width = shape[-2:]
     parts = ("real", "imag") if array.dtype.startswith("complex") else ("",)
-    return [
-        Plane(table, array, array.name, rows, width, block * rows * width, part)
-        for block in range(math.prod(shape[:-2]))
-        for part in parts
-    ]
+    blocks = product(range(math.prod(shape[:-2])), parts)
+    return [Plane(table, array, array.name, rows, width, block * rows * width, part) for block, part in blocks]
 
 
 def _is_stack(table: Tabular, array: Array, shape: list[int]) -> bool:

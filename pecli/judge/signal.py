@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pecli.judge.orders import consecutive
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, effective_dtype, sample_rows
 from pecli.spec.measured import Pairs
 from pecli.tables.layouts import cosines_and_sines
@@ -114,13 +114,8 @@ class Reading:
 
 def usable_rows(values: Sequence[Floats]) -> NDArray[np.bool_]:
     """Return which rows have finite values that are not all zero."""
-    good = np.ones(len(values[0]), bool)
-    for plane in values:
-        good &= np.isfinite(plane).all(axis=1)
-    some = np.zeros(len(good), bool)
-    for plane in values:
-        some |= (plane != 0).any(axis=1)
-    return good & some
+    finite = np.all([np.isfinite(plane).all(axis=1) for plane in values], axis=0)
+    return np.asarray(finite & np.any([plane.any(axis=1) for plane in values], axis=0))
 
 
 def sampled(planes: Sequence[Plane]) -> tuple[Integers, tuple[Floats, ...], str]:
@@ -369,18 +364,11 @@ def wrapped(angles: Floats) -> Floats:
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))
 
 
-def runs_of(rows: Integers) -> list[slice]:
-    """Return the slices of consecutive row numbers."""
-    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
-    edges = [0, *breaks.tolist(), len(rows)]
-    return [slice(a, b) for a, b in pairwise(edges)]
-
-
 def _steps(unit: NDArray[np.complex128], rows: Integers, noise: Floats) -> tuple[Floats, Floats, int]:
     """Return radians a row of each pair, their uncertainty, and the index of the row that phases refer to."""
     pairs = unit.shape[1]
     best: tuple[float, slice] | None = None
-    for start, stop in ((start, run.stop) for run in runs_of(rows) for start in range(run.start, run.stop, 64)):
+    for start, stop in ((start, run.stop) for run in consecutive(rows) for start in range(run.start, run.stop, 64)):
         block = unit[start : min(start + 64, stop)]
         if len(block) < MIN_ROWS:
             continue
@@ -490,26 +478,21 @@ def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
     by_name: dict[str, list[Plane]] = {}
     for plane in planes:
         by_name.setdefault(plane.array.name, []).append(plane)
-    names = list(by_name)
-    pair = cosines_and_sines(names)
-    used: set[str] = set()
-    if pair and _alike(by_name[pair[0]][:1] + by_name[pair[1]][:1]):
-        used |= set(pair)
-        yield by_name[pair[0]][0], by_name[pair[1]][0]
-    rest = [name for name in names if name not in used]
-    if not pair and len(rest) == 2 and _alike([by_name[rest[0]][0], by_name[rest[1]][0]]):
-        yield by_name[rest[0]][0], by_name[rest[1]][0]
-    for name in rest:
-        own = by_name[name]
-        if len(own) == 2 and _alike(own):
+    pair = cosines_and_sines(list(by_name))
+    both = [by_name[name][0] for name in pair or by_name]
+    if _are_pair(both):
+        yield tuple(both)
+    for name, own in by_name.items():
+        if name in pair and _are_pair(both):
+            continue
+        if _are_pair(own):
             yield tuple(own)
         if not own[0].part or len(own) != 2:  # a part of complex numbers alone says nothing of the other
             yield (own[0],)
 
 
-def _alike(planes: Sequence[Plane]) -> bool:
-    a, b = planes
-    return (a.rows, a.width) == (b.rows, b.width)
+def _are_pair(planes: Sequence[Plane]) -> bool:
+    return len(planes) == 2 and len({(plane.rows, plane.width) for plane in planes}) == 1
 
 
 def measured_readings(planes: tuple[Plane, ...], stated: Integers | None = None) -> Iterator[Measured]:
@@ -609,7 +592,7 @@ def _component(reading: Reading, rows: np.ndarray, dtype: str) -> Signal | None:
     """
     good = usable_rows([reading.cos])
     values, own = reading.cos[good], rows[good]
-    run = max(runs_of(own), key=lambda r: r.stop - r.start)
+    run = max(consecutive(own), key=lambda r: r.stop - r.start, default=slice(0, 0))
     signal = _waves(values, own, run, 2 * EPSILON[dtype], rows[~good])
     if signal is None and run.stop - run.start > NEAR_ROWS:
         signal = _waves(values, own, slice(run.start, run.start + NEAR_ROWS), 2 * EPSILON["bfloat16"], rows[~good])

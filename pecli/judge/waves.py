@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Tally
-from pecli.judge.planes import TF32, Floats, Integers, Plane, planes_of, rounded, unit
+from pecli.judge.planes import TF32, Floats, Integers, Plane, blocks_of, planes_of, rounded, unit
 from pecli.judge.signal import NEAR_ROWS, Measured, Signal, positions_in_steps, wrapped
 from pecli.numbers.decimals import decimal_exactly, digits, shortest
 from pecli.numbers.positions import fraction_text
@@ -470,19 +470,17 @@ class Expectation:
         allowed = library_units(dtype, self.size) * one
         inside = gap <= allowed
         worst = float((gap / one)[inside].max(initial=0.0))
-        left = np.flatnonzero(~inside)
-        if not len(left):
+        left, double = np.flatnonzero(~inside), way.name in ("exact", "float64") or dtype == "float64"
+        if not len(left) or (way.running and not double):
             return inside, gap, worst
         row, column = np.divmod(odd[left], len(w))
         p, frequency = positions[row], way.frequencies[column]
-        if way.name in ("exact", "float64") or dtype == "float64":
+        if double:
             first, more = FLOAT64_UNITS
             growth = first + more * np.abs(np.log(np.maximum(frequency, 1e-300)))
             slack = np.minimum(2.0**-53 * (2 + np.abs(p) * frequency * growth) * max(1.0, self.size), MAX_DOUBLE)
             fits = gap[left] <= slack
             worst = max(worst, float((gap / one)[left][fits].max(initial=0.0)))
-        elif way.running:
-            return inside, gap, worst
         else:
             angles = way.angles_at(p, frequency)
             slack, doubt = np.zeros(len(left)), (MAX_FREQUENCY_UNITS if dtype in LOW_TYPES else SLACK_UNITS) * 2.0**-23
@@ -531,11 +529,9 @@ def tally(name: WaveName) -> Tally:
     """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
     total = Tally.of(planes)
-    starts = range(0, planes[0].rows, expected.rows)
-    blocks = ordered_map(lambda start: expected.block(start, min(start + expected.rows, planes[0].rows)), starts)
-    for parts in blocks:
-        for one in parts:
-            total.add(one)
+    blocks = blocks_of(planes[0].rows, 1, expected.rows)
+    for one in chain.from_iterable(ordered_map(lambda block: expected.block(*block), blocks)):
+        total.add(one)
     return total
 
 
@@ -648,15 +644,10 @@ def fitted(
     return best
 
 
-def bound(encoding: str, keys: Mapping[str, str]) -> Recipe:
-    """Return the recipe of an encoding with these keys."""
-    return Recipe.bind(encoding, **{key.replace("-", "_"): value for key, value in keys.items()})
-
-
 def plan_of(encoding: str, keys: Mapping[str, str]) -> Waves | None:
     """Return the waves of an encoding with these keys; None where they contradict each other or it has no waves."""
     try:
-        plan = bound(encoding, keys).plan
+        plan = Recipe.bind(encoding, **keys).plan
     except PecliError:
         return None
     return plan if isinstance(plan, Waves) else None

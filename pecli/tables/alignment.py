@@ -56,9 +56,8 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     kind = _type(source, other)
     misfit, best = _nearest(source, other, kind)
     if misfit[0] == OTHER_SHAPE and _are_copies(copies := copies_of(other)):
-        misfit, best = min(
-            [(misfit, best), *(_nearest(source, one, kind) for one in copies[:: len(copies) - 1])], key=itemgetter(0)
-        )
+        others = (_nearest(source, one, kind) for one in copies[:: len(copies) - 1])
+        misfit, best = min([(misfit, best), *others], key=itemgetter(0))
     if misfit[0] and not source.says_length:
         return _transposed(source, other, best, kind)
     return best
@@ -223,20 +222,13 @@ def positions_of(table: Tabular) -> Positions | None:
         if first is None or len(first) == 0:
             return None
         step = first[1] - first[0] if rows > 1 else 1
-        for start in range(0, rows, POSITION_BLOCK):
-            stop = min(start + POSITION_BLOCK, rows)
-            sample = table.position(start, stop)
-            if sample is None or not np.array_equal(sample, first[0] + step * np.arange(start, stop)):
-                return _listed(table, rows)
-        if step == 0 or first.dtype.kind != "i":
-            return _listed(table, rows)
-        return Positions.arange(rows, int(first[0]), int(step))
+        blocks = [(start, min(start + POSITION_BLOCK, rows)) for start in range(0, rows, POSITION_BLOCK)]
+        even = all(np.array_equal(np.asarray(table.position(*at)), first[0] + step * np.arange(*at)) for at in blocks)
+        if even and step != 0 and first.dtype.kind == "i":
+            return Positions.arange(rows, int(first[0]), int(step))
+        every = table.position(0, rows)
+        return None if every is None else Positions.listed(every)
     return None
-
-
-def _listed(table: Tabular, rows: int) -> Positions | None:
-    every = table.position(0, rows)
-    return None if every is None else Positions.listed(every)
 
 
 def _forms(source: NamedSource, other: Tabular) -> list[Form]:
@@ -252,9 +244,8 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
         left_out = {*DOUBLED} - ({model} if model else doubled or {*DOUBLED})
         called = _called(source, other)
         whole: list[Form] = [({"layout": layout, **called}, None) for layout in LAYOUTS if layout not in left_out]
-        alone: list[Form] = [
-            ({"layout": layout}, name) for layout in LAYOUTS if layout in {"split", *doubled} for name in lone
-        ]
+        columns = [layout for layout in LAYOUTS if layout in {"split", *doubled}]
+        alone: list[Form] = [({"layout": layout}, name) for layout, name in product(columns, lone)]
         sides = [side for side in other.arrays[0].shape if side != 1]
         if source.says_length or not len(other.arrays) == len(sides) == 1:
             return [*whole, *alone]
@@ -352,13 +343,11 @@ def _misfit(made: Table, other: Tabular) -> Misfit:
         return OTHER_SHAPE, no_common_name, True, float("inf")
     apart, gaps = 0, []
     for made_view, other_view in (same_layout(*pair) for pair in pairs):
-        fits = made_view.row_shape == other_view.row_shape and made_view.lead == other_view.lead
+        (*outer, rows), (*others, count) = ((0, *view.shape[: view.lead]) for view in (made_view, other_view))
+        fits = made_view.row_shape == other_view.row_shape and outer == others
         if not fits or made_view.dtype.startswith("complex") != other_view.dtype.startswith("complex"):
             return OTHER_SHAPE, no_common_name, bool(left), float("inf")
-        if made_view.shape != other_view.shape:
-            if made_view.shape[: made_view.lead - 1] != other_view.shape[: made_view.lead - 1]:
-                return OTHER_SHAPE, no_common_name, bool(left), float("inf")
-            apart = FEWER_ROWS
+        apart = apart if rows == count else FEWER_ROWS
         gaps.append(row_gap(made_view, other_view))
     return apart, no_common_name, bool(left), sum(gap for gap in gaps if gap < float("inf"))
 
@@ -380,21 +369,15 @@ def open_aligned(first: NamedSource, second: NamedSource, length: int) -> tuple[
 
     Of two recipes without a length both get `length` rows.
     """
-    if first.is_recipe and not second.is_recipe:
-        other = second.open()
+    if not first.is_recipe and not second.is_recipe:
+        both = first.open(), second.open()
+        take_types(both)
+        return both
+    if first.is_recipe and (not second.is_recipe or (second.says_length and not first.says_length)):
+        other = open_alone(second, length)
         return table_like(first, other), other
-    if not first.is_recipe:
-        one = first.open()
-        if second.is_recipe:
-            return one, table_like(second, one)
-        other = second.open()
-        take_types((one, other))
-        return one, other
-    if first.says_length or not second.says_length:
-        one = open_alone(first, length)
-        return one, table_like(second, one)
-    other = open_alone(second, length)
-    return table_like(first, other), other
+    one = open_alone(first, length)
+    return one, table_like(second, one)
 
 
 def open_alone(source: NamedSource, length: int, **options: Any) -> Tabular:

@@ -9,6 +9,7 @@ import pecli
 from pecli import compare
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.biases import PAST_HIDDEN
+from pecli.tables.comparison import compare_tables
 from pecli.tables.foreign import table_of
 from pecli.tables.table import Table
 
@@ -37,7 +38,8 @@ Y, X = np.divmod(np.arange(24), 6)
 
 def found(values, recipe):
     """What is said of a file where a recipe was expected, line by line; None where no cause is known."""
-    said = bias_differences(table_of({"array": np.ascontiguousarray(values)}), Table.parse(recipe))
+    both = table_of({"array": np.ascontiguousarray(values)}), Table.parse(recipe)
+    said = bias_differences(*both, compare_tables(*both))
     return None if said is None else [one.text for one in said]
 
 

@@ -14,6 +14,9 @@ from pecli.encodings.shared.grids import Columns, on_grid
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import PUBLISHED_BASES, Axes, Floats, Named, plain_digits
 
+# Parameters of coordinates, the coordinate from level to level of each axis, and the digits that were fitted.
+Coordinates = tuple[dict[str, str], dict[int, float], float]
+
 # Divisors of coordinates in published models, such as CogVideoX.
 PUBLISHED_SCALES = ("1", "1.875", "2")
 # Digits of a scale of coordinates that somebody chose.
@@ -36,8 +39,8 @@ def two_sides(axes: Axes) -> Iterator[tuple[int, ...]]:
 
 
 def by_base(
-    axes: Axes, exponents: Mapping[int, Floats], coordinates: Iterable[tuple[dict[str, str], dict[int, float], float]],
-    keys: Mapping[str, str], *, name: str = "base", table: Mapping[str, str] | None = None,
+    axes: Axes, exponents: Mapping[int, Floats], coordinates: Iterable[Coordinates], keys: Mapping[str, str], *,
+    name: str = "base", table: Mapping[str, str] | None = None,
 ) -> Iterator[Named]:  # fmt: skip
     """Yield parameters with each base that fits every axis.
 
@@ -46,8 +49,7 @@ def by_base(
     axes : Axes
     exponents : mapping of int to (k,) float64
         Of the pairs of each axis.
-    coordinates : iterable of (dict, dict, float)
-        Their parameters, the coordinate from level to level of each axis, and the digits that were fitted.
+    coordinates : iterable of Coordinates
     keys : mapping of str to str
         Parameters that are known.
     name : str
@@ -79,9 +81,7 @@ def _sincos(
             yield from by_base(axes, exponents, scales, given)
 
 
-def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost: float) -> Iterator[
-    tuple[dict[str, str], dict[int, float], float]
-]:  # fmt: skip
+def _scales(axes: Axes, by_side: Mapping[int, int], sides: tuple[int, ...], cost: float) -> Iterator[Coordinates]:
     """Yield the divisors of coordinates, measured on the first pair of each axis, whose frequency is 1."""
     yield {}, dict.fromkeys(by_side.values(), 1.0), cost
     pairs = {s: axes.axes[a].pairs for s, a in by_side.items()}
@@ -147,7 +147,7 @@ def detr(axes: Axes) -> Iterator[Named]:
         ones = all(abs(axes.axes[a].origin - 1) < MAX_OFF for a in by_side.values())
         exponents = {a: axes.axes[a].columns % quarter / quarter for a in by_side.values()}
         whole = {a: 2 * np.pi / (sides[side] + 1e-6) for side, a in by_side.items()}
-        plain: tuple[dict[str, str], dict[int, float], float] = {}, dict.fromkeys(whole, 1.0), 0.0
+        plain: Coordinates = {}, dict.fromkeys(whole, 1.0), 0.0
         normal = {"normalize": "true", **({} if ones else {"center": "true"})}
         options = [*([plain] if ones else []), (normal, whole, 0.5 * len(normal))]
         yield from by_base(axes, exponents, options, keys, name="temperature")
@@ -184,9 +184,8 @@ def features(
     grids = [(n,), *sides, *((b, a) for a, b in sides if a != b), *([(root,) * 3] if root > 1 and root**3 == n else [])]
     for grid, word, turn in product(grids, ("corners", "centres"), ("xy", "yx")):
         widths = [(include, axes.width - len(grid) * (include != "none")) for include in ("none", "first", "last")]
-        fits = [
-            (include, left // (2 * len(grid))) for include, left in widths if left > 0 and left % (2 * len(grid)) == 0
-        ]
+        counts = [(include, *divmod(left, 2 * len(grid))) for include, left in widths if left > 0]
+        fits = [(include, count) for include, count, rest in counts if not rest]
         if not fits or (len(grid) == 1 and turn != usual["axis-order"]):
             continue
         shown = []

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ ALL_DIGITS = 17
 PRODUCT_ULP = 2.0
 # Numbers of heads that models have; a file may hold a part of them.
 WHOLE = (8, 16, 32, 12, 24, 40, 48, 56, 64, 71, 80, 96, 112, 128, 4)
+RULES: tuple[Literal["frameworks", "paper"], ...] = ("frameworks", "paper")
 KINDS: tuple[tuple[str, str], ...] = (
     ("", "exact"), ("arithmetic", "float32"), ("arithmetic", "bfloat16"), ("slope-dtype", "bfloat16"),
     ("slope-dtype", "float16"), ("slope-dtype", "float32"),
@@ -83,8 +84,8 @@ def _allowed(heads: int, dtype: str) -> float:
 def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
     """Yield the rule and the exponent that give these slopes, for all heads but a few."""
     seen: list[list[Fraction]] = []
-    for rule in ("frameworks", "paper"):
-        exponents = -np.log2([float(s) for s in made_slopes(len(slopes), Decimal(1), rule)])
+    for rule in RULES:
+        exponents = -np.log2([float(s) for s in alibi_slopes(len(slopes), Decimal(1), rule)])
         known = np.flatnonzero(np.isfinite(slopes) & (slopes > 0))
         if 2 * len(known) <= len(slopes):
             return
@@ -94,23 +95,18 @@ def _rules(slopes: Floats, dtype: str) -> Iterator[dict[str, str]]:
         top = shortest(tops[middle] - spread, tops[middle] + spread)
         if not 0 < top <= 1000 or digits(top) > MAX_DIGITS or (len(slopes) == 1 and top != 8):
             continue
-        made = made_slopes(len(slopes), top, rule)
+        made = alibi_slopes(len(slopes), top, rule)
         good = np.abs(slopes / np.array([float(s) for s in made]) - 1) <= 8 * PRECISION[dtype]
         if good.sum() > len(slopes) / 2 and made not in seen:
             seen.append(made)
             yield {"slopes": rule, "bias-max": number_text(top)}
 
 
-def made_slopes(heads: int, top: Decimal, rule: str) -> list[Fraction]:
-    """Return the slopes that a rule gives."""
-    return alibi_slopes(heads, top, cast(Literal["frameworks", "paper"], rule))
-
-
 def part_of(slopes: Floats, dtype: str) -> tuple[str, list[Decimal], int] | None:
     """Return the consecutive heads that have these exact slopes, and the number of all heads."""
     count = len(slopes)
     for whole in WHOLE:
-        made = [Decimal(float(slope)) for slope in made_slopes(whole, Decimal(8), "frameworks")]
+        made = [Decimal(float(slope)) for slope in alibi_slopes(whole, Decimal(8), "frameworks")]
         for first in range(whole - count + 1 if count < whole else 0):
             near = made[first : first + count]
             if (np.abs(slopes / np.array(near, np.float64) - 1) <= 4 * PRECISION[dtype]).all():

@@ -22,13 +22,8 @@ MIN_SHARE_FOLLOWS = 0.5
 def identify(profile: Profile) -> Iterator[Candidate]:
     """Yield windows of as many patches as there are queries, with and without a class token."""
     tokens, shape = profile.keys, profile.shape
-    if (
-        profile.by not in ("pair", "distance")
-        or profile.form != "dense"
-        or profile.queries != tokens
-        or not 4 <= tokens <= MAX_TOKENS
-        or shape[-1] != tokens
-    ):
+    square = profile.by in ("pair", "distance") and profile.form == "dense" and profile.queries == tokens == shape[-1]
+    if not square or not 4 <= tokens <= MAX_TOKENS:
         if profile.name != "index":
             yield from _coordinates(profile)
         return

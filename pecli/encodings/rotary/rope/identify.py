@@ -130,9 +130,8 @@ def _grown(pairs: Pairs, base: Decimal, exponents: Floats) -> Iterator[Named]:
 
 def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[Named]:
     """Yield a series whose first frequency is no 1: positions a row, or a linear factor."""
-    seen = set()
+    options: list[tuple[Fraction, Decimal | None]] = []
     for low, high in pairs.scales(exponents):
-        options: list[tuple[Fraction, Decimal | None]] = []
         inverse = shortest(1 / high, 1 / low)
         if inverse > 1 and digits(inverse) <= MAX_FACTOR_DIGITS:
             options.append((Fraction(1), inverse))
@@ -142,15 +141,10 @@ def _stepped(pairs: Pairs, exponents: Floats, tail: dict[str, str]) -> Iterator[
         whole = round((low + high) / 2)
         if whole > 1 and low <= whole <= high:
             options.append((Fraction(whole), None))
-        for step, factor in options:
-            if (step, factor) in seen:
-                continue
-            seen.add((step, factor))
-            scaled = float(step) / (1.0 if factor is None else float(factor))
-            for base in pairs.bases(exponents, scaled):
-                named = _series(pairs, base, exponents, tail, step, factor)
-                if named is not None:
-                    yield named
+    for step, factor in dict.fromkeys(options):
+        scaled = float(step) / (1.0 if factor is None else float(factor))
+        series = (_series(pairs, base, exponents, tail, step, factor) for base in pairs.bases(exponents, scaled))
+        yield from filter(None, series)
 
 
 def _ramps(pairs: Pairs, exponents: Floats) -> Iterator[Named]:
@@ -310,9 +304,8 @@ def _at_length(have: Mapping[str, str], want: Mapping[str, str]) -> Mapping[str,
 
 def _other_base(base: str, meant: str) -> str:
     if float(base) == 1:
-        return (
-            f"every pair turns by 1 radian a position where base {meant} was expected: the exponents are 0, or base 1"
-        )
+        text = f"every pair turns by 1 radian a position where base {meant} was expected"
+        return f"{text}: the exponents are 0, or base 1"
     return f"base {base} where {meant} was expected"
 
 

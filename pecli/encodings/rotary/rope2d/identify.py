@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from pecli.encodings.shared.identify_grids import by_base, two_sides
+from pecli.encodings.shared.identify_grids import Coordinates, by_base, two_sides
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import Axes, Named
 
@@ -41,9 +41,7 @@ def identify(axes: Axes) -> Iterator[Named]:
             yield from by_base(axes, exponents, _coordinates(axes, sides, by_side), {**keys, **more}, table=axes.table)
 
 
-def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[
-    tuple[dict[str, str], dict[int, float], float]
-]:  # fmt: skip
+def _coordinates(axes: Axes, sides: tuple[int, ...], by_side: Mapping[int, int]) -> Iterator[Coordinates]:
     """Yield each way to count coordinates, the step between levels of each axis, and the cost in digits."""
     origins = [axes.axes[a].origin for a in by_side.values()]
     if np.isfinite(origins).all() and np.ptp(origins) <= 0.02:

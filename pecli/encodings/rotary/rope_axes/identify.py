@@ -36,11 +36,10 @@ def identify(axes: Axes) -> Iterator[Named]:
     if [number for number, _ in runs if number >= 0] != list(range(len(axes.axes))) or not 2 <= len(runs) <= 4:
         return
     sides = [axes.sides[number - len(axes.axes)] if number >= 0 else 1 for number, _ in runs]
-    parts = [
-        _axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in zip(runs, sides, strict=True)
-    ]
+    both = zip(runs, sides, strict=True)
+    parts = (_axis(axes.axes[n], width, side) if n >= 0 else ({}, 0.0) for (n, width), side in both)
     found = [part for part in parts if part is not None]
-    if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or len(found) < len(parts):
+    if math.prod(sides) + axes.prefix + axes.suffix != axes.rows or len(found) < len(runs):
         return
     keys = {"axes": "+".join(str(2 * width) for _, width in runs), "grid": "x".join(map(str, sides)), **axes.edges}
     base = next(given["base"] for given, _ in found if given)
