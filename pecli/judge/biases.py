@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Identification, Tally
 from pecli.judge.orders import numbered
-from pecli.judge.planes import Plane, blocks_of, effective_dtype
+from pecli.judge.planes import Plane, effective_dtype
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import units
 from pecli.spec.catalogue import CATALOGUE
@@ -153,8 +154,8 @@ class Lines:
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """Yield the first line and the values of each block of lines."""
-        for block in blocks_of(self.count, self.width, BLOCK_VALUES):
-            yield block[0], self.read(*block)
+        for at in in_blocks(0, self.count, BLOCK_VALUES // max(1, self.width)):
+            yield at.start, self.read(at.start, at.stop)
 
 
 def _mask_number(values: Floats) -> tuple[float | None, str]:
@@ -328,9 +329,9 @@ def _matches(actual: Lines, other: Lines) -> bool:
 
 
 def _values(actual: Lines, other: Lines) -> Iterator[tuple[int, Floats, Floats]]:
-    blocks = blocks_of(other.count, actual.width, BLOCK_VALUES)
-    for copy, (start, stop) in product(range(0, actual.count, other.count), blocks):
-        yield copy + start, actual.read(copy + start, copy + stop), other.read(start, stop)
+    blocks = in_blocks(0, other.count, BLOCK_VALUES // max(1, actual.width))
+    for copy, at in product(range(0, actual.count, other.count), blocks):
+        yield copy + at.start, actual.read(copy + at.start, copy + at.stop), other.read(at.start, at.stop)
 
 
 def _pattern(actual: Lines, index: Lines) -> Iterator[tuple[int, Floats, Floats]]:

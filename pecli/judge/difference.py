@@ -603,7 +603,7 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
     corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
     mended = [partial(own.mended, k, corrupted) for k in range(len(planes))]
     have = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    right = [replace(one, shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
+    right = [one._replace(shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
     findings = located(zip(have, right, strict=True))
     if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")

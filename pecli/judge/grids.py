@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
 from pecli.judge.description import BlockDifferences, Identification, Tally
-from pecli.judge.planes import EPSILON, Floats, Integers, Plane, blocks_of, exchanged, rounded, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
 from pecli.judge.signal import (
     ALL,
     MAX_DEPARTURE,
@@ -35,6 +35,7 @@ from pecli.judge.signal import (
     wrapped,
 )
 from pecli.judge.waves import LOW_TYPES, MAX_DOUBLE, library_units, origin_of, plan_of
+from pecli.numbers.blocks import in_blocks
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
 from pecli.spec.plans import Waves
@@ -317,8 +318,8 @@ def _grid(view: AxisView, reading: Reading, groups: list[list[int]]) -> Grid | N
     which = np.array([k for own in keys for k in own])
     if view.total * len(which) > MAX_GRID_PAIRS:
         return None
-    blocks = blocks_of(view.total, view.planes[0].width, BLOCK_VALUES)
-    shown = np.concatenate([pairs_of(view, reading, which, np.arange(*block)) for block in blocks])
+    blocks = in_blocks(0, view.total, BLOCK_VALUES // view.planes[0].width)
+    shown = np.concatenate([pairs_of(view, reading, which, np.arange(at.start, at.stop)) for at in blocks])
     if not np.isfinite(shown).all():
         return None
     parts = np.split(shown, np.cumsum([len(own) for own in keys])[:-1], axis=1)
@@ -643,8 +644,8 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
 def compare_all(grid: Grid, pairs: PlannedPairs) -> Tally:
     """Compare every value of a table with the exact values of a plan."""
     view = grid.view
-    blocks = blocks_of(view.total, 2 * len(pairs.axis), BLOCK_VALUES)
-    return compare_rows(grid, pairs, ((np.arange(*at), [plane.read(*at) for plane in view.planes]) for at in blocks))
+    ends = ((at.start, at.stop) for at in in_blocks(0, view.total, BLOCK_VALUES // max(1, 2 * len(pairs.axis))))
+    return compare_rows(grid, pairs, ((np.arange(*at), [plane.read(*at) for plane in view.planes]) for at in ends))
 
 
 def compare_rows(grid: Grid, pairs: PlannedPairs, blocks: Iterable[tuple[Integers, Sequence[Floats]]]) -> Tally:

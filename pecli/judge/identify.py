@@ -23,7 +23,6 @@ from pecli.judge.planes import (
     Floats,
     Integers,
     Plane,
-    blocks_of,
     effective_dtype,
     exchanged,
     is_zero,
@@ -33,6 +32,7 @@ from pecli.judge.planes import (
     unit,
 )
 from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.printing import percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
@@ -72,7 +72,7 @@ def identify_vector(table: Tabular) -> Identification | None:
 
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
-    best: tuple[float, float, str, str] | None = None
+    found: list[tuple[float, float, str, str]] = []
     pairs = Pairs(values, EPSILON[dtype] * values, values == 0, magnitude=np.nan)
     for error in waves.LEVELS.values():
         for encoding in CATALOGUE.values():
@@ -84,13 +84,12 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
                     continue
                 kind, worst = _arithmetic(values, exact, dtype)
                 if worst <= waves.MAX_FREQUENCY_UNITS:
-                    found = (named.fitted, worst, join_recipe(encoding.name, exact.keys), kind)
-                    best = min(best, found) if best is not None else found
-        if best is not None:
+                    found.append((named.fitted, worst, join_recipe(encoding.name, exact.keys), kind))
+        if found:
             break
-    if best is None:
+    if not found:
         return None
-    cost, worst, recipe, kind = best
+    cost, worst, recipe, kind = min(found)
     confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
     close = (f"each within {worst:g} ulp of {kind} arithmetic's",) if worst else ()
     notes = ("the frequencies of its pairs (inv_freq), not a table", *close)
@@ -409,10 +408,10 @@ def _filled_rows(group: tuple[Plane, ...]) -> int:
     rows = group[0].rows
     if any(plane.read(rows - 1, rows).any() for plane in group):
         return rows
-    for start, stop in reversed(blocks_of(rows, group[0].width, COPY_VALUES)):
-        filled = np.flatnonzero(np.any([plane.read(start, stop).any(axis=1) for plane in group], axis=0))
+    for at in reversed([*in_blocks(0, rows, COPY_VALUES // group[0].width)]):
+        filled = np.flatnonzero(np.any([plane.read(at.start, at.stop).any(axis=1) for plane in group], axis=0))
         if len(filled):
-            return start + int(filled[-1]) + 1
+            return int(at.start + filled[-1]) + 1
     return rows
 
 
@@ -421,8 +420,8 @@ def _is_copy(plane: Plane, group: Sequence[Plane]) -> bool:
     one = next((one for one in group if (one.name, one.part) == (plane.name, plane.part)), None)
     if one is None:
         return True
-    blocks = blocks_of(plane.rows, plane.width, COPY_VALUES)
-    equal = sum(np.count_nonzero(plane.stored(*block) == one.stored(*block)) for block in blocks)
+    blocks = in_blocks(0, plane.rows, COPY_VALUES // plane.width)
+    equal = sum(np.count_nonzero(plane.stored(at.start, at.stop) == one.stored(at.start, at.stop)) for at in blocks)
     return bool(equal >= MIN_EXPLAINED * plane.rows * plane.width)
 
 

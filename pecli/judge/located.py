@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge import orders
-from pecli.judge.planes import EPSILON, Floats, Integers, blocks_of, effective_dtype, rounded, sample_rows, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, unit
 from pecli.numbers import rounding
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
 from pecli.numbers.printing import figure
@@ -218,8 +219,8 @@ class ArrayPair:
         columns = _spread(self.sample[1], max(1, min(MAX_KEYS, KEY_VALUES // rows)))
         found = []
         for array in (self.actual, self.expected):
-            blocks = blocks_of(count_of(array), self.width, BLOCK_VALUES)
-            reads = [floats(array, *block).take(columns, 1) for block in blocks]
+            blocks = in_blocks(0, count_of(array), BLOCK_VALUES // max(1, self.width))
+            reads = [floats(array, at.start, at.stop).take(columns, 1) for at in blocks]
             found.append(self.as_stored(np.concatenate(reads)) / self.scale)
         return found
 
@@ -342,9 +343,9 @@ def differences(pair: ArrayPair, change: RowChange, most: float) -> Differences:
     """Compare all rows of an array with the changed expected ones; stop at more than `most` beyond the distance."""
     count = min(count_of(pair.actual), count_of(pair.expected)) if change.order is None else len(change.order)
     found = Differences(pair.near, np.zeros(count), np.zeros(pair.width))
-    blocks = blocks_of(count, pair.width, BLOCK_VALUES)
-    parts = ordered_map(lambda block: _of_rows(pair, change, *block), blocks)
-    for (start, _), part in zip(blocks, parts, strict=True):
+    blocks = list(in_blocks(0, count, BLOCK_VALUES // pair.width))
+    parts = ordered_map(lambda at: _of_rows(pair, change, at.start, at.stop), blocks)
+    for start, part in zip((at.start for at in blocks), parts, strict=True):
         if part is None:
             continue
         if part.largest > found.largest:

@@ -93,12 +93,6 @@ class Plane:
         return np.concatenate([np.empty((0, self.width)), *runs])
 
 
-def blocks_of(rows: int, width: int, most: int) -> list[tuple[int, int]]:
-    """Return the first row and the end of each block of rows that has at most so many values, or one row."""
-    step = max(1, most // max(1, width))
-    return [(start, min(start + step, rows)) for start in range(0, rows, step)]
-
-
 def planes_of(table: Tabular, array: Array) -> list[Plane]:
     """Return an array's planes: one, or those of a stack; complex values as two planes, real and imaginary parts."""
     shape = [side for side in array.shape if side != 1]

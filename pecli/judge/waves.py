@@ -19,8 +19,9 @@ import numpy as np
 from pecli.engine.threads import ordered_map
 from pecli.errors import PecliError
 from pecli.judge.description import BlockDifferences, Tally
-from pecli.judge.planes import TF32, Floats, Integers, Plane, blocks_of, planes_of, rounded, unit
+from pecli.judge.planes import TF32, Floats, Integers, Plane, planes_of, rounded, unit
 from pecli.judge.signal import NEAR_ROWS, Measured, Signal, positions_in_steps, wrapped
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import decimal_exactly, digits, shortest
 from pecli.numbers.positions import fraction_text
 from pecli.spec.catalogue import CATALOGUE
@@ -498,10 +499,9 @@ class Expectation:
         `corrupted` are the unexplained values of each row, where they were counted.
         """
         found = self.measured.planes[plane].read(start, stop)
-        for first in range(start, stop, self.rows):
-            last = min(first + self.rows, stop)
-            if corrupted is None or corrupted[first:last].any():
-                for one in self.block(first, last):
+        for at in in_blocks(start, stop, self.rows):
+            if corrupted is None or corrupted[at].any():
+                for one in self.block(at.start, at.stop):
                     if one.plane == plane:
                         found[one.rows - start, one.columns] = one.want
         return found
@@ -529,8 +529,8 @@ def tally(name: WaveName) -> Tally:
     """Compare all values of a file with the arithmetic of a name, in blocks on all cores."""
     planes, expected = name.measured.planes, Expectation(name)
     total = Tally.of(planes)
-    blocks = blocks_of(planes[0].rows, 1, expected.rows)
-    for one in chain.from_iterable(ordered_map(lambda block: expected.block(*block), blocks)):
+    blocks = in_blocks(0, planes[0].rows, expected.rows)
+    for one in chain.from_iterable(ordered_map(lambda at: expected.block(at.start, at.stop), blocks)):
         total.add(one)
     return total
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pecli.errors import BadFile, MissingParameter, PecliError
 from pecli.formats.decimals import printed_digits
+from pecli.numbers.blocks import in_blocks
 from pecli.numbers.dtypes import DTYPES, real_type
 from pecli.numbers.positions import Positions
 from pecli.numbers.rounding import floats
@@ -222,8 +223,8 @@ def positions_of(table: Tabular) -> Positions | None:
         if first is None or len(first) == 0:
             return None
         step = first[1] - first[0] if rows > 1 else 1
-        blocks = [(start, min(start + POSITION_BLOCK, rows)) for start in range(0, rows, POSITION_BLOCK)]
-        even = all(np.array_equal(np.asarray(table.position(*at)), first[0] + step * np.arange(*at)) for at in blocks)
+        ends = ((at.start, at.stop) for at in in_blocks(0, rows, POSITION_BLOCK))
+        even = all(np.array_equal(np.asarray(table.position(*at)), first[0] + step * np.arange(*at)) for at in ends)
         if even and step != 0 and first.dtype.kind == "i":
             return Positions.arange(rows, int(first[0]), int(step))
         every = table.position(0, rows)
