@@ -167,7 +167,7 @@ class Tensor(NamedTuple):
         return Array(name, shape, dtype or self.dtype, tuple(LONG[letter] for letter in self.axes), len(shape) - 1)
 
 
-HEADS_SIDE_BY_SIDE = re.compile(r"bs\((\d+|h)d\)")
+HEADS_SIDE_BY_SIDE = re.compile(r"bs\((\d{1,9}|h)d\)")
 
 LONG = {"b": "batch", "h": "head", "s": "position", "t": "token", "d": "channel", "q": "query", "k": "key"}
 
@@ -207,12 +207,7 @@ def tensor_of(
     if (count := 3 if heads else len(axes)) != len(shape):
         rule = f"names {count} axes, and {name} has the shape {shape_text(shape)}"
         raise BadParameter("axes", axes, rule)
-    if len(shape) == 1:  # its values are one row
-        table = InMemory({array.name: table.read(array.name)[None]})
-    elif array.row_shape != shape[-1:]:  # a last axis of 2 was read as pairs
-        table = InMemory({array.name: table.read(array.name).reshape(-1, shape[-1])})
-    view = view_of(table, table.array(array.name))
-    return Tensor(name, replace(view, name=name, shape=shape, lead=len(shape) - 1), axes)
+    return Tensor(name, replace(view_of(table, array), name=name, shape=shape, lead=len(shape) - 1), axes)
 
 
 def as_logits(tensor: Tensor) -> Tensor:

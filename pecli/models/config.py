@@ -242,10 +242,12 @@ def _one_slip(word: str, other: str) -> bool:
 
 
 def number(value: Any) -> Number | None:
-    """Return a JSON number; None for anything else (true is none, nor Infinity, which Mamba 2's configs hold)."""
+    """Return a JSON number; None for anything else: true, or Infinity, which Mamba 2's configs hold, also as 1e999."""
+    if isinstance(value, bool) or (isinstance(value, float | Decimal) and not isfinite(value)):
+        return None
     if isinstance(value, float):  # a share that was computed in double precision, as the frameworks do
-        return Decimal(value) if isfinite(value) else None
-    return value if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+        return Decimal(value)
+    return value if isinstance(value, int | Decimal) else None
 
 
 def shown(value: Any) -> str:

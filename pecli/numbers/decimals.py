@@ -221,7 +221,10 @@ def number_text(value: int | Decimal) -> str:
     if isinstance(value, int) or value == 0:
         return str(int(value))
     mantissa, _, power = f"{value:e}".partition("e")
-    plain, scientific = _trimmed(f"{value:f}"), f"{_trimmed(mantissa)}e{int(power)}"
+    scientific = f"{_trimmed(mantissa)}e{int(power)}"
+    if abs(value.adjusted()) > LARGEST_EXPONENT:  # a config may hold 1e999999999999, whose digits fill the memory
+        return scientific
+    plain = _trimmed(f"{value:f}")
     return plain if len(plain) <= max(8, len(scientific)) else scientific
 
 

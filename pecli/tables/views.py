@@ -65,13 +65,18 @@ class ArrayView(Array):
 
     def held(self, start: int, stop: int) -> NDArray[Any] | None:
         """Return rows `start` to `stop` as the read-only array in memory; None where they are not in memory."""
-        return self.table.held(self.array.name, self.first + start, self.first + stop)
+        low, high, before = self._rows(start, stop)
+        values = self.table.held(self.array.name, low, high)
+        return None if values is None else self._cut(values, before, stop - start)
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return rows `start` to `stop`."""
         low, high, before = self._rows(start, stop)
-        values = self.table.read_rows([self.array.name], low, high)[self.array.name].reshape(-1)
-        return values[before : before + (stop - start) * self.row_size].reshape(stop - start, *self.row_shape)
+        return self._cut(self.table.read_rows([self.array.name], low, high)[self.array.name], before, stop - start)
+
+    def _cut(self, values: NDArray[Any], before: int, count: int) -> NDArray[Any]:
+        """Return `count` rows of the table's values, behind some."""
+        return values.reshape(-1)[before : before + count * self.row_size].reshape(count, *self.row_shape)
 
 
 def view_of(table: Tabular, array: Array) -> ArrayView:

@@ -3,7 +3,7 @@
 import pytest
 
 from pecli.errors import PecliError
-from pecli.models.reader import read_data
+from pecli.models.reader import configured, read_config, read_data
 
 LLAMA3 = {"rope_type": "llama3", "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4}
 FULL, SLIDING = "full_attention", "sliding_attention"
@@ -101,3 +101,22 @@ def test_a_key_in_a_wrong_shape_is_named_with_its_value(config, says):
         read_data(config, "config.json")
     assert str(error.value).startswith("config.json: ")
     assert says in str(error.value)
+
+
+@pytest.mark.parametrize("number", ["1e999999999999", "-1e350"])
+@pytest.mark.parametrize("key", ["rope_theta", "partial_rotary_factor"])
+def test_a_number_that_no_double_holds_is_none(key, number, tmp_path):
+    """Its digits filled the memory, and a share of it was no column."""
+    path = tmp_path / "config.json"
+    path.write_text(f'{{"model_type": "phi", "hidden_size": 64, "num_attention_heads": 4, "{key}": {number}}}')
+    with pytest.raises(PecliError, match="it must be a number"):
+        read_config(path)
+
+
+def test_a_number_that_a_double_holds_as_zero_is_refused_with_its_exponent(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(
+        '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "rope_theta": 1e-999999999999}'
+    )
+    with pytest.raises(PecliError, match="exponents of 10 go from -400 to 400"):
+        configured(str(path))
