@@ -123,8 +123,9 @@ def _harmless(
 ) -> Iterator[Finding]:
     """Yield copies, another number for minus infinity, and roundings."""
     for lines in (lines for lines in held if lines.name in found.arrays):
-        copies, left = divmod(lines.count * lines.width, min(math.prod(array.shape) for array in expected.arrays))
-        if copies > 1 and not left:
+        sizes, many = [math.prod(array.shape) for array in expected.arrays], lines.count * lines.width
+        copies, left = divmod(many, min(sizes))
+        if copies > 1 and not left and many not in sizes:
             yield Finding("copies", f"{copies} copies of the expected values, as of a batch")
         if lines.low is not None:
             text = f"masked pairs hold {lines.low_text}, where -inf was expected: equal after a softmax"

@@ -652,7 +652,7 @@ def _rows(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
     count = name.measured.planes[0].rows
     if count == want.rows:
         return
-    text = f"{count:,} rows where {want.rows:,} were expected"
+    text = f"{count:,} row{'s' * (count > 1)} where {want.rows:,} were expected"
     first = (name.start - want.start) / want.step
     if name.step == want.step and first.denominator != 1:
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,10 +16,12 @@ from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import identify, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
+from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import Floats, Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
@@ -25,7 +29,7 @@ from pecli.tables.figures import Tolerance
 from pecli.tables.parts import ConcatTable
 from pecli.tables.request import ArrayNaming
 from pecli.tables.table import Table
-from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout
+from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout, view_of
 
 
 def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Finding]:
@@ -39,6 +43,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _renamed(actual, expected)
         if is_large(actual) and _random_parts(actual, drawn=True) == [ALL] and _random_parts(expected) != [ALL]:
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
+        if row := _lone_row(actual, expected):
+            return row
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
@@ -56,6 +62,18 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         return _located(actual, expected)
+
+
+def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
+    """Return which of the expected rows the only row of a file is; [] of any other file."""
+    (one, *others), want = actual.arrays, view_of(expected, expected.arrays[0])
+    width = math.prod(one.shape)
+    if others or not 1 < width == want.row_size or not 1 < want.rows * width <= MAX_LONE_VALUES or want.rows == 1:
+        return []
+    values = read_floats(replace(view_of(actual, one), shape=(1, *want.row_shape), lead=want.lead), 0, 1)
+    off = np.abs(read_floats(want, 0, want.rows) - values).max(axis=1)
+    text = f"one row, which is row {off.argmin()} of the {want.rows:,} expected ones"
+    return [Finding("rows", text)] if off.min() <= MAX_LONE_GAP else []
 
 
 def _identified(actual: Tabular, table: Table, named: Identification, found: Comparison) -> list[Finding]:
@@ -136,12 +154,16 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
+# Largest error of a value of the only row of a file, and values of a table in which it is looked for.
+MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
 MAX_POWER_GAP = 2.0**-4
 # Relative distance of two lists of frequencies that are the same but for rounding.
 MAX_REPEAT_GAP = 1e-5
+# Decimals that a list of frequencies may be rounded to.
+MIN_PLACES, MAX_PLACES = 4, 13
 # Words about tables that say nothing true of a list.
 OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
@@ -164,13 +186,28 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
+    places = next((k for k in range(MIN_PLACES, MAX_PLACES) if np.array_equal(values.round(k), values)), None)
+    if places is not None and np.abs(values - want).max() <= 10.0**-places:
+        most = np.abs(values - want).max()
+        return [Finding("decimals", f"the frequencies are rounded to {places} decimals, at most {figure(most, 1)} off")]
     if text := _frequency_words(values, want):
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first wrong")[0])]
+    if (own_base := _base(values)) and (wanted_base := _base(want)):
+        return [Finding("frequency", f"frequencies of base {own_base} where those of {wanted_base} were expected")]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
+
+
+def _base(frequencies: Floats) -> str:
+    """Return the base of frequencies that are the powers of one number, but for decimals; "" of any others."""
+    powers = frequencies[:2][-1] ** np.arange(len(frequencies))
+    same = (
+        frequencies[0] == 1 and 0 < powers[-1] < 1 and np.allclose(frequencies, powers, MAX_REPEAT_GAP, MAX_REPEAT_GAP)
+    )
+    return f"{1 / powers[-1] / powers[1]:.6g}" if same else ""
 
 
 def _frequency_words(values: Floats, want: Floats) -> str:
@@ -208,6 +245,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *findings]
+    if noise := _noise(pairs):
+        return [noise, *findings]
     if isinstance(expected, Table) and (named := _padded(actual, expected) or other_frequencies(actual, expected)):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
@@ -262,6 +301,8 @@ MAX_SPREAD = 0.25
 MIN_KURTOSIS = 1.65
 # Rows and columns of each head or array that are looked at; raised, noise among many heads costs more time.
 RANDOM_ROWS = 256
+# Values of a row up to which a difference is looked at as noise.
+MAX_NOISE_WIDTH = 1 << 13
 
 
 def _random(part: str) -> Finding:
@@ -279,6 +320,20 @@ def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     some = {name: own for name, own in random.items() if any(own)}
     heads = {name: "" if all(own) else f", {numbered('head', np.flatnonzero(own))}," for name, own in some.items()}
     return [f"the values of {name}{which}" for name, which in heads.items()]
+
+
+def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that unrelated numbers are added to all expected values."""
+    if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
+        return None
+    rests = {
+        str(k): np.subtract(*(read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair))
+        for k, pair in enumerate(pairs)
+    }
+    if not rests or _random_parts(InMemory(rests), drawn=True) != [ALL]:
+        return None
+    size = np.std(np.concatenate([rest.reshape(-1) for rest in rests.values()]))
+    return Finding("random", f"the expected values plus unrelated ones, as noise, of standard deviation {size:.2g}")
 
 
 def _is_random(plane: Plane, *, drawn: bool) -> bool:

@@ -691,6 +691,9 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     if factor not in (0.0, 1.0, -1.0):
         exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
         yield "factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact
+        if (top := float(np.rint(np.abs(y).max() / size))) > 1 and (y == np.rint(y)).all():
+            text = f"{{}} are {factor_text(top)} times the expected ones, rounded to whole numbers"
+            yield "factor", text, lambda v: np.rint(v * top)
     slope, added = np.polyfit(x, y, 1)
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
         sign = "plus" if added > 0 else "minus"

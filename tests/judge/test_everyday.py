@@ -672,3 +672,70 @@ def test_a_base_for_each_axis_is_compared(ask):
 def test_a_long_vector_is_no_list_of_frequencies(ask):
     np.save("v.npy", np.linspace(1, 0, 1 << 21, dtype=np.float32))
     ask("compare", "v.npy", "rope:dim=64").ends(1).says("different").never("frequencies")
+
+
+@pytest.mark.parametrize(("decimals", "words"), [(8, "at most 5e-09 off"), (5, "at most 5e-06 off")])
+def test_frequencies_printed_with_some_decimals_are_told_so(ask, decimals, words):
+    np.savetxt("w.csv", 10000.0 ** (-np.arange(32) / 32), fmt=f"%.{decimals}f")
+    ask("compare", "w.csv", "rope:dim=64").ends(1).says(f"rounded to {decimals} decimals", words)
+
+
+def test_frequencies_of_a_base_that_nobody_published_are_told(ask):
+    np.savetxt("w.csv", inv_freq(64, 10000.0 * 4 ** (64 / 63)), fmt="%.8f")
+    ask("compare", "w.csv", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("base 40890 where those of 41829.4")
+
+
+@pytest.mark.parametrize("shape", [(64,), (1, 64), (1, 1, 64)])
+def test_one_row_alone_is_found_among_the_expected_ones(ask, shape):
+    np.save("r.npy", sinusoid(128, 64)[5].reshape(shape).astype(np.float32))
+    ask("compare", "r.npy", "sinusoidal:dim=64,len=128").ends(1).says("one row, which is row 5 of the 128")
+
+
+@pytest.mark.parametrize(("size", "words"), [(0.001, "deviation 0.001"), (1.0, "deviation 1")])
+def test_unrelated_numbers_that_are_added_are_told(ask, size, words):
+    noise = np.random.default_rng(3).normal(0, size, (100, 64))
+    np.save("p.npy", (sinusoid(100, 64) + noise).astype(np.float32))
+    ask("compare", "p.npy", "sinusoidal:dim=64,len=100").ends(1).says("plus unrelated ones", words)
+
+
+def test_bytes_of_a_table_are_whole_multiples(ask):
+    angles = np.outer(np.arange(300), inv_freq(64))
+    np.savez("c.npz", **{f.__name__: np.round(127 * f(angles)).astype(np.int8) for f in (np.cos, np.sin)})
+    ask("compare", "c.npz", "rope:dim=64,len=300").ends(1).says("127 times", "rounded to whole numbers")
+
+
+def test_a_weight_left_out_of_yarns_attention_factor_is_named(ask):
+    recipe = "rope:dim=64,scaling=yarn,factor=40,original-max=4096,mscale=0.707"
+    ask("generate", f"{recipe},len=300", "-q", "-o", "y.npz")
+    ask("compare", "y.npz", f"{recipe},mscale-all-dim=0.707").ends(1).says("mscale-all-dim is missing")
+
+
+def test_slopes_and_key_positions_of_common_slips_are_named(ask):
+    extra = [2.0 ** (-8 * k / 16) for k in range(1, 5)]
+    np.save("s.npy", np.array([*(2.0**-k for k in range(1, 9)), *extra], np.float32))
+    ask("compare", "s.npy", "alibi:heads=12,form=slopes").ends(1).says(
+        "heads 8 to 11 have the first slopes of 16 heads"
+    )
+    bias = np.array([2.0**-k for k in range(1, 9)])[:, None, None] * np.arange(1, 26)
+    np.save("b.npy", bias.astype(np.float32))
+    ask("compare", "b.npy", "alibi:heads=8,convention=bloom,len=25,queries=1").ends(1).says("as if counted from 1")
+
+
+def test_buckets_that_are_not_held_to_the_last_one_are_told(ask):
+    d = np.arange(500)[None, :] - np.arange(500)[:, None]
+    n = np.abs(d)
+    far = 8 + (np.log(np.maximum(n, 8) / 8) / np.log(128 / 8) * 8 + 1e-9).astype(int)
+    np.save("i.npy", 16 * (d > 0) + np.where(n < 8, n, far))
+    ask("compare", "i.npy", "t5:form=index,len=500").ends(1).says("not held to the last one")
+
+
+def test_heads_that_are_exchanged_with_queries_are_no_batch(ask):
+    np.save("w.npy", np.random.default_rng(2).normal(size=(32, 6)).astype(np.float32))
+    ask("generate", "t5:heads=6,weights=w.npy,len=60", "-q", "-o", "b.npz")
+    np.save("t.npy", np.load("b.npz")["bias"].transpose(0, 2, 1))
+    ask("compare", "t.npy", "t5:heads=6,weights=w.npy,len=60").ends(1).says("axes are exchanged").never("copies")
+
+
+def test_a_query_scale_without_steps_is_told(ask):
+    np.save("q.npy", (1 + 0.1 * np.log1p((np.arange(40000) + 1) / 8192)).astype(np.float32))
+    ask("compare", "q.npy", "query-scale:length=8192,len=40000").ends(1).says("the floor is missing")

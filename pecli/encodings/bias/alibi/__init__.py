@@ -197,6 +197,8 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
             yield Change("distance", phrase, values=partial(_distanced, function))
         phrase = "the distance keeps its sign: keys after the query have a bonus for it"
         yield Change("distance", phrase, values=_signed)
+    if keys["bias"] == "key-position":
+        yield Change("start", "every key position is one too large, as if counted from 1", values=_counted_from_one)
     if "slope-values" in keys or "alibi-heads" in keys or keys["slopes"] != "frameworks":
         return
     heads, most = int(keys["heads"]), Decimal(keys["bias-max"])
@@ -210,8 +212,11 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     falling = sorted(slopes, reverse=True)
     for order, word in ((falling, "largest"), (falling[::-1], "smallest")):
         yield _slopes(order, f"the slopes are sorted, the {word} first")
-    first = alibi_slopes(more, most, "frameworks")[:heads]
-    yield _slopes(first, f"the slopes are the first {heads} of those of {more} heads")
+    every = alibi_slopes(more, most, "frameworks")
+    yield _slopes(every[:heads], f"the slopes are the first {heads} of those of {more} heads")
+    half = more // 2
+    text = f"heads {half} to {heads - 1} have the first slopes of {more} heads, where every other one was expected"
+    yield _slopes([*slopes[:half], *every[: heads - half]], text)
 
 
 def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, _first: int) -> Floats:
@@ -223,6 +228,11 @@ def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, 
     finite = np.isfinite(values) & np.isfinite(size)
     distance = np.round(np.divide(np.abs(values), size, out=np.zeros_like(values), where=finite))
     return np.where(finite, -size * function(distance), values)
+
+
+def _counted_from_one(name: str, values: Floats, _first: int) -> Floats:
+    """Return the key-position form with a slope added: what keys 0 and 1 differ by."""
+    return values + (values[..., 1:2] - values[..., :1]) if name == "bias" and values.shape[-1] > 1 else values
 
 
 def _signed(name: str, values: Floats, first: int) -> Floats:

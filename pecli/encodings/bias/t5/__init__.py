@@ -162,12 +162,16 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, exact))
     text = "distances are clipped to the buckets, one for each, where far ones should share them by their logarithm"
     yield Change("buckets", text, values=_buckets(keys, None, np.floor))
+    text = "buckets beyond max-distance are not held to the last one: min(bucket, last) is missing"
+    yield Change("buckets", text, values=_buckets(keys, 1.0, np.floor, end=1 << 30))
 
 
-def _buckets(keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: int | None = None) -> Values:
+def _buckets(
+    keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: int | None = None, end: int | None = None
+) -> Values:
     """Return the array ``index`` with the logarithmic steps multiplied by `times`; None clips distances instead.
 
-    The first `exact` buckets hold one distance each, by default half of them.
+    The first `exact` buckets hold one distance each, by default half of them; `end` is the last bucket of a side.
     """
     both = keys["bidirectional"] == "true"
     side = int(keys["buckets"]) // (2 if both else 1)
@@ -179,7 +183,7 @@ def _buckets(keys: Mapping[str, str], times: float | None, to: np.ufunc, exact: 
         size = np.abs(distance) if both else np.maximum(-distance, 0)
         steps = np.log(np.maximum(size, single) / single) / np.log(int(keys["max-distance"]) / single)
         far = size if times is None else single + to(steps * times * (side - single) + near)
-        found = np.where(size < single, size, np.minimum(far, side - 1))
+        found = np.where(size < single, size, np.minimum(far, end or side - 1))
         return np.asarray(found + (side * (distance > 0) if both else 0))
 
     return index_by(bucket)

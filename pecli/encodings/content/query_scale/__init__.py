@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pecli.encodings.shared.deferred import dd, lessons, np
+from pecli.encodings.shared.deferred import Floats, dd, lessons, np
 from pecli.numbers.printing import figure
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
-from pecli.spec.hooks import Effect, Step, short
+from pecli.spec.hooks import Change, Effect, Step, short
 from pecli.spec.plans import Domain, Values
 
 EFFECT = Effect(factor="pe", note="queries are multiplied, keys are unchanged")
@@ -22,7 +23,7 @@ EFFECT = Effect(factor="pe", note="queries are multiplied, keys are unchanged")
     work=Work(additions="0", products="n * width", every_layer=True),
     example="query-scale:length=16,beta=1",
     place=3,
-    hooks={"lesson": ":lesson", "apply": lambda recipe: EFFECT},
+    hooks={"lesson": ":lesson", "apply": lambda recipe: EFFECT, "mistakes": ":mistakes"},
 )
 def query_scale(
     *,
@@ -86,6 +87,19 @@ def query_scale(
 
     remedy = "a query's position is a whole number from 0"
     return Values(1, at, domain=Domain(Fraction(0), integral=True, remedy=remedy))
+
+
+def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
+    """Yield the factor without its floor."""
+    if keys["kind"] == "log-n":
+        return
+    added, length, beta = keys["kind"] == "llama4", int(keys["length"]), float(keys["beta"])
+
+    def smooth(_name: str, values: Floats, first: int) -> Floats:
+        position = first + np.arange(values.size, dtype=float).reshape(values.shape)
+        return 1 + beta * np.log1p((position + added) / length)
+
+    yield Change("floor", "the floor is missing: the factor grows at every position, not in steps", values=smooth)
 
 
 def lesson(exercise: lessons.Exercise) -> list[Step]:
