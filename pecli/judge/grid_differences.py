@@ -365,9 +365,8 @@ def _coordinate_words(
             own = f"{streams[a].factor * low + first:.4g} to {streams[a].factor * high + first:.4g}"
             ranges.setdefault(f"{own} where {low:.4g} to {high:.4g} was expected", []).append(names[a])
     if ranges:
-        texts = [
-            f"{'axes' if along[1:] else 'axis'} {' and '.join(along)} run from {text}" for text, along in ranges.items()
-        ]
+        words = {text: f"{'axes' if along[1:] else 'axis'} {' and '.join(along)}" for text, along in ranges.items()}
+        texts = [f"{axes} run from {text}" for text, axes in words.items()]
         yield Finding("first", f"coordinates on the {', and on the '.join(texts)}")
         return
     yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)

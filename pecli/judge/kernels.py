@@ -263,9 +263,8 @@ def kernels(applied: AppliedRotation, *, moved: bool = True) -> Iterator[tuple[s
         Whether faults of the positions are among them.
     """
     pairs, width, whole = applied.pairs, applied.rotary, applied.x.shape[-1]
-    yield "not rotated at all: the outputs are the inputs", partial(applied.rotated, times=0)
-    yield TWICE, partial(applied.rotated, times=2)
-    yield THRICE, partial(applied.rotated, times=3)
+    for times, text in ((0, "not rotated at all: the outputs are the inputs"), (2, TWICE), (3, THRICE)):
+        yield text, partial(applied.rotated, times=times)
     for other in PAIRINGS:
         if other != pairs:
             yield pairing_text(other, pairs), partial(applied.rotated, pairs=other)

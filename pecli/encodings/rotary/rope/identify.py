@@ -14,6 +14,9 @@ import numpy as np
 from pecli.numbers.decimals import digits, number_text, shortest
 from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, PUBLISHED_FACTORS, Floats, Named, Pairs, plain_digits
 
+# Parameters of a ramp, the share of the plain frequency in each pair, and what the parameters cost in digits.
+Ramp = tuple[dict[str, str], Floats, float]
+
 # Digits of a factor that somebody chose; with 6, roundings of bfloat16 frequencies are named as factors.
 MAX_FACTOR_DIGITS = 4
 # low-freq-factor and high-freq-factor: Llama 3's, Llama 4's, which are equal, then others that were published.
@@ -198,7 +201,7 @@ def _factors(ratio: Floats, loose: Floats) -> Iterator[Decimal]:
     yield from found[:3]
 
 
-def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple[dict[str, str], Floats, float]]:
+def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[Ramp]:
     """Yield Llama 3's ramp, linear in rotations within the original length: share = (L w/2 pi - low)/(high - low)."""
     rotations = plain / (2 * math.pi)
     for low, high in RAMP_ENDS:
@@ -219,9 +222,7 @@ def _by_rotations(plain: Floats, share: Floats, doubt: Floats) -> Iterator[tuple
             yield {"scaling": "yarn", "original-max": str(length), "ramp": "rotations"}, shares, 1.5
 
 
-def _by_index(
-    pairs: Pairs, base: Decimal, share: Floats, doubt: Floats
-) -> Iterator[tuple[dict[str, str], Floats, float]]:
+def _by_index(pairs: Pairs, base: Decimal, share: Floats, doubt: Floats) -> Iterator[Ramp]:
     """Yield YaRN's ramp, linear in the index between two correction dimensions, rounded to whole ones or not."""
     d, logb, k = 2 * pairs.count, math.log(float(base)), np.arange(pairs.count)
     if logb <= 0:
