@@ -156,6 +156,8 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
 
 # Largest error of a value of the only row of a file, and values of a table in which it is looked for.
 MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
+# Largest error of values of remade rows: of the 1e-5 that a layer norm adds to the variance.
+MAX_REMADE_GAP = 1e-3
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
@@ -245,8 +247,8 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *findings]
-    if noise := _noise(pairs):
-        return [noise, *findings]
+    if whole := _noise(pairs) or _remade(pairs):
+        return [whole, *findings]
     if isinstance(expected, Table) and (named := _padded(actual, expected) or other_frequencies(actual, expected)):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
@@ -334,6 +336,30 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     size = np.std(np.concatenate([rest.reshape(-1) for rest in rests.values()]))
     return Finding("random", f"the expected values plus unrelated ones, as noise, of standard deviation {size:.2g}")
+
+
+def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return what was done to whole rows of a table of sines and cosines in turn."""
+    if (
+        len(pairs) != 1
+        or pairs[0][0].shape != pairs[0][1].shape
+        or pairs[0][0].rows * pairs[0][0].row_size > MAX_LONE_VALUES
+    ):
+        return None
+    y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
+    if y.shape[1] % 2 or y.shape[1] < 4:
+        return None
+    sines, cosines = x[:, ::2], x[:, 1::2]
+    made = {
+        "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
+            (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+        "odd columns hold the cosine of the sine beside them, not of the angle":
+            np.stack([sines, np.cos(y[:, ::2])], 2).reshape(y.shape),
+        "all sines stand before all cosines, as where both are stacked along the first axis and reshaped":
+            np.stack([sines, cosines]).reshape(y.shape),
+    }  # fmt: skip
+    text = next((text for text, values in made.items() if np.abs(values - y).max() <= MAX_REMADE_GAP), None)
+    return None if text is None else Finding("value", text)
 
 
 def _is_random(plane: Plane, *, drawn: bool) -> bool:

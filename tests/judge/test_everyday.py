@@ -739,3 +739,16 @@ def test_heads_that_are_exchanged_with_queries_are_no_batch(ask):
 def test_a_query_scale_without_steps_is_told(ask):
     np.save("q.npy", (1 + 0.1 * np.log1p((np.arange(40000) + 1) / 8192)).astype(np.float32))
     ask("compare", "q.npy", "query-scale:length=8192,len=40000").ends(1).says("the floor is missing")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5), "standardised"),
+        (lambda x: np.stack([x[:, ::2], np.cos(x[:, ::2])], 2).reshape(x.shape), "the cosine of the sine"),
+        (lambda x: np.stack([x[:, ::2], x[:, 1::2]]).reshape(x.shape), "all sines stand before all cosines"),
+    ],
+)
+def test_what_was_done_to_whole_rows_is_told(ask, make, words):
+    np.save("p.npy", make(sinusoid(90, 64)).astype(np.float32))
+    ask("compare", "p.npy", "sinusoidal:dim=64,len=90").ends(1).says(words)
