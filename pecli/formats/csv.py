@@ -20,7 +20,7 @@ from pecli.formats.arrow import BatchTable, numbers
 from pecli.formats.columns import KEYS, Column, TableColumns, labels_of, row_axes, stem_of, wide_names
 from pecli.formats.decimals import is_number, narrowed, shortest, spelled
 from pecli.formats.format import Draft, WriteOptions
-from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
+from pecli.formats.io.blocks import Buffer, Task, fill, write_texts
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, whole
 from pecli.numbers.bounds import LARGEST_CSV, MAX_ARRAYS
@@ -39,7 +39,6 @@ NUMBER = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?
 DECIMAL_COMMAS = re.compile(rb"\s*-?\d*,\d+(?:e[-+]?\d+)?(?:;\s*-?\d*(?:,\d+(?:e[-+]?\d+)?)?)+\s*", re.IGNORECASE)
 MIN_COUNTED = 3  # rows by which a first column is known to count them
 MIN_BEND = 1e-3  # of the range of a column that does not rise evenly; one printed with 4 digits is off by 1e-4
-BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -73,9 +72,7 @@ def _write(columns: TableColumns, output: Output, options: WriteOptions) -> None
         lines = [",".join([cell for block in blocks for cell in block[row]]) for row in range(rows)]
         return ("\n".join(lines) + "\n").encode(), sum(v.nbytes for v in values.values())
 
-    with in_turn(tasks(columns.arrays, BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:
-        for text in results:
-            output.write(text)
+    write_texts(columns.arrays, make, options, output)
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.formats.columns import row_axes
 from pecli.formats.decimals import json_texts, narrowed, spelled
 from pecli.formats.format import Draft, WriteOptions
-from pecli.formats.io.blocks import Buffer, Task, fill, in_turn, tasks
+from pecli.formats.io.blocks import Buffer, Task, fill, write_texts
 from pecli.formats.io.output import Output
 from pecli.formats.io.source import InputFile, whole
 from pecli.formats.layout import with_positions
@@ -27,8 +27,6 @@ from pecli.formats.stored import StoredTable, axes_of, plain, plain_facts, texts
 from pecli.numbers.bounds import LARGEST_JSON
 from pecli.numbers.dtypes import ITEM_BYTES, REAL, real_pairs, real_type
 from pecli.spec.tabular import Array, Tabular, array_of
-
-BLOCK_BYTES = 1 << 17  # a value takes sixteen times its size as Python's text
 
 
 def draft(table: Tabular, options: WriteOptions) -> Draft:
@@ -73,9 +71,7 @@ def write_nested(
             lines.append(f"{left * opened}{text}{right * closed}{end}")
         return "\n".join(["", *lines]).encode(), values.nbytes
 
-    with in_turn(tasks([array], BLOCK_BYTES), make, options, BLOCK_BYTES, 2) as results:
-        for text in results:
-            output.write(text)
+    write_texts([array], make, options, output)
 
 
 MAX_LEVELS = 32  # of lists

@@ -91,6 +91,14 @@ def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what:
     notes.ignore(name, f"{key} has its own {what}, {shown(inner)}", explained=keys.get(name) == inner)
 
 
+def inner_of(keys: Keys, params: Parameters, kind: str, key: str = "rope_parameters") -> Parameters:
+    """Return the rope parameters of a kind of layer; an object that is put in where there are none."""
+    inner = params.setdefault(kind, {})
+    if not isinstance(inner, dict):
+        raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
+    return inner
+
+
 def type_of(params: Mapping[str, Any]) -> Any:
     """Return the rope type under its new name or its old one."""
     return params.get("rope_type", params.get("type", "default"))
@@ -117,12 +125,10 @@ def complete_kinds(
     for kind in kinds:
         if kind not in params:
             raise keys.bad(f"has layers of kind {kind}, but {key} has no parameters for them")
-        inner = params[kind]
-        if inner is None:
+        if params[kind] is None:
             layers[kind] = None
             continue
-        if not isinstance(inner, dict):
-            raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
+        inner = inner_of(keys, params, kind, key)
         set_type(keys, family, inner)
         if "rope_theta" not in inner:
             inner["rope_theta"] = top_level_theta(keys, family, notes, None, key)
@@ -251,9 +257,7 @@ def _shares_by_kind(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     defaults = {FULL: (1000000, 0.25), SLIDING: (10000, 1.0)}
     for kind in kinds_of(keys, family):
         base, share = defaults.get(kind, (10000, 1.0))
-        inner = params.setdefault(kind, {})
-        if not isinstance(inner, dict):
-            raise keys.bad(f"has rope_parameters.{kind} {shown(inner)}: {family.name} wants an object for it")
+        inner = inner_of(keys, params, kind)
         inner.setdefault("rope_type", "default")
         inner.setdefault("rope_theta", base if theta is None else theta)
         inner.setdefault("partial_rotary_factor", share)
@@ -314,14 +318,12 @@ def _dots3(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     if not any(kind in params for kind in kinds):
         params = {kind: dict(params) for kind in kinds}
     for kind in kinds:
-        if not isinstance(params.setdefault(kind, {}), dict):
-            raise keys.bad(f"has rope_parameters.{kind} {shown(params[kind])}: {family.name} wants an object for it")
         if kind == SLIDING:
             head = keys.needed("swa_head_dim", 256)
             rope = keys.needed("swa_qk_rope_head_dim", head - keys.needed("swa_qk_nope_head_dim", 192))
         else:
             head, rope = keys.needed("head_dim", 256), keys.needed("qk_rope_head_dim", 64)
-        inner = params[kind]
+        inner = inner_of(keys, params, kind)
         inner.setdefault("rope_theta", theta)
         inner["partial_rotary_factor"] = rope / head
     return complete_kinds(keys, family, notes, params, kinds)
@@ -459,11 +461,10 @@ def pair(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
         name, default = spec.split("=")
         if params.get(kind) is None:
             params[kind] = {"rope_type": "default"}
-        if not isinstance(params[kind], dict):
-            raise keys.bad(f"has {key}.{kind} {shown(params[kind])}: it must be an object of rope parameters or null")
-        if "rope_theta" in params[kind]:
+        inner = inner_of(keys, params, kind, key)
+        if "rope_theta" in inner:
             continue
-        params[kind]["rope_theta"] = keys.get(name, load_json(default))
+        inner["rope_theta"] = keys.get(name, load_json(default))
         if name != "-":
             notes.use(name, f"base of {kind} layers")
     base = sliding.split("=")[1]

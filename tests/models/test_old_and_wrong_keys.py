@@ -75,7 +75,7 @@ def test_terms_of_deberta_are_read_in_either_order_and_not_where_they_are_switch
             {"model_type": "step3p5", "layer_types": [FULL], "rope_scaling": {"rope_type": "llama3", "factor": 2}},
             "has no rope_scaling.low_freq_factor, which rope type llama3 requires",
         ),
-        ({"model_type": "neomme", "rope_parameters": {FULL: 3}}, "rope_parameters.full_attention 3: neomme wants"),
+        ({"model_type": "neomme", "rope_parameters": {FULL: 3}}, "full_attention 3: it must be an object"),
         ({"model_type": "qwen", "rotary_emb_base": "x"}, 'rotary_emb_base "x": the base must be a number'),
         ({"model_type": "chatglm", "rope_ratio": "x"}, 'rope_ratio "x": it must be a number'),
         (

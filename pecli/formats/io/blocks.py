@@ -21,6 +21,7 @@ from pecli.spec.tabular import Array, Tabular
 
 BLOCK_BYTES = 4 << 20  # of a worker's buffer: enough work between two takes of Python's lock, and still in the caches
 BUFFER_BYTES = 16 << 20  # of all workers' buffers together
+TEXT_BYTES = 1 << 17  # of values of a block of text, where each takes sixteen times its size in Python
 AHEAD_BYTES = 16 << 20  # of all buffers that wait to be written in order
 
 Result = TypeVar("Result")
@@ -113,6 +114,13 @@ def in_turn(
     slots = max(2, min(threads, AHEAD_BYTES // max(1, buffer_bytes)))
     with closing(ordered(work, make, [Buffer() for _ in range(slots)], slots if threads > 1 else 1)) as found:
         yield _reported(found, options)
+
+
+def write_texts(arrays: Sequence[Array], make: Make[bytes], options: WriteOptions, output: Output) -> None:
+    """Write the texts of blocks of rows in order, made by two threads at most."""
+    with in_turn(tasks(arrays, TEXT_BYTES), make, options, TEXT_BYTES, 2) as results:
+        for text in results:
+            output.write(text)
 
 
 def _reported(found: Iterator[tuple[Result, int]], options: WriteOptions) -> Iterator[Result]:
