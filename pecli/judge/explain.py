@@ -68,7 +68,9 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
     """Return which of the expected rows the only row of a file is; [] of any other file."""
     (one, *others), want = actual.arrays, view_of(expected, expected.arrays[0])
     width = math.prod(one.shape)
-    if others or not 1 < width == want.row_size or not 1 < want.rows * width <= MAX_LONE_VALUES or want.rows == 1:
+    if others or one.dtype.startswith("complex") != want.dtype.startswith("complex"):
+        return []
+    if not 1 < width == want.row_size or not 1 < want.rows * width <= MAX_LONE_VALUES or want.rows == 1:
         return []
     values = read_floats(replace(view_of(actual, one), shape=(1, *want.row_shape), lead=want.lead), 0, 1)
     off = np.abs(read_floats(want, 0, want.rows) - values).max(axis=1)
@@ -328,11 +330,9 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     """Return the finding that unrelated numbers are added to all expected values."""
     if any(pair[0].plain_shape != pair[1].plain_shape or pair[0].row_size > MAX_NOISE_WIDTH for pair in pairs):
         return None
-    rests = {
-        str(k): np.subtract(*(read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair))
-        for k, pair in enumerate(pairs)
-    }
-    if not rests or _random_parts(InMemory(rests), drawn=True) != [ALL]:
+    both = [[read_floats(view, 0, min(view.rows, RANDOM_ROWS)) for view in pair] for pair in pairs]
+    rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
+    if not rests or len(rests) < len(pairs) or _random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None
     size = np.std(np.concatenate([rest.reshape(-1) for rest in rests.values()]))
     return Finding("random", f"the expected values plus unrelated ones, as noise, of standard deviation {size:.2g}")
@@ -347,7 +347,7 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     ):
         return None
     y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
-    if y.shape[1] % 2 or y.shape[1] < 4:
+    if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4:
         return None
     sines, cosines = x[:, ::2], x[:, 1::2]
     made = {
