@@ -75,7 +75,7 @@ def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
     values = read_floats(replace(view_of(actual, one), shape=(1, *want.row_shape), lead=want.lead), 0, 1)
     off = np.abs(read_floats(want, 0, want.rows) - values).max(axis=1)
     text = f"one row, which is row {off.argmin()} of the {want.rows:,} expected ones"
-    return [Finding("rows", text)] if off.min() <= MAX_LONE_GAP else []
+    return [Finding("rows", text)] if off.min() <= MAX_LONE_GAP * np.abs(values).max() else []
 
 
 def _identified(actual: Tabular, table: Table, named: Identification, found: Comparison) -> list[Finding]:
@@ -156,9 +156,9 @@ def _described(actual: Tabular, table: Table, found: Comparison) -> list[Finding
     return (part if lost and {one.kind for one in part} <= {lost, "rounding"} else findings) or None
 
 
-# Largest error of a value of the only row of a file, and values of a table in which it is looked for.
+# Largest error of the only row of a file as a share of its largest value, and values of a table with such a row.
 MAX_LONE_GAP, MAX_LONE_VALUES = 2.0**-10, 1 << 22
-# Largest error of values of remade rows: of the 1e-5 that a layer norm adds to the variance.
+# Largest error of remade rows as a share of their largest value: of the 1e-5 that a layer norm adds to the variance.
 MAX_REMADE_GAP = 1e-3
 # Largest error, in units of the last place, of frequencies that were computed in their own type.
 MAX_POWER_ULP = 8
@@ -199,7 +199,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first wrong")[0])]
-    if (own_base := _base(values)) and (wanted_base := _base(want)):
+    if (own_base := _base(values)) and (wanted_base := _base(want)) not in ("", own_base):
         return [Finding("frequency", f"frequencies of base {own_base} where those of {wanted_base} were expected")]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
@@ -307,6 +307,8 @@ MIN_KURTOSIS = 1.65
 RANDOM_ROWS = 256
 # Values of a row up to which a difference is looked at as noise.
 MAX_NOISE_WIDTH = 1 << 13
+# Deviation of noise, as a multiple of the values' own; larger noise cannot be told from other values in their place.
+MAX_NOISE = 4
 
 
 def _random(part: str) -> Finding:
@@ -334,7 +336,12 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     rests = {str(k): y - x for k, (y, x) in enumerate(both) if y.shape == x.shape}
     if not rests or len(rests) < len(pairs) or _random_parts(InMemory(rests), drawn=True) != [ALL]:
         return None
-    size = np.std(np.concatenate([rest.reshape(-1) for rest in rests.values()]))
+    y, x = (np.concatenate([one.ravel() for one in side]) for side in zip(*both, strict=True))
+    size = (y - x).std()
+    if (np.diff(y[x.argsort()]) >= 0).all():  # the values are rounded
+        return None
+    if size > MAX_NOISE * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
+        return None
     return Finding("random", f"the expected values plus unrelated ones, as noise, of standard deviation {size:.2g}")
 
 
@@ -358,7 +365,8 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         "all sines stand before all cosines, as where both are stacked along the first axis and reshaped":
             np.stack([sines, cosines]).reshape(y.shape),
     }  # fmt: skip
-    text = next((text for text, values in made.items() if np.abs(values - y).max() <= MAX_REMADE_GAP), None)
+    near = MAX_REMADE_GAP * np.abs(y).max(initial=0)
+    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= near), None)
     return None if text is None else Finding("value", text)
 
 

@@ -691,6 +691,41 @@ def test_one_row_alone_is_found_among_the_expected_ones(ask, shape):
     ask("compare", "r.npy", "sinusoidal:dim=64,len=128").ends(1).says("one row, which is row 5 of the 128")
 
 
+def test_a_row_of_small_numbers_is_no_row_of_other_small_numbers(ask):
+    rng = np.random.default_rng(1)
+    table = (rng.normal(size=(64, 32)) * 1e-5).astype(np.float32)
+    np.save("t.npy", table)
+    np.save("r.npy", -table[5])
+    ask("compare", "r.npy", "t.npy").ends(1).never("one row")
+
+
+@pytest.mark.parametrize("shape", [(64, 32), (32,)])
+def test_complex_values_beside_real_ones_are_no_other_rows_of_them(ask, shape):
+    rng = np.random.default_rng(1)
+    np.save("t.npy", sinusoid(64, 32).astype(np.float32))
+    np.save("c.npy", (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(np.complex64))
+    ask("compare", "c.npy", "t.npy").ends(1).says("different").never("internal error", "one row", "noise")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda t, rng: rng.normal(size=t.shape), lambda t, rng: rng.normal(size=t.shape) * 100, lambda t, rng: np.rint(t)],
+)
+def test_other_trained_values_and_rounded_ones_are_no_noise(ask, make):
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(64, 32))
+    for size in (1, 1e-5):
+        np.save("t.npy", (table * size).astype(np.float32))
+        np.save("o.npy", (make(table, rng) * size).astype(np.float32))
+        ask("compare", "o.npy", "t.npy").ends(1).says("different").never("noise", "all sines stand")
+
+
+def test_frequencies_of_one_base_are_not_those_of_another(ask):
+    rng = np.random.default_rng(1)
+    np.save("w.npy", inv_freq(128, 1e6) + 1e-5 * rng.random(64) * (np.arange(64) > 1))
+    ask("compare", "w.npy", "rope:dim=128,base=1000000").ends(1).never("where those of")
+
+
 @pytest.mark.parametrize(("size", "words"), [(0.001, "deviation 0.001"), (1.0, "deviation 1")])
 def test_unrelated_numbers_that_are_added_are_told(ask, size, words):
     noise = np.random.default_rng(3).normal(0, size, (100, 64))
