@@ -92,10 +92,10 @@ def _overridden(keys: Keys, notes: Notes, name: str, inner: Any, key: str, what:
 
 
 def inner_of(keys: Keys, params: Parameters, kind: str, key: str = "rope_parameters") -> Parameters:
-    """Return the rope parameters of a kind of layer; an object that is put in where there are none."""
+    """Return the rope parameters of a kind of layer; an object is put in where there is none."""
     inner = params.setdefault(kind, {})
     if not isinstance(inner, dict):
-        raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters or null")
+        raise keys.bad(f"has {key}.{kind} {shown(inner)}: it must be an object of rope parameters")
     return inner
 
 

@@ -471,7 +471,7 @@ def test_a_key_that_only_repeats_what_holds_is_no_warning():
         ({**LLAMA, "rope_scaling": {"type": 5}}, "has rope_scaling.type 5: it must be one of default"),
         (
             {"model_type": "gemma3_text", "rope_parameters": {"full_attention": 5, "sliding_attention": None}},
-            "has rope_parameters.full_attention 5: it must be an object of rope parameters or null",
+            "has rope_parameters.full_attention 5: it must be an object of rope parameters",
         ),
         ({"model_type": "llama4_text", "num_hidden_layers": 10**9}, "num_hidden_layers 1000000000: it must be at most"),
     ],

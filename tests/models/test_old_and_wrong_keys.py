@@ -76,6 +76,7 @@ def test_terms_of_deberta_are_read_in_either_order_and_not_where_they_are_switch
             "has no rope_scaling.low_freq_factor, which rope type llama3 requires",
         ),
         ({"model_type": "neomme", "rope_parameters": {FULL: 3}}, "full_attention 3: it must be an object"),
+        ({"model_type": "neomme", "rope_parameters": {FULL: None}}, "null: it must be an object of rope parameters"),
         ({"model_type": "qwen", "rotary_emb_base": "x"}, 'rotary_emb_base "x": the base must be a number'),
         ({"model_type": "chatglm", "rope_ratio": "x"}, 'rope_ratio "x": it must be a number'),
         (
@@ -89,7 +90,7 @@ def test_terms_of_deberta_are_read_in_either_order_and_not_where_they_are_switch
         ),
         (
             {"model_type": "gemma4_text", "rope_parameters": {FULL: 5, SLIDING: PLAIN}},
-            "rope_parameters.full_attention 5: it must be an object of rope parameters or null",
+            "rope_parameters.full_attention 5: it must be an object of rope parameters",
         ),
         ({"model_type": "swin", "num_heads": "3"}, 'num_heads "3": it must be a list of numbers, one for each stage'),
         ({"model_type": "swin", "window_size": 0}, "window_size 0: it must be a whole number of at least 1"),
