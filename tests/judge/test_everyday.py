@@ -771,6 +771,12 @@ def test_heads_that_are_exchanged_with_queries_are_no_batch(ask):
     ask("compare", "t.npy", "t5:heads=6,weights=w.npy,len=60").ends(1).says("axes are exchanged").never("copies")
 
 
+def test_key_positions_that_are_one_too_large_are_told_of_every_query(ask):
+    recipe = "alibi:heads=8,bias=key-position,mask=causal,len=16"
+    ask("generate", f"{recipe},start=1", "-o", "k.npy")
+    ask("compare", "k.npy", recipe).ends(1).says("counted from 1").never("do not fit")
+
+
 def test_a_query_scale_without_steps_is_told(ask):
     np.save("q.npy", (1 + 0.1 * np.log1p((np.arange(40000) + 1) / 8192)).astype(np.float32))
     ask("compare", "q.npy", "query-scale:length=8192,len=40000").ends(1).says("the floor is missing")

@@ -232,7 +232,10 @@ def _distanced(function: Callable[[Floats], Floats], name: str, values: Floats, 
 
 def _counted_from_one(name: str, values: Floats, _first: int) -> Floats:
     """Return the key-position form with a slope added: what keys 0 and 1 differ by."""
-    return values + (values[..., 1:2] - values[..., :1]) if name == "bias" and values.shape[-1] > 1 else values
+    if name != "bias" or values.shape[-1] < 2:
+        return values
+    slope = values[..., 1:2] - values[..., :1]
+    return values + np.where(np.isfinite(slope), slope, np.roll(slope, -1, axis=0))  # query 0 may see key 0 alone
 
 
 def _signed(name: str, values: Floats, first: int) -> Floats:
