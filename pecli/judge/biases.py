@@ -163,6 +163,8 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
 
     The number may have been added to a bias: then it is off by no more than the bias.
     """
+    if not (values <= -MASK_GAP).any():
+        return None, ""
     finite = np.unique(values[np.isfinite(values)])
     low = finite[finite <= -MASK_GAP]
     others = finite[len(low) :]

@@ -193,7 +193,8 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     places = next((k for k in range(MIN_PLACES, MAX_PLACES) if np.array_equal(values.round(k), values)), None)
     if places is not None and np.abs(values - want).max() <= 10.0**-places:
         most = np.abs(values - want).max()
-        return [Finding("decimals", f"the frequencies are rounded to {places} decimals, at most {figure(most, 1)} off")]
+        how = "rounded" if most <= 0.51 * 10.0**-places else "cut"
+        return [Finding("decimals", f"the frequencies are {how} to {places} decimals, at most {figure(most, 1)} off")]
     if text := _frequency_words(values, want):
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):

@@ -473,11 +473,16 @@ class Measured(NamedTuple):
                        falling=not self.falling)  # fmt: skip
 
 
+# Values of a row of few that is read as cosines and sines: longer ones are flattened tables.
+MAX_ROW, MIN_LONG_ROWS = 1 << 18, 4
+
+
 def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:
     """Yield planes that may belong together: cosines and sines, real and imaginary parts, a stack, then each alone."""
     by_name: dict[str, list[Plane]] = {}
     for plane in planes:
-        by_name.setdefault(plane.array.name, []).append(plane)
+        if plane.width <= MAX_ROW or plane.rows >= MIN_LONG_ROWS:
+            by_name.setdefault(plane.array.name, []).append(plane)
     pair = cosines_and_sines(list(by_name))
     both = [by_name[name][0] for name in pair or by_name]
     if _are_pair(both):

@@ -344,8 +344,9 @@ def _multiplied(factor: Decimal | Callable[[Sequence[Decimal | Fraction]], Decim
 
 def _rounded_frequencies(decimals: int, waves: Waves) -> Waves:
     """Return waves whose frequencies have some decimals."""
-    bands = (b._replace(frequencies=tuple(round(decimal_of(w), decimals) for w in b.frequencies)) for b in waves.bands)
-    return replace(waves, bands=tuple(bands))
+    bands = ([decimal_of(w) for w in band.frequencies] for band in waves.bands)  # which may have 300 digits
+    made = (tuple(round(w, decimals) if w < 1 << 40 else w for w in band) for band in bands)
+    return replace(waves, bands=tuple(b._replace(frequencies=w) for b, w in zip(waves.bands, made, strict=True)))
 
 
 NOISE = 1e-15  # what is smaller is the 0 that exact arithmetic would have given
