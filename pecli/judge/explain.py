@@ -319,9 +319,12 @@ def _random(part: str) -> Finding:
 def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     """Return which values are as unrelated as drawn numbers: all, or those of some heads or arrays; [] of none.
 
-    With `drawn`, all columns have one distribution besides, which is not that of sines in another order.
+    With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order.
     """
-    random = {a.name: [_is_random(plane, drawn=drawn) for plane in planes_of(table, a)] for a in table.arrays}
+    planes = {array.name: planes_of(table, array) for array in table.arrays}
+    if drawn and not all(_is_random(plane, drawn=True) for own in planes.values() for plane in own):
+        return []
+    random = {name: [_is_random(plane, drawn=drawn) for plane in own] for name, own in planes.items()}
     if random and all(own and all(own) for own in random.values()):
         return [ALL]
     some = {name: own for name, own in random.items() if any(own)}

@@ -186,10 +186,17 @@ class CopyView(View):
         super().fill(first + start, first + stop, out)
 
 
+MAX_COPIES = 256  # more are heads, each of which would be compared
+
+
 def copies_of(table: Tabular) -> list[CopyView]:
     """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others."""
     counts = {array.shape[0] if array.lead > 1 and array.shape[1] > 1 else 1 for array in table.arrays}
-    return [CopyView(table, number) for number in range(*counts)] if len(counts) == 1 and min(counts) > 1 else []
+    return (
+        [CopyView(table, number) for number in range(*counts)]
+        if len(counts) == 1 and 1 < min(counts) <= MAX_COPIES
+        else []
+    )
 
 
 class RowOverlap(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated
 
 from pecli.encodings.shared.biases import Mask
@@ -68,7 +68,10 @@ def sandwich(
     a sum of cosines shows no width that somebody chose
     """
     frequencies = geometric(base, Fraction(2, width), width // 2 + 1)[1:]
-    scales = [Fraction(heads, 8 * (h + 1)) for h in range(heads)]
+
+    @cache
+    def scales() -> dd.DoubleDouble:
+        return dd.from_decimal([Fraction(heads, 8 * (h + 1)) for h in range(heads)])
 
     @lru_cache(maxsize=4)
     def freqs(unit: Fraction) -> engine.FrequencySet:
@@ -78,8 +81,7 @@ def sandwich(
     def value(distances: dd.Points, chosen: range) -> Real:
 
         total = _cosine_sums(freqs(distances.unit), distances)
-        scale = dd.from_decimal([scales[h] for h in chosen])[:, None]
-        return total[None] * scale
+        return total[None] * scales()[chosen.start : chosen.stop, None]
 
     return Bias(heads, value, causal=mask == "causal")
 
