@@ -40,6 +40,12 @@ def write_catalogue(app):
     pages.write(HERE / "catalogue", EXTRA)
 
 
+def skip_field(_app, _what, _name, member, _skip, _options):
+    """Leave out a named tuple's field as a member: the sections of the docstring describe it."""
+    return True if type(member).__name__ == "_tuplegetter" else None
+
+
 def setup(app):
     """Make the catalogue's pages before Sphinx reads."""
     app.connect("builder-inited", write_catalogue)
+    app.connect("autodoc-skip-member", skip_field)
