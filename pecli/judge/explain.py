@@ -209,10 +209,9 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
 def _base(frequencies: Floats) -> str:
     """Return the base of frequencies that are the powers of one number, but for decimals; "" of any others."""
     powers = frequencies[:2][-1] ** np.arange(len(frequencies))
-    same = (
-        frequencies[0] == 1 and 0 < powers[-1] < 1 and np.allclose(frequencies, powers, MAX_REPEAT_GAP, MAX_REPEAT_GAP)
-    )
-    return f"{1 / powers[-1] / powers[1]:.6g}" if same else ""
+    falling = frequencies[0] == 1 and 0 < powers[-1] < 1
+    same = np.allclose(frequencies, powers, MAX_REPEAT_GAP, MAX_REPEAT_GAP)
+    return f"{1 / powers[-1] / powers[1]:.6g}" if falling and same else ""
 
 
 def _frequency_words(values: Floats, want: Floats) -> str:
@@ -308,7 +307,7 @@ MIN_KURTOSIS = 1.65
 RANDOM_ROWS = 256
 # Values of a row up to which a difference is looked at as noise.
 MAX_NOISE_WIDTH = 1 << 13
-# Deviation of noise, as a multiple of the values' own; larger noise cannot be told from other values in their place.
+# Deviation of noise, as a multiple of the values' own; larger noise looks like other values in their place.
 MAX_NOISE = 4
 
 
@@ -322,9 +321,9 @@ def _random_parts(table: Tabular, *, drawn: bool = False) -> list[str]:
     With `drawn` all must be, and all columns have one distribution besides, not that of sines in another order.
     """
     planes = {array.name: planes_of(table, array) for array in table.arrays}
-    if drawn and not all(_is_random(plane, drawn=True) for own in planes.values() for plane in own):
-        return []
-    random = {name: [_is_random(plane, drawn=drawn) for plane in own] for name, own in planes.items()}
+    if drawn:
+        return [ALL] if all(own and all(_is_random(one, drawn=True) for one in own) for own in planes.values()) else []
+    random = {name: [_is_random(plane, drawn=False) for plane in own] for name, own in planes.items()}
     if random and all(own and all(own) for own in random.values()):
         return [ALL]
     some = {name: own for name, own in random.items() if any(own)}
@@ -350,24 +349,20 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
 
 
 def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
-    """Return what was done to whole rows of a table of sines and cosines in turn."""
-    if (
-        len(pairs) != 1
-        or pairs[0][0].shape != pairs[0][1].shape
-        or pairs[0][0].rows * pairs[0][0].row_size > MAX_LONE_VALUES
-    ):
+    """Return how all values were made from the expected ones: row by row, or with the wrong columns."""
+    if len(pairs) != 1 or max(view.rows * view.row_size for view in pairs[0]) > MAX_LONE_VALUES:
         return None
     y, x = (read_floats(view, 0, view.rows) for view in pairs[0])
     if y.shape != x.shape or y.shape[1] % 2 or y.shape[1] < 4:
         return None
-    sines, cosines = x[:, ::2], x[:, 1::2]
+    even, odd = x[:, ::2], x[:, 1::2]
     made = {
         "each row is standardised: its mean is subtracted, and it is divided by its deviation (layer norm)":
             (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
-        "odd columns hold the cosine of the sine beside them, not of the angle":
-            np.stack([sines, np.cos(y[:, ::2])], 2).reshape(y.shape),
-        "all sines stand before all cosines, as where both are stacked along the first axis and reshaped":
-            np.stack([sines, cosines]).reshape(y.shape),
+        "each odd column holds the cosine of the column before it, not of the angle":
+            np.stack([even, np.cos(y[:, ::2])], 2).reshape(y.shape),
+        "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
+            np.stack([even, odd]).reshape(y.shape),
     }  # fmt: skip
     near = MAX_REMADE_GAP * np.abs(y).max(initial=0)
     text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= near), None)

@@ -31,7 +31,7 @@ from pecli.judge.planes import (
     rows_of,
     unit,
 )
-from pecli.judge.signal import Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
+from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.printing import percent
 from pecli.numbers.rounding import floats
@@ -263,8 +263,6 @@ PAIRS = "cos and sin of p w"
 MIN_WIDE_RATIO = 8
 # Bytes above which unlikely kinds of tables are not tried; the searches would take seconds.
 MAX_QUICK_BYTES = 1 << 22
-# Values of the only row of a table; the names of wider ones would be tried for seconds.
-MAX_ROW = 1 << 14
 ANGLES = "angles in radians, not reduced"
 NONE = Identification(None, "unknown")
 # Fitted digits by which another name of the same values may be longer and be listed, as a sinusoid's for a cache.
@@ -379,7 +377,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
     """Return the identification of a table of waves on one axis; None where no reading shows waves."""
     arrays = [a for a in table.arrays if not a.dtype.startswith(("int", "uint", "bool"))]
     planes = [plane for array in arrays for plane in planes_of(table, array)]
-    planes = [p for p in planes if not is_zero(p) and (p.rows > 1 or p.width <= MAX_ROW)]
+    planes = [plane for plane in planes if not is_zero(plane)]
     unknown: Identification | None = None
     both = (True, False) if is_wide(table) else (False, True)
     for transposed in both if stated is None else (False,):  # stated positions are those of rows

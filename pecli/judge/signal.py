@@ -473,8 +473,9 @@ class Measured(NamedTuple):
                        falling=not self.falling)  # fmt: skip
 
 
-# Values of a row of few that is read as cosines and sines: longer ones are flattened tables.
-MAX_ROW, MIN_LONG_ROWS = 1 << 18, 4
+# Values of a row up to which a few rows are read as waves: longer ones are flattened tables, and trying every name on
+# them would take minutes.
+MAX_ROW, MIN_LONG_ROWS = 1 << 14, 4
 
 
 def wave_groups(planes: Sequence[Plane]) -> Iterator[tuple[Plane, ...]]:

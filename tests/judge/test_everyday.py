@@ -742,7 +742,9 @@ def test_bytes_of_a_table_are_whole_multiples(ask):
 def test_a_weight_left_out_of_yarns_attention_factor_is_named(ask):
     recipe = "rope:dim=64,scaling=yarn,factor=40,original-max=4096,mscale=0.707"
     ask("generate", f"{recipe},len=300", "-q", "-o", "y.npz")
-    ask("compare", "y.npz", f"{recipe},mscale-all-dim=0.707").ends(1).says("mscale-all-dim is missing")
+    ask("compare", "y.npz", f"{recipe},mscale-all-dim=0.707").ends(1).says(
+        "mscale-all-dim is missing: attention factor 1.2608 where 1 was expected"
+    )
 
 
 def test_slopes_and_key_positions_of_common_slips_are_named(ask):
@@ -786,8 +788,8 @@ def test_a_query_scale_without_steps_is_told(ask):
     ("make", "words"),
     [
         (lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5), "standardised"),
-        (lambda x: np.stack([x[:, ::2], np.cos(x[:, ::2])], 2).reshape(x.shape), "the cosine of the sine"),
-        (lambda x: np.stack([x[:, ::2], x[:, 1::2]]).reshape(x.shape), "all sines stand before all cosines"),
+        (lambda x: np.stack([x[:, ::2], np.cos(x[:, ::2])], 2).reshape(x.shape), "the cosine of the column before it"),
+        (lambda x: np.stack([x[:, ::2], x[:, 1::2]]).reshape(x.shape), "all even columns stand before all odd ones"),
     ],
 )
 def test_what_was_done_to_whole_rows_is_told(ask, make, words):

@@ -271,9 +271,11 @@ def _yarn_mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     if size != 1:
         yield Change("magnitude", f"magnitude applied twice ({float(size):.5g})", {**bare, "attention-factor": squared})
     yield Change("magnitude", "the magnitude is missing", {**bare, "scaling": NTK_BY_PARTS.name})
-    for option in ("mscale", "mscale-all-dim"):
-        if option in keys:
-            yield Change("magnitude", f"{option} is missing in the attention factor", {option: None})
+    for option in [one for one in own if one.startswith("mscale")]:
+        rest = {name: number for name, number in given.items() if name != option.replace("-", "_")}
+        other = _yarn_magnitude(factor=Decimal(keys["factor"]), **rest)
+        text = f"{option} is missing: attention factor {float(other):.5g} where {float(size):.5g} was expected"
+        yield Change("magnitude", text, {option: None})
     if keys.get("ramp", "index") == "index":
         yield Change("scaling", "yarn with truncate=false where truncate=true was expected", {"truncate": "false"})
         yield Change(
