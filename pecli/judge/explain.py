@@ -20,6 +20,7 @@ from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import Floats, Plane, planes_of
 from pecli.judge.waves import LOW_TYPES
+from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
@@ -191,10 +192,12 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
     places = next((k for k in range(MIN_PLACES, MAX_PLACES) if np.array_equal(values.round(k), values)), None)
-    if places is not None and np.abs(values - want).max() <= 10.0**-places:
-        most = np.abs(values - want).max()
-        how = "rounded" if most <= 0.51 * 10.0**-places else "cut"
-        return [Finding("decimals", f"the frequencies are {how} to {places} decimals, at most {figure(most, 1)} off")]
+    off, single = np.abs(values - want), MAX_POWER_ULP * 2.0**-24 * want  # of float32, as it may have been
+    half = 0.0 if places is None else 0.51 * 10.0**-places
+    cut = (off <= 2 * half + single).all() and (values <= want + single).all()
+    if places is not None and (cut or (off <= half + single).all()):
+        text = f"{'cut' if (off > half + single).any() else 'rounded'} to {places} decimals"
+        return [Finding("decimals", f"the frequencies are {text}, at most {figure(off.max(), 1)} off")]
     if text := _frequency_words(values, want):
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
@@ -211,7 +214,7 @@ def _base(frequencies: Floats) -> str:
     powers = frequencies[:2][-1] ** np.arange(len(frequencies))
     falling = frequencies[0] == 1 and 0 < powers[-1] < 1
     same = np.allclose(frequencies, powers, MAX_REPEAT_GAP, MAX_REPEAT_GAP)
-    return f"{1 / powers[-1] / powers[1]:.6g}" if falling and same else ""
+    return f"{near(1 / powers[-1] / powers[1], MAX_REPEAT_GAP):f}" if falling and same else ""
 
 
 def _frequency_words(values: Floats, want: Floats) -> str:
@@ -345,7 +348,9 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         return None
     if size > MAX_NOISE * x.std() or abs(np.corrcoef(y - x, x)[0, 1]) > MAX_CORRELATION:  # others stand in their place
         return None
-    return Finding("random", f"the expected values plus unrelated ones, as noise, of standard deviation {size:.2g}")
+    return Finding(
+        "random", f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
+    )
 
 
 def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
@@ -364,8 +369,8 @@ def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
         "all even columns stand before all odd ones: both were stacked along the first axis and reshaped":
             np.stack([even, odd]).reshape(y.shape),
     }  # fmt: skip
-    near = MAX_REMADE_GAP * np.abs(y).max(initial=0)
-    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= near), None)
+    gap = MAX_REMADE_GAP * np.abs(y).max(initial=0)
+    text = next((text for text, values in made.items() if np.abs(values - y).max(initial=0) <= gap), None)
     return None if text is None else Finding("value", text)
 
 

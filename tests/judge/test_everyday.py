@@ -680,9 +680,19 @@ def test_frequencies_printed_with_some_decimals_are_told_so(ask, decimals, words
     ask("compare", "w.csv", "rope:dim=64").ends(1).says(f"rounded to {decimals} decimals", words)
 
 
+def test_frequencies_cut_to_decimals_are_told_so(ask):
+    np.savetxt("w.txt", np.trunc(10000.0 ** (-np.arange(32) / 32) * 1e6) / 1e6, fmt="%.6f")
+    ask("compare", "w.txt", "rope:dim=64").ends(1).says("cut to 6 decimals")
+
+
+def test_frequencies_of_float32_are_printed_with_decimals_as_well(ask):
+    np.savetxt("w.txt", inv_freq(128, 500000.0).astype(np.float32), fmt="%.8f")
+    ask("compare", "w.txt", "rope:dim=128,base=500000").ends(1).says("rounded to 8 decimals").never("base 50000")
+
+
 def test_frequencies_of_a_base_that_nobody_published_are_told(ask):
     np.savetxt("w.csv", inv_freq(64, 10000.0 * 4 ** (64 / 63)), fmt="%.8f")
-    ask("compare", "w.csv", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("base 40890 where those of 41829.4")
+    ask("compare", "w.csv", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("base 40890 where those of 41829")
 
 
 @pytest.mark.parametrize("shape", [(64,), (1, 64), (1, 1, 64)])
@@ -730,7 +740,7 @@ def test_frequencies_of_one_base_are_not_those_of_another(ask):
 def test_unrelated_numbers_that_are_added_are_told(ask, size, words):
     noise = np.random.default_rng(3).normal(0, size, (100, 64))
     np.save("p.npy", (sinusoid(100, 64) + noise).astype(np.float32))
-    ask("compare", "p.npy", "sinusoidal:dim=64,len=100").ends(1).says("plus unrelated ones", words)
+    ask("compare", "p.npy", "sinusoidal:dim=64,len=100").ends(1).says("plus unrelated numbers", words)
 
 
 def test_bytes_of_a_table_are_whole_multiples(ask):
