@@ -13,8 +13,6 @@ Examples
 [0.8410000205039978, 0.5400000214576721, 0.009999999776482582, 1.0]
 """
 
-from __future__ import annotations
-
 import sys
 
 _arguments = getattr(sys, "argv", [])
@@ -22,7 +20,7 @@ _is_module = _arguments[:1] == ["-m"] and sys.orig_argv[-len(_arguments)] in ("p
 if _is_module and not sys.flags.safe_path:
     del sys.path[0]  # the current folder, before anything is imported that it might stand for
 if _is_module or "".join(_arguments[:1]).endswith("/pecli"):  # python -m pecli, or the script
-    import _signal  # type: ignore[import-not-found]  # built in: Ctrl-C in the imports below is no error
+    import _signal  # type: ignore[import-not-found]  # built in: before any file is read, Ctrl-C is no error
 
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
