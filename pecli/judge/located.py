@@ -99,7 +99,7 @@ def floats(array: Rows, start: int, stop: int) -> Floats:
 
 def _numbers(array: Rows, values: NDArray[Any]) -> Floats:
     stored = array.dtype if values.dtype == np.uint16 else ""
-    return rounding.floats(values, stored).reshape(-1, width_of(array)).astype(np.float64)
+    return rounding.floats(values, stored).reshape(len(values), width_of(array)).astype(np.float64)
 
 
 def rows_at(array: Rows, rows: Integers) -> Floats:

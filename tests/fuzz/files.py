@@ -69,7 +69,8 @@ def sound(folder: Path) -> list[str]:
 
 def asked(folder: Path, rng: np.random.Generator) -> list[str]:
     """Write what command lines of the help ask for, and what else a command reads; return the files' names."""
-    arrays = {"q.npy": (1, 2, 4, 16), "k.npy": (1, 2, 4, 16), "emb.npy": (16, 512), "trained.npy": (16, 8)}
+    arrays = {"q.npy": (1, 2, 4, 16), "k.npy": (1, 2, 4, 16), "emb.npy": (16, 512), "trained.npy": (16, 8),
+              "empty.npy": (8, 0), "row.npy": (1, 8), "batch.npy": (1, 1, 6, 8), "number.npy": ()}  # fmt: skip
     for name, shape in arrays.items():
         np.save(folder / name, rng.normal(size=shape).astype(np.float32))
     tables = {"cache.npy": "rope:dim=128,base=500000,len=64,layout=concat", "rope.npz": "rope:dim=16,len=64",

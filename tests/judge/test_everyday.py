@@ -536,7 +536,7 @@ def test_cosines_of_trained_frequencies_are_measured_though_one_is_too_slow(ask)
     )
 
 
-@pytest.mark.parametrize("shape", [(0,), (1, 0, 4)])
+@pytest.mark.parametrize("shape", [(0,), (8, 0), (0, 0), (1, 0, 4)])
 @pytest.mark.parametrize("recipe", ["sinusoidal:dim=8,len=4", "alibi:heads=4,len=4", "rope:dim=8"])
 def test_an_empty_array_is_another_shape(ask, shape, recipe):
     np.save("e.npy", np.zeros(shape, np.float32))
