@@ -63,7 +63,9 @@ MIN_PRINTED = 12
 MAX_PRINTED = 8
 
 
-def printed_digits(values: NDArray[Any], error: float = 0.0) -> tuple[int, bool] | None:
+def printed_digits(
+    values: NDArray[Any], error: float = 0.0, least: int = MIN_PRINTED, most: int = MAX_PRINTED
+) -> tuple[int, bool] | None:
     """Return the digits to which values were printed, and whether significant ones; None for values in full.
 
     Decimals, as ``%.4f`` prints them, are counted after the point; significant digits are those of ``%.4g``.
@@ -72,18 +74,35 @@ def printed_digits(values: NDArray[Any], error: float = 0.0) -> tuple[int, bool]
     ----------
     error : float
         Relative error that the type of the values leaves.
+    least, most : int
+        Different values that must have few digits, and digits that are few.
     """
     x = np.unique(np.abs(values[np.isfinite(values) & (values != 0)]))
-    if len(x) < MIN_PRINTED:
+    if len(x) < least:
         return None
     leading = np.floor(np.log10(x)) + 1
-    for digits in range(1, MAX_PRINTED + 1):
+    for digits in range(1, most + 1):
         for significant in (False, True):
             steps = x * 10.0 ** (digits - leading * significant)
             slack = 1e-6 + 2 * error * steps
             if slack.max() < 0.1 and (np.abs(steps - np.rint(steps)) <= slack).all():
                 return digits, significant
     return None
+
+
+def last_digits(values: NDArray[Any], digits: int, significant: bool) -> NDArray[Any]:
+    """Return what one step of the last printed digit of each value is."""
+    leading = np.floor(np.log10(np.maximum(np.abs(values), np.finfo(np.float64).tiny))) + 1
+    found: NDArray[Any] = 10.0 ** (leading * significant - digits)
+    return found
+
+
+def how_printed(values: NDArray[Any], exact: NDArray[Any], slack: NDArray[Any], printed: tuple[int, bool]) -> str:
+    """Return whether exact values, each uncertain by `slack`, were "rounded" or "cut" to printed digits, or ""."""
+    last, off = last_digits(values, *printed), np.abs(exact - values) - slack
+    if (off <= 0.501 * last).all():
+        return "rounded"
+    return "cut" if (off <= last).all() and (np.abs(values) <= np.abs(exact) + slack).all() else ""
 
 
 def digits_text(digits: int, significant: bool) -> str:

@@ -10,17 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from pecli.errors import PecliError
+from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import Identification, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import identify, identify_vector, is_large
+from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
-from pecli.judge.planes import Floats, Plane, planes_of
+from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of
 from pecli.judge.waves import LOW_TYPES
-from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.printing import figure
 from pecli.numbers.rounding import floats
@@ -166,9 +166,9 @@ MAX_POWER_ULP = 8
 # The same relative to the value, whatever its type: of bfloat16.
 MAX_POWER_GAP = 2.0**-4
 # Relative distance of two lists of frequencies that are the same but for rounding.
-MAX_REPEAT_GAP = 1e-5
-# Decimals that a list of frequencies may be rounded to.
-MIN_PLACES, MAX_PLACES = 4, 13
+MAX_REPEAT_GAP = 1e-4
+# Frequencies of a list that must have few digits.
+MIN_PRINTED_FREQUENCIES = 4
 # Words about tables that say nothing true of a list.
 OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
@@ -184,37 +184,28 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     (array,) = actual.arrays
     values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64).ravel()
     want = np.asarray(table.read(table.arrays[0].name), np.float64).ravel()
+    own = identify_vector(actual)
     if len(values) != len(want):
-        own = identify_vector(actual)
         twice = len(values) == 2 * len(want) and np.array_equal(values[: len(want)], values[len(want) :])
         more = f": those of {own.recipe}" if own is not None else ": each stands twice" if twice else ""
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
-    places = next((k for k in range(MIN_PLACES, MAX_PLACES) if np.array_equal(values.round(k), values)), None)
-    off, single = np.abs(values - want), MAX_POWER_ULP * 2.0**-24 * want  # of float32, as it may have been
-    half = 0.0 if places is None else 0.51 * 10.0**-places
-    cut = (off <= 2 * half + single).all() and (values <= want + single).all()
-    if places is not None and (cut or (off <= half + single).all()):
-        text = f"{'cut' if (off > half + single).any() else 'rounded'} to {places} decimals"
-        return [Finding("decimals", f"the frequencies are {text}, at most {figure(off.max(), 1)} off")]
+    epsilon = EPSILON[effective_dtype(values, array.dtype)]
+    printed = printed_digits(values, epsilon, MIN_PRINTED_FREQUENCIES, MAX_FREQUENCY_DIGITS)
+    if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
+        text = f"the frequencies are {how} to {digits_text(*printed)}, at most {figure(found.total.max_abs, 1)} off"
+        return [Finding("decimals", text)]
+    have, meant = _parsed(own.recipe) if own is not None else None, Expected.of(table)
+    if have is not None and meant is not None and have.source.encoding == table.source.encoding:
+        return [Finding("parameter", line) for line in key_lines(meant, have.source.keys())]
     if text := _frequency_words(values, want):
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first wrong")[0])]
-    if (own_base := _base(values)) and (wanted_base := _base(want)) not in ("", own_base):
-        return [Finding("frequency", f"frequencies of base {own_base} where those of {wanted_base} were expected")]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
-
-
-def _base(frequencies: Floats) -> str:
-    """Return the base of frequencies that are the powers of one number, but for decimals; "" of any others."""
-    powers = frequencies[:2][-1] ** np.arange(len(frequencies))
-    falling = frequencies[0] == 1 and 0 < powers[-1] < 1
-    same = np.allclose(frequencies, powers, MAX_REPEAT_GAP, MAX_REPEAT_GAP)
-    return f"{near(1 / powers[-1] / powers[1], MAX_REPEAT_GAP):f}" if falling and same else ""
 
 
 def _frequency_words(values: Floats, want: Floats) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import BadParameter
-from pecli.formats.decimals import digits_text, printed_digits
+from pecli.formats.decimals import digits_text, how_printed, last_digits, printed_digits
 from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, Tally, statistics_of
@@ -50,6 +50,8 @@ from pecli.tables.table import Table
 MIN_SURE_FREQUENCIES = 8
 # Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n.
 MAX_SURE_COST = 2.5
+# Digits of a list of frequencies that was printed.
+MAX_FREQUENCY_DIGITS = 12
 # Frequencies that a rule is read from; two numbers follow many.
 MIN_PAIRS = 3
 
@@ -72,28 +74,39 @@ def identify_vector(table: Tabular) -> Identification | None:
 
 
 def _named(values: Floats, dtype: str, array: str) -> Identification | None:
-    found: list[tuple[float, float, str, str]] = []
-    pairs = Pairs(values, EPSILON[dtype] * values, values == 0, magnitude=np.nan)
-    for error in waves.LEVELS.values():
+    found: list[tuple[float, float, str, str, str]] = []
+    errors = EPSILON[dtype] * values
+    trials = [(errors, level) for level in waves.LEVELS.values()]
+    printed = printed_digits(values, EPSILON[dtype], MIN_SURE_FREQUENCIES, MAX_FREQUENCY_DIGITS)
+    if printed is not None:
+        last = last_digits(values, *printed)
+        trials[1:] = [(some, waves.LEVELS["float32"]) for some in (last / 2, last)]  # rounded, or cut
+    for slack, level in trials:
+        pairs = Pairs(values, slack, values == 0, magnitude=np.nan, level=level)
         for encoding in CATALOGUE.values():
             if not encoding.declares("identify_waves"):
                 continue
-            for named in encoding.hook("identify_waves")(pairs.at(error)):
+            for named in encoding.hook("identify_waves")(pairs):
                 exact = waves.exactly(encoding.name, named) if named.step == 1 else None
                 if exact is None:
                     continue
                 kind, worst = _arithmetic(values, exact, dtype)
-                if worst <= waves.MAX_FREQUENCY_UNITS:
-                    found.append((named.fitted, worst, join_recipe(encoding.name, exact.keys), kind))
+                how = how_printed(values, exact.frequencies, level * values, printed) if printed else ""
+                if worst <= waves.MAX_FREQUENCY_UNITS or how:
+                    found.append((named.fitted, worst, join_recipe(encoding.name, exact.keys), kind, how))
         if found:
             break
     if not found:
         return None
-    cost, worst, recipe, kind = min(found)
+    cost, worst, recipe, kind, how = min(found)
     confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
     close = (f"each within {worst:g} ulp of {kind} arithmetic's",) if worst else ()
+    equal = None if worst else 1.0
+    if worst > waves.MAX_FREQUENCY_UNITS and printed is not None:
+        equal, kind = 0.0, digits_text(*printed)
+        close = (f"each is the exact one {how} to {kind}",)
     notes = ("the frequencies of its pairs (inv_freq), not a table", *close)
-    return Identification(recipe, confidence, None, None if worst else 1.0, kind, notes, (), len(values), (array,))
+    return Identification(recipe, confidence, None, equal, kind, notes, (), len(values), (array,))
 
 
 def _arithmetic(values: Floats, named: Named, dtype: str) -> tuple[str, float]:

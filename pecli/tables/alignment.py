@@ -266,9 +266,10 @@ def _forms(source: NamedSource, other: Tabular) -> list[Form]:
 def _are_frequencies(source: NamedSource, other: Tabular) -> bool:
     """Whether a vector holds frequencies (``inv_freq``): of one sign, and as many as expected or falling from 1."""
     (array,) = other.arrays
-    if len(array.shape) != 1 or not 0 < array.rows <= MAX_FREQUENCIES or real_type(array.dtype) != array.dtype:
+    one_each = array.shape == (array.rows, *[1] * (len(array.shape) - 1))
+    if not one_each or not 0 < array.rows <= MAX_FREQUENCIES or real_type(array.dtype) != array.dtype:
         return False
-    values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64)
+    values = floats(other.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64).ravel()
     with np.errstate(all="ignore"):  # a file may hold any bits
         if (values < 0).any() and (values > 0).any():
             return False

@@ -692,7 +692,9 @@ def test_frequencies_of_float32_are_printed_with_decimals_as_well(ask):
 
 def test_frequencies_of_a_base_that_nobody_published_are_told(ask):
     np.savetxt("w.csv", inv_freq(64, 10000.0 * 4 ** (64 / 63)), fmt="%.8f")
-    ask("compare", "w.csv", "rope:dim=64,scaling=ntk,factor=4").ends(1).says("base 40890 where those of 41829")
+    ask("compare", "w.csv", "rope:dim=64,scaling=ntk,factor=4").ends(1).says(
+        "plain base 40889.9 where base 10000 with ntk"
+    )
 
 
 @pytest.mark.parametrize("shape", [(64,), (1, 64), (1, 1, 64)])
@@ -805,3 +807,11 @@ def test_a_query_scale_without_steps_is_told(ask):
 def test_what_was_done_to_whole_rows_is_told(ask, make, words):
     np.save("p.npy", make(sinusoid(90, 64)).astype(np.float32))
     ask("compare", "p.npy", "sinusoidal:dim=64,len=90").ends(1).says(words)
+
+
+@pytest.mark.parametrize(("form", "words"), [("%.8f", "8 decimals"), ("%.4e", "5 significant digits")])
+def test_printed_frequencies_are_named_and_compared_by_their_digits(ask, form, words):
+    np.savetxt("w.csv", inv_freq(64).astype(np.float64), fmt=form)
+    ask("identify", "w.csv").says(f"rope:dim=64 (sure: {words})", f"rounded to {words}")
+    ask("compare", "w.csv", "rope:dim=64").ends(1).says(f"the frequencies are rounded to {words}").never("base")
+    ask("compare", "w.csv", "rope:dim=64,base=500000").ends(1).says("base 10000 where 500000 was expected")
