@@ -15,9 +15,11 @@ from pecli.errors import BadParameter, with_known_options
 from pecli.formats.paths import CONFIG_KEYS
 from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.dtypes import known_dtype
+from pecli.numbers.positions import Positions
 from pecli.numbers.reader import shown
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
+from pecli.tables.request import known_arithmetic
 from pecli.tables.sources import NamedSource, config_source, read_source, refuse_choice
 
 if TYPE_CHECKING:
@@ -145,7 +147,6 @@ def identify(subject: Any, *, positions: Any = None) -> Identification:
     'unknown'
     """
     from pecli.judge.identify import identify as identified
-    from pecli.numbers.positions import Positions
     from pecli.tables.alignment import take_usual_type
 
     if positions is not None:
@@ -293,7 +294,6 @@ def apply(
     from pecli.apply.apply import apply as applied
     from pecli.apply.tensors import ApplyOptions, mask_of, parse_scale, tensor_of, with_width
     from pecli.tables.foreign import positions_of_values, table_of, to_numpy
-    from pecli.tables.request import known_arithmetic
 
     given = inputs if isinstance(inputs, Tabular) else table_of(inputs)
     tensors = [tensor_of(given, name, axes) for name in given]

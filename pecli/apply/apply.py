@@ -74,11 +74,6 @@ def apply(source: NamedSource, tensors: Sequence[Tensor], options: ApplyOptions)
     return replace(made, notes=(*filter(None, notes), *made.notes))
 
 
-def is_value(tensor: Tensor) -> bool:
-    """Return whether a tensor holds values, by its name."""
-    return tensor.name.lower() in VALUES
-
-
 def split_heads(tensor: Tensor, recipe: Recipe | None) -> Tensor:
     """Return a tensor with axes "bs(hd)" as "bshd"; others as they are.
 
@@ -152,7 +147,7 @@ def with_whole_heads(source: NamedSource, tensors: Sequence[Tensor]) -> NamedSou
     whole = leading + last
     for tensor in tensors:
         width = tensor.width % whole if "(" in tensor.axes else tensor.width - whole
-        if width and not is_value(tensor):
+        if width and tensor.name.lower() not in VALUES:
             return replace(source, model_leading=0)
     given = {**split_recipe(recipe.short)[1], "dim": str(whole), "rotary-dim": str(last)}
     factor, every = (recipe.values.get(name) for name in ("factor", "mscale_all_dim"))
@@ -194,7 +189,7 @@ def _applied(
     family = recipe.encoding.family if recipe is not None else _family_of_arrays(source)
     effect = _effect(recipe, family)
     for tensor in tensors:
-        if is_value(tensor) and family is not Family.ABSOLUTE and not options.scores:
+        if tensor.name.lower() in VALUES and family is not Family.ABSOLUTE and not options.scores:
             raise BadParameter("input", tensor.name, "holds values: positions act on queries and keys, never on them")
     for name, value in (("pairs", options.pairs), ("way", options.way)):
         if value not in (None, "forward") and family is not Family.ROTARY:

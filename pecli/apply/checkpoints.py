@@ -35,6 +35,7 @@ from pecli.numbers.rounding import widen
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, Tabular, View
 from pecli.tables.comparison import Comparison, Finding, compare_tables
+from pecli.tables.sources import read_source
 
 if TYPE_CHECKING:
     from pecli.judge.kernels import AppliedRotation, RotationSource
@@ -227,7 +228,6 @@ def checkpoint_facts(path: str) -> dict[str, Any]:
     config = folder / "config.json"
     if not config.is_file():
         return {}
-    from pecli.tables.sources import read_source
 
     keys = load_config(config)
     keys = keys["text_config"] if isinstance(keys.get("text_config"), dict) else keys

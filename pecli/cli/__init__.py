@@ -12,6 +12,7 @@ import typer
 
 from pecli.cli.help import HELP_NAMES, examples_text
 from pecli.cli.terminal.output import say
+from pecli.version import __version__
 
 EPILOG = (
     "A SOURCE is a file, file::name, - for standard input, a model's config.json, or a recipe such as "
@@ -46,8 +47,6 @@ def make_app() -> typer.Typer:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from pecli.version import __version__
-
         say(f"pecli {__version__}")
         raise typer.Exit
 

@@ -20,10 +20,10 @@ from pecli.numbers.printing import figure, shortest_text
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding
 from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.inspect.configs import StackRow
-    from pecli.spec.tabular import Tabular
     from pecli.tables.comparison import ArrayComparison, Comparison
     from pecli.tables.figures import Place, Tolerance
     from pecli.tables.sources import NamedSource

@@ -7,6 +7,7 @@ import os
 
 from pecli.errors import PecliError
 from pecli.spec.catalogue import CATALOGUE
+from pecli.spec.declaration import TABLE_KEYS
 
 BREAKS = ":="  # bash makes words of their own of these, and completes what stands after the last
 BEFORE = "_PECLI_BEFORE"  # the variable that holds what stands before it
@@ -41,8 +42,6 @@ def _arrays(path: str) -> list[str]:
 
 def _keys(name: str, incomplete: str) -> list[str]:
     """Return a recipe with each key that may come next, or with each choice of the key that stands there."""
-    from pecli.spec.declaration import TABLE_KEYS
-
     at = 1 + max(incomplete.rfind(mark) for mark in ":,")
     before, (key, equals, _) = incomplete[:at], incomplete[at:].partition("=")
     options = CATALOGUE[name].options

@@ -17,14 +17,14 @@ from pecli.cli.terminal.screen import answer
 from pecli.errors import BadParameter, BadRecipe, UnknownName
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_count, parse_number, parse_position
+from pecli.numbers.printing import DECIMALS, column
 from pecli.spec.catalogue import CATALOGUE, every_question, find, questions, ranked, unknown_encoding
-from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.recipe import Recipe, join_recipe, split_recipe
 from pecli.teach.code import FRAMEWORKS, code_of
 
 if TYPE_CHECKING:
     from pecli.numbers.positions import Positions
     from pecli.spec.hooks import SmallTable, Step
-    from pecli.spec.recipe import Recipe
     from pecli.tables.sources import NamedSource
     from pecli.teach.examples import Example
 
@@ -155,7 +155,6 @@ def _step(step: Step, width: int) -> list[Item]:
 
 def _table(table: SmallTable) -> ScreenTable:
     """Return a table; one that counts something along its columns leaves out those in the middle if it must."""
-    from pecli.numbers.printing import DECIMALS, column
     from pecli.spec.hooks import NOISE
 
     decimals, digits = table.decimals or DECIMALS, 6 if table.decimals is None else None

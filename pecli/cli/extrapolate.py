@@ -23,12 +23,12 @@ from pecli.numbers.decimals import parse_integer, parse_number
 from pecli.numbers.printing import figure, padded, percent
 from pecli.numbers.reader import shown
 from pecli.spec.declaration import REACHES
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.extrapolate.coverage import Coverage, WaveReach
     from pecli.extrapolate.reach import BiasReach, IndexReach
     from pecli.extrapolate.report import Extrapolation
-    from pecli.spec.tabular import Tabular
     from pecli.tables.sources import NamedSource
 
 LENGTHS, SCALINGS, LONGER = "Lengths", "Context extensions", "Longer tables"
@@ -256,22 +256,20 @@ def _figures(report: Extrapolation) -> list[Item]:
 
 def _waves(reach: WaveReach, train: int, test: int) -> list[Item]:
     whole, kept = reach.critical_dimension, 100 * reach.resolution_kept
+    beyond = [v for d, v in zip(reach.score.distances, reach.score.values, strict=True) if d >= train]
     facts = [
         ("critical dimension", f"{whole} of {reach.columns}: columns that complete a turn in training"),
         ("new angles seen", percent(reach.inside, 2)),
         ("neighbour distance", f"{figure(reach.resolution, 4)}, {kept:.1f} % of that in training"),
         ("magnitude", figure(reach.magnitude)),
         ("score at a distance", ", ".join(f"{padded(reach.score.at(d), 3)} at {d}" for d in (1, train - 1, test - 1))),
-        ("score beyond", _beyond(reach, train)),
+        (
+            "score beyond",
+            f"{padded(min(beyond), 3)} to {padded(max(beyond), 3)} at {len(beyond)} distances from {train} on",
+        ),
     ]
     columns = [(name, RIGHT) for name in ("pair", "wavelength", "turns", "seen", "new", "outside", "first")]
     return ["", *(Fact(name, text, 21) for name, text in facts), "", grid(columns, map(_pair_row, reach.pairs))]
-
-
-def _beyond(reach: WaveReach, train: int) -> str:
-    """Return the range of the sampled scores beyond the training length."""
-    found = [v for d, v in zip(reach.score.distances, reach.score.values, strict=True) if d >= train]
-    return f"{padded(min(found), 3)} to {padded(max(found), 3)} at {len(found)} distances from {train} on"
 
 
 def _pair_row(pair: Coverage) -> list[str]:

@@ -30,12 +30,12 @@ from pecli.numbers.dtypes import DTYPES
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import Encoding, Family, Parameter
 from pecli.spec.recipe import Recipe, split_recipe
+from pecli.spec.tabular import Tabular
 from pecli.tables.layouts import LAYOUTS
 from pecli.tables.request import ALIGNMENTS, ARITHMETICS, COMPANIONS, FORMS, take_table_keys
 
 if TYPE_CHECKING:
     from pecli.models.reading import LayerReading
-    from pecli.spec.tabular import Tabular
     from pecli.tables.table import Table
 
 MODEL, OWN = "Model", "Parameters"

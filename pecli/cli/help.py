@@ -59,10 +59,9 @@ class Plain:
             param.process_value = MethodType(_unconverted, param)
         return params
 
-    def shown(self, ctx: Any) -> tuple[str, Sequence[str], str]:
+    def shown(self: Any, ctx: Any) -> tuple[str, Sequence[str], str]:
         """Return the title of the short help's options, their names, and how it ends."""
-        command: Any = self
-        return OPTIONS, self.everyday, command.epilog
+        return OPTIONS, self.everyday, self.epilog
 
     def sections(self) -> list[Section]:
         """Return what the help has besides options."""
@@ -82,10 +81,10 @@ class Plain:
         ctx.color = wants_colour()
         formatter.write(text_of(page, prose=True) + "\n")
 
-    def whole_help(self, ctx: Any) -> list[Item]:
+    def whole_help(self: Any, ctx: Any) -> list[Item]:
         """Return the help with all options in their groups."""
-        command: Any = self
-        return self._page(ctx, groups_of(self.get_params(ctx)), command.epilog, {}, self.details)
+        page: list[Item] = self._page(ctx, groups_of(self.get_params(ctx)), self.epilog, {}, self.details)
+        return page
 
     def _page(
         self, ctx: Any, groups: Mapping[str, Sequence[Any]], end: str, brief: Mapping[str, str], details: str = ""

@@ -21,14 +21,15 @@ from pecli.numbers.printing import between
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import EXPECTATIONS
 from pecli.spec.hooks import exact_text
+from pecli.spec.plans import Waves
 from pecli.spec.recipe import join_recipe, split_recipe
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.inspect.checkpoints import Checkpoint
     from pecli.inspect.configs import ConfigReport, Frequency, LayerReport
     from pecli.inspect.properties import Property
     from pecli.inspect.statistics import Excerpt, Inspection, Statistics
-    from pecli.spec.tabular import Tabular
     from pecli.tables.sources import NamedSource
 
 DEFAULT_ROWS = 128  # of a recipe that states no length
@@ -332,7 +333,6 @@ def _frequencies(source: NamedSource, options: InspectOptions) -> int:
         If it is no recipe, or one of an encoding without frequencies.
     """
     from pecli.inspect.configs import frequencies_of
-    from pecli.spec.plans import Waves
 
     rule = "has no effect on frequencies: leave it out with --frequencies"
     refuse(rule, options, "start", "step", "positions", "dtype", "layout", "form")

@@ -15,10 +15,10 @@ from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.screen import answer
 from pecli.errors import UnknownName
 from pecli.spec.catalogue import CATALOGUE, find
+from pecli.spec.declaration import Encoding, Family
 from pecli.spec.recipe import split_recipe
 
 if TYPE_CHECKING:
-    from pecli.spec.declaration import Encoding, Family
     from pecli.teach.choosing import Recommendations
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from typer import Abort, TyperException
 
+from pecli.cli import make_app
 from pecli.cli.commands import rewritten
 from pecli.cli.terminal.output import clean, tell
 from pecli.errors import BadRecipe, BrokenPipe, PecliError, UnknownName
@@ -63,8 +64,6 @@ def run(arguments: Sequence[str]) -> int:
 
 def _executed(words: list[str]) -> object:
     """Run a command; options of an encoding that stand outside its recipe are put into it."""
-    from pecli.cli import make_app
-
     try:
         return make_app()(words, prog_name="pecli", standalone_mode=False)
     except TyperException as error:

@@ -253,10 +253,9 @@ def open_table(path: str | os.PathLike[str], *, format: str | None = None) -> St
     if is_url(path):
         from pecli.formats.io.remote import remote_source
 
-        found = remote_source(path)
-    else:
-        found = regular_source(path, most)
-    with found as source:
+        source = remote_source(path)
+        return open_source(source, form_of(source), name)
+    with regular_source(path, most) as source:
         return open_source(source, form_of(source), name)
 
 
@@ -325,10 +324,8 @@ def _needed(draft: Draft) -> Need:
 
 def split_path(path: str) -> tuple[str, str | None]:
     """Return a file and, of ``file::name``, the name of the array."""
-    if "::" in path and not os.path.exists(path):
-        path, _, name = path.partition("::")
-        return path, name
-    return path, None
+    place, colons, name = path.partition("::")
+    return (place, name) if colons and not os.path.exists(path) else (path, None)
 
 
 def reopened(path: str, form: str, names: tuple[str, ...]) -> StoredTable:

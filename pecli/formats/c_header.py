@@ -20,6 +20,7 @@ from pecli.formats.json import write_nested
 from pecli.formats.stored import plain
 from pecli.numbers.rounding import widen
 from pecli.spec.tabular import Tabular
+from pecli.version import __version__
 
 _NUMBERS = {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}
 _TYPES = {"float64": "double", "bool": "uint8_t"}
@@ -44,8 +45,6 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
 
 def _begin(table: Tabular, output: Output) -> None:
     """Write the include guard and a comment that gives pecli's version and the recipe."""
-    from pecli.version import __version__
-
     guard = f"{_word(output)}_H".upper()
     fact = f"pecli {__version__}: {plain(table.recipe or 'a table without a recipe')}"
     comment = fact.replace("*/", "* /").replace("\\", "/")

@@ -44,16 +44,11 @@ class TableColumns:
     def __init__(self, table: Tabular, form: str) -> None:
         self.table, self.arrays = table, one_group(table, form)
         first = self.arrays[0]
-        self.lead = first.shape[: first.lead]
+        self.lead, self.rows = first.shape[: first.lead], first.rows
         self.numbered = numbered(table)
         self.kind = self.numbered[1] if self.numbered else "int64"
         names = _distinct(first.axes[: first.lead], {array.name for array in self.arrays})
         self.keys = tuple((name, self.kind if name == names[-1] else "int64") for name in names)
-
-    @property
-    def rows(self) -> int:
-        """How many rows there are."""
-        return self.arrays[0].rows
 
     def numbers(self, start: int, stop: int) -> list[NDArray[Any]]:
         """Return the key columns of rows `start` to `stop`."""

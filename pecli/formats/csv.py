@@ -168,10 +168,7 @@ class CsvTable(BatchTable):
             raise self.source.bad("has no rows of numbers")
         if b"\r" in line.rstrip(b"\r"):
             raise self.source.bad("ends its lines with carriage returns alone: save it with newlines")
-        try:
-            return at, line.decode()
-        except UnicodeDecodeError:
-            raise self.source.bad("is no text in UTF-8") from None
+        return at, self.source.decoded(line)
 
     def _counts(self, names: Sequence[str], begin: int) -> bool:
         """Whether a first line 0, 1, 2 .. numbers the columns, as pandas does, of rows that are no whole numbers."""
@@ -218,10 +215,7 @@ class CsvTable(BatchTable):
 
     def _fault(self, width: int) -> BadFile:
         """Return the error that explains why the lines could not be split into columns."""
-        try:
-            lines = self._data[self._begin :].decode().split("\n")
-        except UnicodeDecodeError:
-            return self.source.bad("is no text in UTF-8")
+        lines = self.source.decoded(self._data[self._begin :]).split("\n")
         for number, line in enumerate(lines, self._line):
             count = line.count(self._separator) + 1
             if count != width and '"' not in line:

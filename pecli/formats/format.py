@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -133,7 +134,6 @@ class Format(NamedTuple):
     def need(self) -> None:
         """Raise where its package is not there, or has no room to be loaded."""
         import importlib.util
-        import mmap
 
         if self.package is None or self.package in sys.modules:
             return

@@ -357,9 +357,7 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
 
 def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:
     """Return the offset of a contiguous dataset in its native type, whose reads need no lock of HDF5; else None."""
-    kind = dataset.id.get_type()
-    plain = bool(kind == file_type(dtype))
-    return dataset.id.get_offset() if plain and dataset.chunks is None else None
+    return dataset.id.get_offset() if dataset.chunks is None and dataset.id.get_type() == file_type(dtype) else None
 
 
 def _text(held: str | bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -32,18 +33,8 @@ def draft(table: Tabular, options: WriteOptions) -> Draft:
     return Draft(lambda output: _write(table, output, options), None, least)
 
 
-def recipe_name(table: Tabular) -> str:
-    """Return the name of the array of text; an array of numbers may have the plain one."""
-    name = RECIPE
-    while any(array.name == name for array in table.arrays):
-        name += "_"
-    return name
-
-
 def _text_member(text: str) -> bytes:
     """Return a text as npy: one Unicode string, which `numpy.load` gives as an array of no axes."""
-    import io
-
     file = io.BytesIO()
     np.lib.format.write_array(file, np.array(text, dtype=f"<U{max(1, len(text))}"), version=(1, 0))
     return file.getvalue()
@@ -58,7 +49,10 @@ def _write(table: Tabular, output: Output, options: WriteOptions) -> None:
                 member.write(header(array.dtype, array.shape))
                 for values in in_order(table, array, options):
                     member.write(raw_bytes(values))
-        with archive.open(f"{recipe_name(table)}.npy", "w") as member:  # writestr would date it now
+        name = RECIPE
+        while name in table:  # an array of numbers may have this name
+            name += "_"
+        with archive.open(f"{name}.npy", "w") as member:  # writestr would date it now
             member.write(_text_member(facts_json(table)))
     except BaseException:
         output.abandon()

@@ -59,7 +59,7 @@ def _opened(path: str) -> NumberFile:
         text = None
         if source.size <= limit(LARGEST_TEXT):
             with open(source.path, "rb") as file:
-                text = _decoded(source, file.read(limit(LARGEST_TEXT)))
+                text = source.decoded(file.read(limit(LARGEST_TEXT))).removeprefix("\ufeff")
         elif plain:
             raise source.bad(f"is text, of which {size_text(limit(LARGEST_TEXT))}: save longer lists as npy")
     if not plain:
@@ -76,13 +76,6 @@ def _is_text(source: InputFile) -> bool:
     if shown is None and not is_text(source.head):
         raise source.bad(f"is neither text with rows of numbers nor a file of {', '.join(FORMATS)}")
     return shown in (None, "json")
-
-
-def _decoded(source: InputFile, data: bytes) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise source.bad("is no text in UTF-8") from None
 
 
 def _arrays(path: str, table: StoredTable) -> Mapping[str, StoredArray]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import itertools
 import math
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +47,7 @@ def _most(spec: Any) -> int:
     return 2 * int(math.prod(spec.shape) * spec.dtype.to_native_dtype().itemsize) + MORE
 
 
-@functools.cache
+@cache
 def _bounded() -> dict[str, Any]:
     """Return the codecs of zarr that inflate, each by its name, as ones that are bounded."""
     from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec

@@ -55,10 +55,6 @@ def _spectrogram(keys: Keys, notes: Notes, _: str) -> str:
     return str(prod(counts))
 
 
-def _cross(sides: list[int]) -> str:
-    return "x".join(map(str, sides))
-
-
 MAX_NUMBER = 10**40
 LINES = 4  # of one model type, at most
 OPTIONS = ("encoding", "layer", "first", "length", "when", "note", "layout", "pairs", "each", "scores")
@@ -249,12 +245,12 @@ def _deberta_distance(keys: Keys, notes: Notes, _: str) -> str:
 # Words with a function of their own, within an expression {word}; what follows the colon is taken where the config says
 # nothing.
 SPECIAL: dict[str, Callable[[Keys, Notes, str], str | None]] = {
-    "@grid": lambda keys, notes, size: _cross(_along("image_size", keys, notes, size)),
+    "@grid": lambda keys, notes, size: "x".join(map(str, _along("image_size", keys, notes, size))),
     "@patches": partial(_patches, "image_size"),
     "@pretrained": partial(_patches, "pretrain_image_size"),
     "@largest": partial(_patches, "max_img_size"),
     "@greatest": partial(_patches, "max_image_size"),
-    "@window": lambda keys, notes, size: _cross(_sizes(keys, notes, "window_size", int(size or 7))),
+    "@window": lambda keys, notes, size: "x".join(map(str, _sizes(keys, notes, "window_size", int(size or 7)))),
     "@tubelets": _tubelets,
     "@spectrogram": _spectrogram,
     "@deberta": _deberta_distance,

@@ -24,8 +24,6 @@ from pecli.tables.layouts import check_layout
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pecli.spec.recipe import Recipe
-
 FORMS = ("dense", "bias", "index", "x", "vector", "distance", "slopes", "parameters")
 ALIGNMENTS = ("last", "first")
 ARITHMETICS = ("exact", "float32", "bfloat16")

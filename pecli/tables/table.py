@@ -7,6 +7,7 @@ values and biases are computed by their kernels and rounded once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pecli.errors import BadParameter, UnknownName
@@ -19,8 +20,6 @@ from pecli.tables.request import ArrayNaming, Extent, Request, frequencies, posi
 from pecli.version import __version__
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from numpy.typing import NDArray
 
 

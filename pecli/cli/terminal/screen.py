@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from pecli.cli.terminal.items import Item
 from pecli.cli.terminal.layout import exported, lines_of
 from pecli.cli.terminal.output import is_terminal, print_json, prose_width, say, screen_width, value_of, wants_colour
+from pecli.spec.tabular import Tabular
 
 if TYPE_CHECKING:
     from pecli.cli.terminal.richly import Bar
-    from pecli.spec.tabular import Tabular
 
 PATIENCE = 2.0  # seconds of work before a bar appears
 

@@ -226,7 +226,7 @@ class WeightFile:
         return array.values()
 
 
-def open_array(path: str, option: str) -> StoredArray:
+def open_array(path: str) -> StoredArray:
     """Return the one array (n, c) of a file, whose rows are read when they are asked for.
 
     Raises
@@ -238,7 +238,7 @@ def open_array(path: str, option: str) -> StoredArray:
     """
     array = WeightFile(path).one()
     if len(array.shape) != 2 or 0 in array.shape:
-        raise BadParameter(option, path, f"holds {_sides(array, 'x')} values: it must have a row for each position")
+        raise BadParameter("content", path, f"holds {_sides(array, 'x')} values: it must have a row for each position")
     return array
 
 

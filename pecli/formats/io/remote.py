@@ -145,11 +145,6 @@ class Range:
         except BaseException as error:
             self.data.set_exception(error)
 
-    @property
-    def is_lost(self) -> bool:
-        """Whether fetching failed."""
-        return self.data.done() and self.data.exception() is not None
-
 
 class ReadAhead:
     """Reads of a file from any thread, with longer requests where ranges are consecutive.
@@ -185,7 +180,7 @@ class ReadAhead:
         """Return the range that holds `offset`, and start to fetch the next one in a sequence."""
         after = None
         with self._lock:
-            known = [one for one in self._ranges if not one.is_lost]
+            known = [one for one in self._ranges if not (one.data.done() and one.data.exception())]  # none that failed
             held = next((one for one in known if one.start <= offset < one.stop), None)
             found = held or self._new(known, offset, count)
             if found.before > MIN_SEQUENCE and found.stop < self._size and all(o.start != found.stop for o in known):
@@ -368,8 +363,7 @@ class RemoteFile:
         return retry(self.name, fetch)
 
 
-@contextlib.contextmanager
-def remote_source(url: str) -> Iterator[InputFile]:
+def remote_source(url: str) -> InputFile:
     """Open a URL as a file to read.
 
     Raises
@@ -380,7 +374,7 @@ def remote_source(url: str) -> Iterator[InputFile]:
     file = RemoteFile(url)
     if not file.size:
         raise BadFile(file.name, "is empty: make it again")
-    yield InputFile(url, file.name, file.size, file.read(0, min(HEAD_BYTES, file.size)), file)
+    return InputFile(url, file.name, file.size, file.read(0, min(HEAD_BYTES, file.size)), file)
 
 
 @contextlib.contextmanager

@@ -73,6 +73,13 @@ class InputFile(NamedTuple):
         if size > limit(most):
             raise self.bad(f"{what}, of which {size_text(limit(most))}{remedy}")
 
+    def decoded(self, data: bytes | bytearray) -> str:
+        """Return text of the file; :class:`BadFile` where it is no UTF-8."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise self.bad("is no text in UTF-8") from None
+
     def handle(self) -> Any:
         """Return the argument with which a library opens the file: the path, or an object that reads ranges."""
         if self.remote is None:

@@ -71,7 +71,7 @@ def content_of(text: str, length: int, parse: Parse) -> StoredArray:
         If it is not one array of rows, or cannot be read.
     """
     if not _is_recipe(text):
-        return open_array(text, "content")
+        return open_array(text)
     table = parse(text, dtype="float64", length=None if _fixes_length(text) else length)
     if len(table.arrays) != 1 or len(table.arrays[0].shape) != 2:
         raise BadParameter("content", text, "must be one array of rows: use an absolute encoding, or a file")

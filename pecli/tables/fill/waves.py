@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pecli.engine import Part, fill
 from pecli.errors import BadParameter
+from pecli.numbers.double_double import Exponentials
 from pecli.numbers.dtypes import COMPLEX
 from pecli.numbers.positions import Segment
 from pecli.numbers.rounding import narrow
@@ -135,8 +136,6 @@ class WaveFiller(Filler[Waves]):
         """Write the columns that are no bands: a plain table has none."""
 
     def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
-        from pecli.numbers.double_double import Exponentials
-
         views = self._companion_views(companion, out)
         for segment in self.part.segments(start, stop):
             values = companion.at(points_of(segment))

@@ -136,12 +136,7 @@ class Network:
         self, first: Floats, bias1: Floats, second: Floats, bias2: Floats, c: Fraction, threshold: Fraction
     ) -> None:
         self.first, self.bias1, self.second, self.bias2 = first, bias1, second, bias2
-        self.c, self.threshold = c, threshold
-
-    @property
-    def heads(self) -> int:
-        """Number of heads."""
-        return len(self.second)
+        self.c, self.threshold, self.heads = c, threshold, len(second)
 
     @classmethod
     def drawn(cls, heads: int, hidden: int, seed: int, c: Fraction, threshold: Fraction) -> Network:
@@ -215,13 +210,10 @@ class Ratios:
         step = int(np.gcd.reduce(places)) or 1
         sizes, unit = np.abs(keys.multiples[None, :] - queries.multiples[:, None]) // step, keys.unit * step
         count = int(sizes.max(initial=0)) + 1
-        found: Floats
         if count > MAX_TABLE_LENGTH:
             few, index = np.unique(sizes, return_inverse=True)
-            found = self._logarithm(few, unit)[index].reshape(sizes.shape)
-        else:
-            found = self._table(unit, max(MIN_TABLE_LENGTH, 1 << count.bit_length()))[sizes]
-        return found
+            return np.asarray(self._logarithm(few, unit)[index].reshape(sizes.shape))
+        return np.asarray(self._table(unit, max(MIN_TABLE_LENGTH, 1 << count.bit_length()))[sizes])
 
     def divisors(self, queries: dd.Points) -> Floats:
         """Return ln(c max(threshold, i) + 1) + epsilon, (q,)."""

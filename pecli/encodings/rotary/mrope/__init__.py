@@ -200,13 +200,9 @@ def _stream(runs: list[Run], time_step: Decimal, stream: int) -> Callable[[Integ
     return lambda rows: positions()[rows]
 
 
-def _signature() -> inspect.Signature:
-    """Return rope's parameters with mrope's own inserted after the width."""
-    taken = list(inspect.signature(rope, eval_str=True).parameters.values())
-    return inspect.Signature([taken[0], *declared(mrope).values(), *taken[1:]], return_annotation=Waves)
-
-
-mrope.__dict__["__signature__"] = _signature()
+# rope's parameters, with mrope's own after the width
+_width, *_others = inspect.signature(rope, eval_str=True).parameters.values()
+mrope.__dict__["__signature__"] = inspect.Signature([_width, *declared(mrope).values(), *_others])
 mrope = encoding(
     family=Family.ROTARY,
     title="Multimodal rotary",

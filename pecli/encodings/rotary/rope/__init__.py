@@ -207,7 +207,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
         twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
         yield Change("factor", twice, {"factor": squared})
         for other in scalings.SCALINGS.values():
-            if other.needs_factor_alone and other is not scaling:
+            if other.extends and other.required == ["factor"] and other is not scaling:
                 own = {**plain, "scaling": other.name, "factor": factor_given}
                 yield Change("scaling", f"scaling {other.name} where {name} was expected", own)
     yield from scaling.mistakes(keys)

@@ -163,11 +163,6 @@ class Scaling:
         """Parameters without a default, as keys of a recipe."""
         return [option for option, parameter in self.options.items() if parameter.default is parameter.empty]
 
-    @property
-    def needs_factor_alone(self) -> bool:
-        """Whether a factor is enough to make it."""
-        return self.extends and "factor" in self.options and set(self.required) <= {"factor"}
-
     def rotation(self, series: PlainSeries, given: Mapping[str, Any]) -> tuple[Frequencies, Decimal]:
         """Return frequencies and magnitude for checked parameters, of which it takes its own.
 
