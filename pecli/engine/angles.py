@@ -426,8 +426,7 @@ def reduce(phase: list[Words]) -> Remainder:
 
 def _limb_turns(limb: Words, place: int, places: int) -> Floats:
     """Return the exact value of a limb in turns."""
-    turns: Floats = np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place)))
-    return turns
+    return np.asarray(np.multiply(limb.view(np.int64), 2.0 ** (-LIMB * (places - place))))
 
 
 class Point(NamedTuple):

@@ -209,8 +209,7 @@ class Flat:
         """Return the number at a place of the message."""
         if at < 0:
             raise ValueError("an offset leads out of the message")
-        found: int = struct.unpack_from(form, self._data, at)[0]
-        return found
+        return int(struct.unpack_from(form, self._data, at)[0])
 
     def place(self, field: int) -> int:
         """Return where a field lies; 0 where it is left out."""

@@ -93,8 +93,7 @@ def printed_digits(
 def last_digits(values: NDArray[Any], digits: int, significant: bool) -> NDArray[Any]:
     """Return what one step of the last printed digit of each value is."""
     leading = np.floor(np.log10(np.maximum(np.abs(values), np.finfo(np.float64).tiny))) + 1
-    found: NDArray[Any] = 10.0 ** (leading * significant - digits)
-    return found
+    return np.asarray(10.0 ** (leading * significant - digits))
 
 
 def how_printed(values: NDArray[Any], exact: NDArray[Any], slack: NDArray[Any], printed: tuple[int, bool]) -> str:

@@ -66,8 +66,7 @@ def _model(table: Tabular) -> bytes:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
     model.producer_name = "pecli"
     helper.set_model_props(model, {KEY: facts_json(table)})
-    data: bytes = model.SerializeToString(deterministic=True)
-    return data
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def _described(array: Array) -> bytes:
@@ -75,8 +74,8 @@ def _described(array: Array) -> bytes:
     from onnx import TensorProto
 
     kind = getattr(TensorProto, {"float32": "FLOAT"}.get(array.dtype, array.dtype.upper()))
-    data: bytes = TensorProto(name=array.name, dims=array.shape, data_type=kind).SerializeToString(deterministic=True)
-    return data
+    tensor = TensorProto(name=array.name, dims=array.shape, data_type=kind)
+    return bytes(tensor.SerializeToString(deterministic=True))
 
 
 def _field(number: int, size: int) -> bytes:

@@ -137,21 +137,16 @@ def _further(
     found = {}
     for name, word in {**named, **words}.items():
         inner = data.get(name)
-        if isinstance(inner, dict) and (name in words or _known(str(inner.get("model_type")))):
+        if isinstance(inner, dict) and (name in words or str(inner.get("model_type")) in known_types()):
             with suppress(BadFile, UnknownName):  # saying nothing of positions is no fault of the part asked for
                 found[name] = read_data(_typed(inner, word, outer), path, f"{where}{name}.", word)
     return found
 
 
-def _known(model_type: str) -> bool:
-    """Whether a data file has a line of a model type."""
-    return any(model_type in lines(name) for name in ("families.txt", "others.txt", "composites.txt"))
-
-
 def _typed(inside: Mapping[str, Any], word: str, outer: str) -> dict[str, Any]:
     """Return a part with its model type: its own where that is known and is no composite."""
     own = str(inside.get("model_type") or "")
-    known = own != outer and _known(own)
+    known = own != outer and own in known_types()
     return {**inside, "model_type": own if known or not word else word}
 
 

@@ -79,10 +79,7 @@ def _old_style(part: Config, holder: Config) -> None:
     found = part.get("rope_parameters")
     if isinstance(found, dict) and not any(isinstance(value, dict) for value in found.values()):
         del part["rope_parameters"]
-        if "rope_theta" in found:
-            part["rope_theta"] = found.pop("rope_theta")
-        if "partial_rotary_factor" in found:
-            part["partial_rotary_factor"] = found.pop("partial_rotary_factor")
+        part.update({name: found.pop(name) for name in ("rope_theta", "partial_rotary_factor") if name in found})
         if found.get("rope_type", "default") != "default":
             part["rope_scaling"] = found
 
@@ -149,9 +146,8 @@ class Rule:
         """Whether the rule applies to such a recipe, in this version."""
         if self.scaling and params.get("scaling", "none") not in self.scaling:
             return False
-        if self.since and _numbers(version) < _numbers(self.since):
-            return False
-        if self.until and _numbers(version) >= _numbers(self.until):
+        numbers = _numbers(version)
+        if numbers < _numbers(self.since) or (self.until and numbers >= _numbers(self.until)):
             return False
         return self.where is None or self.where(written)
 
@@ -260,11 +256,8 @@ def _function(text: str) -> Any:
 
 
 def _condition(text: str) -> Where:
-    if text.startswith("not "):
-        inverted = _function(text.removeprefix("not "))
-        return lambda written: not inverted(written)
-    condition: Where = _function(text)
-    return condition
+    holds: Where = _function(text.removeprefix("not "))
+    return (lambda written: not holds(written)) if text.startswith("not ") else holds
 
 
 TRANSFORMERS = "transformers"
@@ -336,10 +329,9 @@ def read_as(layer: LayerReading, name: str, version: str = "") -> StackReading:
             continue
         if rule.error:
             return StackReading(version, None, (*found, rule), tuple(remarks))
-        changed = rule.change(params, layer.written) if rule.change else params
         if rule.change is None:
             remarks.append(rule)
-        elif dict(changed) != dict(params):
+        elif dict(changed := rule.change(params, layer.written)) != dict(params):
             found.append(rule)
             params = changed
     missing = _undocumented(layer, stack)

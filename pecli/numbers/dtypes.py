@@ -114,8 +114,7 @@ def real_pairs(values: NDArray[Any]) -> NDArray[Any]:
     """
     if values.dtype.kind != "c":
         return values
-    pairs: NDArray[Any] = values.view(values.real.dtype).reshape(*values.shape, 2)
-    return pairs
+    return np.asarray(values.view(values.real.dtype).reshape(*values.shape, 2))
 
 
 def raw_bytes(values: NDArray[Any]) -> memoryview:

@@ -47,8 +47,7 @@ def words(seed: int, start: int, count: int, stream: int = 0) -> NDArray[np.uint
     """Return words `start` to `start + count` of the stream, (count,) uint64."""
     generator = np.random.Philox(key=np.array([seed, stream], np.uint64), counter=start // 4)
     skip = start % 4
-    drawn: NDArray[np.uint64] = generator.random_raw(count + skip)[skip:]
-    return drawn
+    return np.asarray(generator.random_raw(count + skip)[skip:])
 
 
 def row_words(seed: int, rows: NDArray[np.int64], width: int, stream: int = 0) -> NDArray[np.uint64]:

@@ -78,8 +78,7 @@ def midpoints(values: Floats, dtype: str) -> NDArray[np.bool_]:
     spare = 53 - grid.precision
     low = np.ascontiguousarray(values).view(np.uint64) & np.uint64((1 << spare) - 1)
     small = np.abs(values) < 2.0**grid.lowest
-    found: NDArray[np.bool_] = (low == np.uint64(1 << (spare - 1))) | (small & (values != 0))
-    return found
+    return np.asarray((low == np.uint64(1 << (spare - 1))) | (small & (values != 0)))
 
 
 def _nearest(hi: Floats, dtype: str) -> NDArray[Any]:

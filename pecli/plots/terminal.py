@@ -85,17 +85,12 @@ def heat_lines(heat: Heat, screen: Screen) -> list[str]:
     return [*lines, *_key(heat, screen)]
 
 
-def _shares(values: Floats, heat: Heat) -> Floats:
-    """Return where values lie between the ends of the colours, 0 to 1; NaN if not finite, -infinity for 0 of a log."""
-    low, high = heat.ends
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.log(values / low) / math.log(high / low) if heat.log else (values - low) / (high - low)
-    return np.where(np.isfinite(values), found, np.nan)
-
-
 def _cells(rows: Floats, heat: Heat, screen: Screen) -> str:
     """Return one line of letters, or of colours: the upper row as ink and the lower as ground of a half block."""
-    shares = _shares(rows, heat)
+    low, high = heat.ends
+    with np.errstate(divide="ignore", invalid="ignore"):  # between them 0 to 1; -infinity for 0 of a logarithm
+        shares = np.log(rows / low) / math.log(high / low) if heat.log else (rows - low) / (high - low)
+    shares = np.where(np.isfinite(rows), shares, np.nan)
     if not screen.colour:
         letters = RAMP[heat.log :]
         places = np.clip(np.nan_to_num(shares[0], neginf=0) * len(letters), 0, len(letters) - 1).astype(int)

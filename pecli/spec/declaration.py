@@ -37,8 +37,7 @@ class Family(Enum):
     NONE = ("none", "None: no positions")
 
     def __init__(self, word: str, title: str) -> None:
-        self.word = word
-        self.title = title
+        self.word, self.title = word, title
 
     @property
     def pairs(self) -> bool:
@@ -299,9 +298,7 @@ class Encoding:
         BadRecipe
             For a required parameter left out.
         """
-        typed: dict[str, Value] = {}
-        for name, value in self._expand(given).items():
-            typed[name] = self._parsed(name, value, given)
+        typed = {name: self._parsed(name, value, given) for name, value in self._expand(given).items()}
         explicit = list(typed)
         for name, value in self._expand(defaults or {}).items():
             typed.setdefault(name, self.parameters[name].parse(value))

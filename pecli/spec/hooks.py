@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pecli.numbers.decimals import CONTEXT, PI, TAU, decimal_of, number_text, power
@@ -243,12 +244,9 @@ def other_bases(keys: Mapping[str, str], *usual: str) -> Iterator[Change]:
     option, value = "base", keys.get("base", "")
     if not value:
         return
-    if value != usual[0]:
-        yield from other_values(keys, option, *usual)
-    for phrase, times in EXPONENTS.items():
-        yield other_exponent(option, value, times, phrase)
-    if value == usual[0]:
-        yield from other_values(keys, option, *usual)
+    bases = other_values(keys, option, *usual)
+    exponents = (other_exponent(option, value, times, phrase) for phrase, times in EXPONENTS.items())
+    yield from chain(exponents, bases) if value == usual[0] else chain(bases, exponents)
 
 
 def other_exponent(option: str, base: str, times: Fraction, phrase: str) -> Change:
@@ -358,10 +356,6 @@ class Matrix(NamedTuple):
     name: str
     rows: Sequence[Sequence[float]]
 
-    def as_dict(self) -> dict[str, object]:
-        """Return the mapping that --json prints."""
-        return {"name": self.name, "rows": [list(row) for row in self.rows]}
-
     def lines(self, height: int) -> list[str]:
         """Return its name and its rows as lines of one width, with blank ones up to a height."""
         cells = [list(map(decimal_text, row)) for row in self.rows]
@@ -378,7 +372,7 @@ class Equation(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Return the mapping that --json prints."""
-        return {"equation": [t if isinstance(t, str) else t.as_dict() for t in self.terms]}
+        return {"equation": [t if isinstance(t, str) else t._asdict() for t in self.terms]}
 
     def lines(self, width: int) -> list[str]:
         """Return the matrices next to each other, signs at the middle; below each other if that is too wide."""

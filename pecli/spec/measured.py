@@ -90,14 +90,12 @@ class Pairs:
 
     def slack(self, expected: Floats) -> Floats:
         """Return by how much each step may differ from an expected one."""
-        found: Floats = self.errors + self.level * np.abs(expected)
-        return found
+        return np.asarray(self.errors + self.level * np.abs(expected))
 
     def gaps(self, expected: Floats) -> Floats:
         """Return the distances of steps from expected ones, modulo whole turns."""
         gap = self.steps - expected
-        found: Floats = np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi)))
-        return found
+        return np.asarray(np.abs(gap - 2 * np.pi * np.round(gap / (2 * np.pi))))
 
     def fits(self, frequencies: Floats, step: float = 1.0, share: float = 1.0) -> bool:
         """Whether frequencies in radians a position, times positions a row, are the measured ones."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cache
+from operator import ge, gt, le, lt
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
@@ -221,7 +222,9 @@ class Parameter(NamedTuple):
             case "numbers":
                 return self._numbers(given)
             case "flag":
-                return self._flag(given)
+                if str(given).lower() not in FLAGS:
+                    raise BadParameter(self.option, given, "must be true or false")
+                return FLAGS[str(given).lower()]
             case "choice":
                 given = {choice.lower(): choice for choice in self.choices}.get(str(given).lower(), given)
                 if str(given) not in self.choices:
@@ -263,21 +266,10 @@ class Parameter(NamedTuple):
             return False
         return len(items) > 1 and not os.path.exists(given)
 
-    def _flag(self, given: object) -> bool:
-        word = str(given).lower()
-        if word not in FLAGS:
-            raise BadParameter(self.option, given, "must be true or false")
-        return FLAGS[word]
-
     def _check(self, value: int | Decimal, given: object) -> None:
         p = self.param
-        outside = (
-            (p.ge is not None and value < p.ge)
-            or (p.gt is not None and value <= p.gt)
-            or (p.le is not None and value > p.le)
-            or (p.lt is not None and value >= p.lt)
-        )
-        if outside:
+        broken_by = ((p.ge, lt), (p.gt, le), (p.le, gt), (p.lt, ge))
+        if any(bound is not None and breaks(value, bound) for bound, breaks in broken_by):
             raise BadParameter(self.option, given, f"must be {p.range_text}")
         if p.even and value % 2:
             near = [n for n in (int(value) - 1, int(value) + 1) if n >= (p.ge or 2)]

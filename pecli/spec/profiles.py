@@ -155,8 +155,7 @@ class Profile:
     def known(self) -> NDArray[np.bool_]:
         """Columns that are known in every head but a few."""
         finite = np.isfinite(self.values)
-        found: NDArray[np.bool_] = np.asarray(finite.mean(axis=0) > 0.5)
-        return found
+        return np.asarray(finite.mean(axis=0) > 0.5)
 
     @cached_property
     def seen(self) -> tuple[Floats, Integers]:

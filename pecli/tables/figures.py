@@ -48,12 +48,10 @@ def distance(a: NDArray[Any], b: NDArray[Any], work: NDArray[Any] | None = None)
     x, y = np.ascontiguousarray(a).view(kind), np.ascontiguousarray(b).view(kind)
     if x.size and np.bitwise_xor(x, y, out=work).min() >= 0:  # equal signs everywhere, as mostly: nothing to mirror
         apart = np.subtract(x, y, out=work)
-        close: NDArray[Any] = np.abs(apart, out=apart).view(f"u{x.itemsize}")
-        return close
+        return np.asarray(np.abs(apart, out=apart).view(f"u{x.itemsize}"))
     x, y = _ordered(x), _ordered(y)
     low, high = np.minimum(x, y), np.maximum(x, y)
-    found: NDArray[Any] = high.view(f"u{x.itemsize}") - low.view(f"u{x.itemsize}")
-    return found
+    return np.asarray(high.view(f"u{x.itemsize}") - low.view(f"u{x.itemsize}"))
 
 
 def _ordered(bits: NDArray[Any]) -> NDArray[Any]:

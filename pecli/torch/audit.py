@@ -501,8 +501,7 @@ def buckets(name: str, module: Any, model: Any) -> Iterator[Live]:
         "max_distance": module.relative_attention_max_distance,
     }
 
-    known = inspect.signature(rule).parameters
-    if "bidirectional" not in known:  # UMT5's reads them off the module
+    if "bidirectional" not in inspect.signature(rule).parameters:  # UMT5's reads them off the module
         sides = {}
 
     def values(length: int) -> Any:

@@ -342,8 +342,7 @@ class RemoteFile:
 
         def read(offset: int, count: int) -> bytes:
             with one_at_a_time:
-                data: bytes = kept._fetch(offset, offset + count)
-                return data
+                return bytes(kept._fetch(offset, offset + count))
 
         self._ahead = ReadAhead(read, self.size)
 

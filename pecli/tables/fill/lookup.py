@@ -153,8 +153,7 @@ class LookupFiller(WaveFiller):
                 phases[number] += factors[k] * axis.multiples[i] * axis.unit
         found = narrow(np.zeros((1, len(phases))), None, self.dtype)
         fill(FrequencySet(phases, turns=True), range(1, 2), [(part, found)], self.dtype)
-        exact: NDArray[Any] = found[0]
-        return exact
+        return np.asarray(found[0])
 
 
 Point = tuple[DoubleDouble, DoubleDouble]
