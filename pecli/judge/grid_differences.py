@@ -294,6 +294,8 @@ def _places(
 
 def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
     """Return coordinates in terms of the expected ones: of the axis itself, of another one, of a line."""
+    if not np.isfinite(have).all():
+        return None
     own, index = want[:, axis], np.arange(len(have), dtype=float)
     space, zeros = _space(own), np.zeros(len(have))
     near = MAX_COORDINATE_GAP * space
