@@ -24,7 +24,7 @@ from pecli.judge.description import Tally, harmless
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, factor_text, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
-from pecli.judge.planes import Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
+from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
@@ -40,6 +40,8 @@ from pecli.tables.table import Table
 MIN_SAMPLE = 0.97
 # Smallest share of all values that a reported description explains; below it, only the place is reported.
 MIN_EXPLAINED = 0.5
+# Rows of a table in which missing rows are looked for; their values are held in memory.
+MAX_SHORT = 1 << 16
 # Declared mistakes that are looked at; each costs one evaluation of its frequencies.
 MAX_MISTAKES = 160
 # Descriptions whose values are computed; more cost time.
@@ -242,6 +244,8 @@ def _by_parts(names: Mapping[str, waves.WaveName], want: Expected, change: Chang
     right = []
     for label, one in names.items():
         name, total = waves.verified(one)
+        if total.explained < MIN_EXPLAINED:
+            return []
         signs = [one for one in _signs(name, want) if one.kind == "sign"]
         own = [*_positions(name, want), *signs, *_magnitude(name, want)]
         rounding = "" if name.way.name == "exact" else f", but for {name.way.name} rounding"
@@ -272,6 +276,8 @@ def _by_positions(group: tuple[Plane, ...], want: Expected) -> list[Finding] | N
         order = np.argsort(places, kind="stable")
         planes = tuple(replace(plane, offset=0, values=plane.stored(0, plane.rows)[order]) for plane in group)
         for own in measured_readings(planes, np.rint(places[order]).astype(np.int64)):
+            if own.pairs.count != len(w):
+                continue
             plain = waves.WaveName(want.encoding, want.named, Fraction(0), Fraction(1), "", own, waves.Way("exact", w))
             name = plain.computed()
             if name is None or name.explained < MIN_SAMPLE or waves.verified(name)[1].explained < MIN_SAMPLE:
@@ -377,9 +383,13 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
             continue
         keys, plan = changed
         w = np.array([float(f) for f in plan.frequencies]) * float(change.step)
+        size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
+        if len(w) == pairs.count and not change.shift and size == base.magnitude:
+            apart = np.abs(w - base.frequencies).max() * float(want.start + want.step * want.rows)
+            if apart <= EPSILON[measured.dtype]:  # the same values
+                continue
         if len(w) == pairs.count and _fits(pairs, w, want.step):
             placed += 1
-            size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
             alike = change.waves is None and change.step == 1
             plain = alike and not change.shift and "scaling" in change.keys
             lines = key_lines(want, keys) if plain else []
@@ -537,7 +547,8 @@ def _matters(encoding: str, keys: Mapping[str, str], key: str, value: str) -> bo
 def _findings(best: Description, total: Tally, want: Expected, found: Comparison) -> Iterator[Finding]:
     """Yield the findings of a description: rows, parameters, positions, signs, magnitude, layout, arithmetic, place."""
     name, way, rest = best.name, best.name.way, total.unexplained
-    if rest and not best.lines and name.start != want.start:  # rows that went around, as in a cyclic shift
+    missing = name.measured.planes[0].rows < want.rows <= MAX_SHORT
+    if rest and not best.lines and (name.start != want.start or missing):  # rows that went around, or one is missing
         moved = list(_located(name, want, total))
         if any(finding.kind != "place" for finding in moved):
             yield from moved
@@ -599,12 +610,18 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
         if total.unexplained > len(total.singles):
             yield Finding("place", f"{total.unexplained} values differ in all: {where}")
         return
-    own = waves.Expectation(replace(name, start=want.start, step=want.step))
     corrupted = total.rows if (name.start, name.step) == (want.start, want.step) else None
-    mended = [partial(own.mended, k, corrupted) for k in range(len(planes))]
+    own, short = replace(name, start=want.start, step=want.step), want.rows - planes[0].rows
+    if short > 0:  # what the missing rows hold is not known
+        stored = [np.pad(plane.stored(0, plane.rows), ((0, short), (0, 0))) for plane in planes]
+        longer = (replace(p, rows=want.rows, offset=0, values=v) for p, v in zip(planes, stored, strict=True))
+        own = replace(own, measured=own.measured._replace(planes=tuple(longer)))
+        corrupted = None if corrupted is None else np.pad(corrupted, (0, short), constant_values=1)
+    right = waves.Expectation(own)
+    mended = [partial(right.mended, k, corrupted) for k in range(len(planes))]
     have = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    right = [one._replace(shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
-    findings = located(zip(have, right, strict=True))
+    meant = [one._replace(shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
+    findings = located(zip(have, meant, strict=True))
     if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
         yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
