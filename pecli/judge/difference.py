@@ -180,7 +180,7 @@ def _of_group(group: tuple[Plane, ...], want: Expected, found: Comparison) -> li
         return None
     name = with_blank_row(best.name) if want.named.blank else best.name
     name, total = waves.verified(name)
-    if total.explained < MIN_EXPLAINED:
+    if total.explained < (MIN_SAMPLE if name.way.name in waves.COARSE_TYPES else MIN_EXPLAINED):
         return None
     return list(_findings(best._replace(name=name), total, want, found))
 
@@ -309,10 +309,11 @@ def _by_frequencies(group: tuple[Plane, ...], want: Expected) -> list[Finding] |
         signal, pairs = measured.signal, measured.pairs
         if pairs.count != len(w) or pairs.count < 2 or not np.isfinite(pairs.errors).all():
             continue
-        turns = signal.phases + signal.steps * (signal.rows - signal.reference)[:, None]
-        near = np.abs(signal.unit - np.exp(1j * turns)) < WAVE_GAP
+        rows = (signal.rows - signal.reference)[:, None]
+        turns = (signal.phases + steps * rows for steps in (signal.steps, np.copysign(w, signal.steps)))
+        own, meant = ((np.abs(signal.unit - np.exp(1j * turn)) < WAVE_GAP).mean() for turn in turns)
         known = np.abs(np.sort(pairs.steps) - np.sort(w)) <= WAVE_GAP * np.sort(w) + pairs.errors.min()
-        if near.mean() >= MIN_SAMPLE and known.mean() <= 0.5:  # pairs in another order are no other frequencies
+        if own >= MIN_SAMPLE > meant and known.mean() <= 0.5:  # pairs in another order are no other frequencies
             return [Finding("frequency", _series_words(pairs.at(waves.LEVELS["float32"]), w))]
     return None
 
@@ -330,9 +331,16 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
     moving = w > 0
     if (times := float(np.median(steps[moving] / w[moving]))) and np.allclose(steps, times * w, rtol=1e-3):
         return f"every pair turns {times:.4g} times as fast"
+    half = len(steps) // 2
+    if np.allclose(steps[:half], steps[-half:], rtol=1e-3):
+        return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
-    if len(ratios) > 1 and np.allclose(ratios, np.median(ratios), rtol=1e-3):
+    if (
+        len(ratios) > 1
+        and steps[len(clear) :].max(initial=0) <= CLEAR_STEP
+        and np.allclose(ratios, np.median(ratios), rtol=1e-3)
+    ):
         text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
         bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
         named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
@@ -353,7 +361,7 @@ def _described(measured: Measured, want: Expected) -> Description | None:
             one = Description(name, lines, want, kind)
             if best is None or one.merit < best.merit:
                 best = one
-            if best.fits and not best.lines and not best.other and not name.phase:
+            if best.fits and not best.lines and not best.other and not best.name.phase:
                 return best
         if best is not None and best.fits and not best.name.phase:
             break

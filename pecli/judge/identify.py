@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Context, Decimal
 from itertools import chain, product
 
 import numpy as np
@@ -33,6 +34,7 @@ from pecli.judge.planes import (
 )
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
+from pecli.numbers.decimals import digits, number_text
 from pecli.numbers.printing import percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
@@ -259,6 +261,8 @@ def _agree(printed: Floats, exact: Floats, decimals: int, how: str) -> NDArray[n
 MIN_EXPLAINED = 0.99
 # Share of the sampled values that a recipe must explain for all values to be compared with it.
 MIN_SAMPLED = 0.9
+# Share of values of a narrow type that fitted numbers must equal to be sure; float32 phases leave the others.
+MIN_EQUAL_NARROW = 0.97
 # Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near.
 MIN_EXPLAINED_NEAREST = 0.5
 # Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too.
@@ -462,7 +466,20 @@ def _judged(names: list[waves.WaveName], measured: Measured) -> Identification:
     best, found = waves.verified(with_blank_row(names[0]))
     if found.explained < MIN_EXPLAINED:
         return _measured_only(measured, best, found.explained)
+    for other in _rounder(best) if measured.dtype in waves.LOW_TYPES and found.equal < found.count else ():
+        one, own = waves.verified(other)
+        best, found = (one, own) if own.equal > found.equal else (best, found)
     return described(best, found, names)
+
+
+def _rounder(name: waves.WaveName) -> Iterator[waves.WaveName]:
+    """Yield names whose base or factor has fewer digits: the errors of narrow types may hide the round number."""
+    for key, text in name.named.keys.items():
+        for count in range(1, digits(Decimal(text)) if key in ("base", "factor") else 1):
+            value = number_text(Context(count).create_decimal(text))
+            named = replace(name.named, keys={**name.named.keys, key: value})
+            if value != text and (one := waves.fitted(name.measured, name.encoding, named)) is not None:
+                yield one
 
 
 def with_blank_row(name: waves.WaveName) -> waves.WaveName:
@@ -489,6 +506,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
         determined &= name.cost <= 1.0 and not measured.reading.is_angles
+    determined &= not (
+        measured.dtype in waves.LOW_TYPES and name.named.fitted and found.equal < MIN_EQUAL_NARROW * found.count
+    )
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
