@@ -11,7 +11,7 @@ from pecli.cli import options as shared
 from pecli.cli.options import SCREEN, TableChoice, argument, flag, option, refuse_table, whole
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
-from pecli.numbers.printing import figure, percent
+from pecli.numbers.printing import limit, percent
 from pecli.spec.tabular import Tabular, View
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
     if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
         why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
         if found.equal != 1 and found.residual and not math.isinf(found.residual):  # NaN has no difference
-            why += f", differences up to {figure(found.residual, 3)}"
+            why += f", differences up to {limit(found.residual, 3)}"
     elif found.equal is None:
         why = "the pattern fits; the trained numbers are the file's own"
     else:

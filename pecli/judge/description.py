@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
-from pecli.numbers.printing import at_least, shortest_text
+from pecli.numbers.printing import at_least, limit, shortest_text
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 
@@ -28,7 +28,7 @@ def harmless(how: str, most: float, ulp: int) -> Finding:
     if not 0 < most < np.inf:  # other arrays or columns were compared
         return Finding("rounding", f"{how}: harmless")
     few = 0 < ulp <= MAX_ULP_NAMED
-    size, option = (f"{ulp} ulp ({most:.2g})", f"--ulp {ulp} or ") if few else (f"{most:.2g}", "")
+    size, option = (f"{ulp} ulp ({limit(most, 2)})", f"--ulp {ulp} or ") if few else (limit(most, 2), "")
     accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
     return Finding("rounding", f"{how}, at most {size}: harmless; {accepts}")
 
@@ -141,10 +141,15 @@ class Tally:
         return "NaN" if np.isnan(value) else shortest_text(value, self.dtypes[plane]).removesuffix(".0")
 
     @property
+    def differ(self) -> str:
+        """The verb of the unexplained values, where others are explained but not equal."""
+        return "differ by more than rounding" if self.equal + self.unexplained < self.count else "differ"
+
+    @property
     def rest(self) -> str:
         """Count, size and places of the unexplained values, as text."""
-        size = f" by at most {at_least(self.largest, 1)}" if self.largest < np.inf else ""
-        return f"{self.unexplained:,} of {self.count:,} values differ from that{size}: {self.places()}"
+        size = f", by at most {limit(self.largest, 1)}" if self.largest < np.inf else ""
+        return f"{self.unexplained:,} of {self.count:,} values {self.differ} from that{size}: {self.places()}"
 
     def places(self) -> str:
         """Return the places of unexplained values: rows, columns, or a count over both."""

@@ -28,6 +28,7 @@ from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, pla
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
 from pecli.numbers.decimals import digits, near, shortest
 from pecli.numbers.positions import fraction_text
+from pecli.numbers.printing import limit
 from pecli.spec.hooks import Change, other_bases, other_exponent, other_units, parameter_text
 from pecli.spec.measured import PUBLISHED_BASES, Floats, Named, Pairs
 from pecli.spec.plans import Waves
@@ -585,7 +586,7 @@ def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole:
     kind, way = name.measured.dtype, name.way.name
     if way in ("float32", "float64") or (kind in waves.LOW_TYPES and want.table.request.dtype not in waves.LOW_TYPES):
         which, made = "the rest" if whole else "most of the rest", kind if kind in waves.LOW_TYPES else way
-        yield Finding("rounding", f"{which} is {made} rounding, at most {total.residual:.2g}")
+        yield Finding("rounding", f"{which} is {made} rounding, at most {limit(total.residual, 2)}")
 
 
 def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -596,13 +597,13 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
         return
     if kind in waves.LOW_TYPES and own not in waves.LOW_TYPES:
         most = max(total.residual, largest)
-        text = f"values were rounded to {kind} where {own} was expected: at most {most:.2g} off"
+        text = f"values were rounded to {kind} where {own} was expected: at most {limit(most, 2)} off"
         yield Finding("type", text)
     elif name.measured.reading.layout.startswith("angles-") and want.named.table.get("layout") == "angles":
         twice = name.measured.reading.layout.removeprefix("angles-").replace("half", "half-split")
         yield Finding("layout", f"each angle stands in two columns ({twice}) where one was expected")
     elif name.measured.reading.is_angles and want.named.table.get("layout") != "angles":
-        how = f"{name.way.name} rounding, at most {total.residual:.2g}"
+        how = f"{name.way.name} rounding, at most {limit(total.residual, 2)}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
     elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
         words = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}
@@ -634,7 +635,7 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
         yield from (finding for finding in findings if finding.kind != "rounding")
         yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
     elif not (part := list(_in_part(planes, total, want))):
-        yield Finding("place", f"{total.unexplained:,} of {total.count:,} values differ: {where}")
+        yield Finding("place", f"{total.unexplained:,} of {total.count:,} values {total.differ}: {where}")
     else:
         yield from part
 

@@ -22,7 +22,7 @@ from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
@@ -91,10 +91,11 @@ def _identified(actual: Tabular, table: Table, named: Identification, found: Com
     if _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
         return []
     kind, wanted = have.request.dtype, table.request.dtype
+    size = limit(most, 2)
     if wanted in LOW_TYPES and kind != wanted:
-        return [Finding("type", f"the expected values were rounded to {wanted}, these were not: up to {most:.2g} off")]
+        return [Finding("type", f"the expected values were rounded to {wanted}, these were not: up to {size} off")]
     if kind in LOW_TYPES and kind != wanted:
-        return [Finding("type", f"values were rounded to {kind} where {wanted} was expected: at most {most:.2g} off")]
+        return [Finding("type", f"values were rounded to {kind} where {wanted} was expected: at most {size} off")]
     ways = (own.arithmetic, named.arithmetic)
     made = ("correctly rounded values" if way == "exact" else f"values of {way} phases" for way in ways)
     return [harmless(f"{' where '.join(made)} were expected", most, found.total.max_ulp)]
@@ -194,7 +195,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     epsilon = EPSILON[effective_dtype(values, array.dtype)]
     printed = printed_digits(values, epsilon, MIN_PRINTED_FREQUENCIES, MAX_FREQUENCY_DIGITS)
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
-        text = f"the frequencies are {how} to {digits_text(*printed)}, at most {figure(found.total.max_abs, 1)} off"
+        text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
         return [Finding("decimals", text)]
     have, meant = _parsed(own.recipe) if own is not None else None, Expected.of(table)
     if have is not None and meant is not None and have.source.encoding == table.source.encoding:

@@ -18,6 +18,7 @@ from pecli.judge import grids
 from pecli.judge.description import harmless
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
+from pecli.numbers.printing import limit
 from pecli.spec.hooks import parameter_text
 from pecli.spec.measured import Floats, Named
 from pecli.spec.plans import Waves
@@ -109,7 +110,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         rounded = tally.equal + tally.unexplained < tally.count
         return [Finding("place", place) for place in tally.texts()] if few and rounded else None
     if name.kind != "float64":
-        text = f"frequencies were rounded to {name.kind}: values are off by up to {tally.residual:.1g}"
+        text = f"frequencies were rounded to {name.kind}: values are off by up to {limit(tally.residual, 1)}"
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
@@ -117,7 +118,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     if tally.equal == tally.count:
         return []
     if not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
-        return [Finding("rounding", f"{how}, at most {tally.residual:.1g}: harmless")]
+        return [Finding("rounding", f"{how}, at most {limit(tally.residual, 1)}: harmless")]
     return [harmless(how, found.total.max_abs, found.total.max_ulp)]
 
 

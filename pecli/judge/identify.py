@@ -35,7 +35,7 @@ from pecli.judge.planes import (
 from pecli.judge.signal import MAX_ROW, Measured, follows_waves, lone_readings, measured_readings, wave_groups, wrapped
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import digits, number_text
-from pecli.numbers.printing import percent
+from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS
@@ -569,7 +569,7 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     ulps = max(1, round(found.worst))
     if way.name == "exact":
         return f"{every} within {ulps} ulp of the exact one, {share}"
-    drift = f"up to {found.residual:.2g} from the exact values"
+    drift = f"up to {limit(found.residual, 2)} from the exact values"
     return f"{every} within {ulps} ulp of what {way.words()} give, {share}; {drift}"
 
 

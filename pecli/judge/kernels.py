@@ -25,7 +25,7 @@ from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions
-from pecli.numbers.printing import at_least, figure
+from pecli.numbers.printing import at_least, figure, limit
 from pecli.numbers.rounding import narrow
 from pecli.spec.measured import PUBLISHED_BASES
 from pecli.spec.recipe import Recipe, split_recipe
@@ -536,7 +536,7 @@ def _rounding(applied: AppliedRotation, name: str, rough: str) -> Finding:
     most, units = float(off.max()), int(np.ceil((off / unit(applied.right, applied.dtype)).max() - 0.5))
     what = f"the outputs are rounded to {applied.dtype}" if rough else f"{applied.dtype} rounding"
     cancelled = f" ({units} ulp, where two products cancel)" if units > 4 else ""
-    text = f"{name}: {what}, at most {figure(most, 1)}{cancelled}: the rotation is right"
+    text = f"{name}: {what}, at most {limit(most, 1)}{cancelled}: the rotation is right"
     return Finding("rounding", f"{text}; --atol {at_least(most, 1)} accepts it")
 
 

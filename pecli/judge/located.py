@@ -24,7 +24,7 @@ from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS, REAL, real_type
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import figure, limit
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 from pecli.tables.views import ArrayView, pair_views, same_layout
@@ -495,7 +495,7 @@ def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
     name = f"{pair.name}: " if pair.name else ""
     if left.beyond <= MAX_SINGLE:
         return [_one(pair, *value) for value in left.values] if left.beyond else []
-    size = "" if math.isinf(left.largest) else f", by at most {figure(left.largest, 2)}"
+    size = "" if math.isinf(left.largest) else f", by at most {limit(left.largest, 2)}"
     where = f"in {_region(pair, left, pair.near)}{size}"
     return [Finding("rest", f"{name}{left.beyond:,} other values differ as well, {where}")]
 
@@ -506,7 +506,7 @@ def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Findi
         yield from _remainder(pair, rest)
     if any(one.unequal > one.beyond for one in left) and all(one.beyond <= MAX_SINGLE for one in left):
         ulp, most = math.ceil(max(one.rounding_units for one in left) - 0.5), max(one.rounding for one in left)
-        size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else figure(most, 2)
+        size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else limit(most, 2)
         phases = all(one.rounding <= PHASE_ERROR * count_of(pair.expected) * pair.scale
                      for pair, one in zip(differing, left, strict=True))  # fmt: skip
         yield Finding("rounding", f"the rest {'is rounding' if phases else 'differs by'}{',' * phases} at most {size}")
@@ -532,8 +532,8 @@ def place(pair: ArrayPair) -> Finding:
     if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
         printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
         why = f": its values have {digits_text(*printed)}" if printed else ", no more than rounding may leave"
-        return Finding("rounding", f"{name}differs by at most {figure(seen.largest, 2)}{why}")
-    size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {figure(seen.largest, 2)}"
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}{why}")
+    size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
         return Finding("place", f"{name}differs {distances} ({seen.unequal:,} values)")

@@ -119,6 +119,18 @@ def at_least(value: float, digits: int = DIGITS) -> str:
     return f"{up:.{digits}g}" if up < 10.0**digits else f"{up:.{digits - 1}e}" if up >= 1e9 else str(math.ceil(value))
 
 
+def limit(value: float, digits: int = DIGITS) -> str:
+    """Return the number of an "at most": that of :func:`figure`, rounded up where it is not in full.
+
+    Examples
+    --------
+    >>> limit(1 / 256), limit(2.012e-06, 2), limit(1.047, 1)
+    ('0.00390625', '2.1e-06', '2')
+    """
+    text = figure(value, digits)
+    return text if float(text) >= value else at_least(value, digits)
+
+
 def percent(share: float, decimals: int) -> str:
     """Return a share in percent; none and all of it only where it is, with more decimals where few are left.
 

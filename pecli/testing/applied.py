@@ -18,7 +18,7 @@ from pecli.judge.compare import compare, explained
 from pecli.judge.kernels import COARSER, UNSPECIFIC_KINDS, RotationSource, faults
 from pecli.judge.located import located_tables
 from pecli.numbers.dtypes import GRIDS
-from pecli.numbers.printing import figure
+from pecli.numbers.printing import figure, limit
 from pecli.numbers.rounding import allowance, floats, narrow
 from pecli.spec.recipe import split_recipe
 from pecli.spec.tabular import Array, InMemory
@@ -68,7 +68,7 @@ class Applied:
         gap = self.gap(made)
         if gap <= allowed:
             return ""
-        phrase = f"the outputs are up to {figure(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
+        phrase = f"the outputs are up to {limit(gap, 3)} from the exact ones, and {figure(allowed, 3)} are allowed"
         found = self.explained(made)
         right = bool(found) and all(": the rotation is right" in text for text in found)
         how = "was applied rightly, but coarsely" if right else "was not applied rightly"

@@ -22,6 +22,7 @@ from pecli.errors import BadParameter, PecliError
 from pecli.inspect.checkpoints import FREQUENCIES as FREQUENCY_NAMES
 from pecli.inspect.checkpoints import TRAINED, Compared, compared, named_tables, sources_of
 from pecli.models.reading import ConfigReading
+from pecli.numbers.printing import limit
 from pecli.numbers.rounding import allowance
 from pecli.spec.declaration import Family
 from pecli.tables.foreign import to_numpy
@@ -404,7 +405,7 @@ class RotaryInPlace(torch.nn.Module):
                     size = max(1.0, float(other.abs().max()))
                     gap = float((one - other).abs().max())
                     if not gap <= size * (4 * loss + allowance(1.0, "float32", last)):
-                        return f"its values are up to {gap:.2g} from the exact ones at positions 0 to {last}"
+                        return f"its values are up to {limit(gap, 2)} from the exact ones at positions 0 to {last}"
         return ""
 
 
