@@ -519,7 +519,8 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
-    return Identification(waves.recipe_of(name), confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
+    recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
+    return Identification(recipe, confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
                           found.count, arrays)  # fmt: skip
 
 
@@ -559,7 +560,7 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     """Return the note on the arithmetic and on the distance of the values from it."""
     way, total = name.way, max(1, found.count)
     if found.equal == found.count:
-        made = "the exact ones" if way.name == "exact" else way.words()
+        made = "the exact ones" if way.name == "exact" else f"what {way.words()} give"
         low = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else ""
         return f"all {found.count:,} values are equal to {made}{f' rounded to {low}' if low else ''}"
     share = f"{percent(found.equal / total, 2)} equal"
@@ -571,6 +572,11 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
         return f"{every} within {ulps} ulp of the exact one, {share}"
     drift = f"up to {limit(found.residual, 2)} from the exact values"
     return f"{every} within {ulps} ulp of what {way.words()} give, {share}; {drift}"
+
+
+def backward_negated(name: waves.WaveName) -> bool:
+    """Whether all is negated at falling positions: of rising ones, the cosines alone are."""
+    return name.step < 0 and name.phase == "negated"
 
 
 def structure_notes(name: waves.WaveName) -> Iterator[str]:
@@ -586,6 +592,9 @@ def structure_notes(name: waves.WaveName) -> Iterator[str]:
         yield LONE_WORDS[name.phase]
     elif name.phase or (len(measured.planes) == 2 and measured.swapped):
         exchanged = measured.swapped if len(measured.planes) == 2 else name.quarter % 2 == 1
+        if backward_negated(name):
+            yield "every cosine has the other sign"
+            return
         holds = f": '{measured.planes[0].name}' holds the sines" * (exchanged and not name.phase)
         yield waves.QUARTER_WORDS[exchanged, name.quarter] + holds
     if len(measured.planes) == 1 and measured.reading.sin is not None and measured.reading.layout in DOUBLED:

@@ -155,7 +155,7 @@ class Way:
     def words(self) -> str:
         """Return the rounded steps of the computation, as text."""
         if self.name not in COARSE_TYPES:
-            return f"{self.name} phases"
+            return f"{self.name} {'phases' if self.angles == self.name else 'frequencies'}"
         return f"{self.coarse_type} {' and '.join(self.coarse_steps)}"
 
     @property

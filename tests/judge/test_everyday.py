@@ -815,3 +815,98 @@ def test_printed_frequencies_are_named_and_compared_by_their_digits(ask, form, w
     ask("identify", "w.csv").says(f"rope:dim=64 (sure: {words})", f"rounded to {words}")
     ask("compare", "w.csv", "rope:dim=64").ends(1).says(f"the frequencies are rounded to {words}").never("base")
     ask("compare", "w.csv", "rope:dim=64,base=500000").ends(1).says("base 10000 where 500000 was expected")
+
+
+def bf16(values):
+    return rounded(values, "bfloat16").astype(np.float32)
+
+
+def doubled(rows, dim, base=10000.0, by=1):
+    angles = np.outer(np.arange(rows), base ** -(np.arange(0, dim, 2) / dim) / by)
+    return {name: np.concatenate([part(angles)] * 2, 1) for name, part in (("cos", np.cos), ("sin", np.sin))}
+
+
+@pytest.mark.parametrize(
+    ("kind", "by", "recipe"), [("f4", 4, "rope:dim=64,scaling=linear,factor=4"), ("f2", 1, "rope:dim=64,dtype=float16")]
+)
+def test_the_rows_of_a_cache_that_were_never_filled_are_zero(ask, kind, by, recipe):
+    table = {name: values.astype(kind) for name, values in doubled(512, 64, by=by).items()}
+    for values in table.values():
+        values[90:] = 0
+    np.savez("c.npz", **table)
+    ask("compare", "c.npz", f"{recipe},len=512").ends(1).says("rows 90 to 511 are zero").never("ramp", "decimals")
+
+
+@pytest.mark.parametrize("gone", [1, 91])
+def test_a_missing_row_is_named_wherever_it_is(ask, gone):
+    np.savez("c.npz", **{name: np.delete(v, gone, 0).astype("f4") for name, v in doubled(128, 64).items()})
+    ask("compare", "c.npz", "rope:dim=64,len=128").ends(1).says(f"row {gone} is missing").never("start at", "row 127")
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_value_of_a_grid_that_is_no_number_is_shown(ask, odd):
+    w = 10000.0 ** -(np.arange(8) / 8)
+    y, x = (np.outer(at.ravel(), w) for at in np.mgrid[:7, :7])
+    table = np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], 1).astype(np.float32)
+    table[9, 31] = odd
+    np.save("g.npy", table)
+    ask("compare", "g.npy", "sincos2d:dim=32,grid=7x7").ends(1).says("at array[9, 31]", "1 of 1,568")
+
+
+def test_a_few_rows_that_follow_no_wave_are_placed_in_doubled_columns(ask):
+    table = {name: bf16(values) for name, values in doubled(512, 64).items()}
+    table["sin"][430:435] = np.random.default_rng(3).standard_normal((5, 64))
+    np.savez("c.npz", **table)
+    ask("compare", "c.npz", "rope:dim=64,dtype=bfloat16").ends(1).says("sin", "rows 430 to 434")
+
+
+def test_one_row_at_another_position_has_the_right_sign(ask):
+    np.save("r.npy", sinusoid(6, 512)[1:2].astype(np.float32))
+    ask("compare", "r.npy", "sinusoidal:dim=512").ends(1).says("positions start at 1 where 0").never("sign")
+
+
+def test_a_row_that_stands_twice_is_no_step_of_narrow_positions(ask):
+    table = bf16(sinusoid(300, 64))
+    np.save("t.npy", np.insert(table, 26, table[26], 0)[:300])
+    ask("compare", "t.npy", "sinusoidal:dim=64,dtype=bfloat16").says("row 26 is there twice").never("advance")
+
+
+def test_a_factor_of_narrow_values_is_the_round_one(ask):
+    w = 500000.0 ** -(np.arange(0, 64, 2) / 64)
+    length, smooth = 2 * np.pi / w, (8192 * w / 2 / np.pi - 1) / 3
+    w = np.where(length > 8192, w / 32, np.where(length < 2048, w, (1 - smooth) * w / 32 + smooth * w))
+    angles = np.outer(np.arange(256), w)
+    np.savez("c.npz", cos=np.cos(angles).astype("f2"), sin=np.sin(angles).astype("f2"))
+    ask("identify", "c.npz").says("factor=32,", "sure: all values equal")
+
+
+def test_a_base_of_narrow_values_that_gives_few_of_them_is_likely_at_most(ask):
+    np.savez("c.npz", **{name: bf16(v) for name, v in doubled(3, 64, 10000 * 8 ** (64 / 62)).items()})
+    ask("identify", "c.npz").says("likely").never("sure")
+
+
+def test_frequencies_of_half_the_width_stand_twice(ask):
+    w = np.tile(10000.0 ** -(np.arange(0, 32, 2) / 32), 4)
+    angles = np.outer(np.arange(200), w)
+    np.savez("c.npz", cos=np.cos(angles).astype("f4"), sin=np.sin(angles).astype("f4"))
+    ask("compare", "c.npz", "rope:dim=64").ends(1).says("the frequencies of 16 pairs stand twice").never("series")
+
+
+def test_values_in_steps_are_no_other_frequencies(ask):
+    table = np.concatenate([*({k: v[:, :32] for k, v in doubled(256, 64, 5e5).items()}).values()], 1)
+    np.save("q.npy", (np.round(table * 127) / 127).astype("f2"))
+    ask("compare", "q.npy", "rope:dim=64,base=500000,layout=concat,dtype=float16").never("frequencies")
+
+
+def test_cosines_of_the_other_sign_leave_the_positions(ask):
+    table = sinusoid(80, 64)
+    table[:, 1::2] *= -1
+    np.save("t.npy", table.astype(np.float32))
+    ask("identify", "t.npy").says("sinusoidal:dim=64,len=80 (likely", "every cosine has the other sign").never("step")
+
+
+def test_the_largest_difference_is_no_larger_than_is_said(ask):
+    np.save("x.npy", np.random.default_rng(5).normal(0, 0.3, (64, 32)).astype(np.float32))
+    said = ask("compare", "x.npy", "sinusoidal:dim=32")
+    most = float(re.search(r"by at most ([0-9.]+)", said.out)[1])
+    assert most >= np.abs(np.load("x.npy") - sinusoid(64, 32)).max()
