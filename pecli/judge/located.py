@@ -720,8 +720,8 @@ def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Va
         if 10.0**-k > MIN_APART * near and (np.abs(np.round(y, k) - y) <= near / 4).all():
             words = f"{k} decimals" if k else "integers"
             yield "decimals", f"{{}} are rounded to {words}", partial(_decimals, k, np.rint)
-            for own in (np.float32, np.float64):  # in which they were before
-                yield "decimals", f"{{}} are cut to {words}", partial(_decimals, k, lambda v, own=own: np.trunc(own(v)))
+            for cut in (np.trunc, lambda v: np.trunc(v.astype(np.float32))):  # of what was float32 before
+                yield "decimals", f"{{}} are cut to {words}", partial(_decimals, k, cut)
             break
     for narrow in ("bfloat16", "float16", "float32") if stored else ():
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
