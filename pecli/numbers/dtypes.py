@@ -114,7 +114,8 @@ def real_pairs(values: NDArray[Any]) -> NDArray[Any]:
     """
     if values.dtype.kind != "c":
         return values
-    return np.asarray(values.view(values.real.dtype).reshape(*values.shape, 2))
+    pairs: NDArray[Any] = values.view(values.real.dtype).reshape(*values.shape, 2)
+    return pairs
 
 
 def raw_bytes(values: NDArray[Any]) -> memoryview:
