@@ -772,6 +772,8 @@ def _magnitude(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
         text = f"every value is multiplied by {root or factor_text(have) + rotary}"
     elif abs(have - own**2) <= 1e-3 * own**2:
         text = f"the magnitude is applied twice ({word} {own:.6g})"
+    elif abs(have * own - 1) <= 1e-3:
+        text = f"the magnitude divides the values where it should multiply them ({word} {own:.6g})"
     yield Finding("magnitude", text)
 
 

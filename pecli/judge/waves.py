@@ -247,8 +247,8 @@ class WaveName:
         size, loose = measured.signal.magnitude, 4 * measured.pairs.magnitude_error
         if measured.reading.is_angles or abs(size / own - 1) <= loose:
             return own
-        for factor in PUBLISHED_FACTORS:  # YaRN's attention factor, which other frequencies may have too
-            published = 0.1 * np.log(float(factor)) + 1
+        for factor in PUBLISHED_FACTORS:  # YaRN's attention factor or its inverse, which others may have too
+            published = (0.1 * np.log(float(factor)) + 1) ** (1 if size > 1 else -1)
             if abs(size / published - 1) <= loose:
                 return float(published)
         short = shortest(size * (1 - loose), size * (1 + loose))

@@ -910,3 +910,25 @@ def test_the_largest_difference_is_no_larger_than_is_said(ask):
     said = ask("compare", "x.npy", "sinusoidal:dim=32")
     most = float(re.search(r"by at most ([0-9.]+)", said.out)[1])
     assert most >= np.abs(np.load("x.npy") - sinusoid(64, 32)).max()
+
+
+def test_an_attention_factor_that_divides_is_told(ask):
+    pecli.table("rope:dim=128,base=1000000,scaling=yarn,factor=4,original-max=32768,len=64").save("y.npz")
+    size = 0.1 * np.log(4) + 1
+    np.savez("c.npz", **{name: (v / size**2).astype("f4") for name, v in np.load("y.npz").items()})
+    ask("compare", "c.npz", "rope:dim=128,base=1000000,scaling=yarn,factor=4,original-max=32768").ends(1).says(
+        "the magnitude divides the values where it should multiply them (attention factor 1.13863)"
+    )
+
+
+def test_exponents_over_another_width_are_told_beside_a_missing_scaling(ask):
+    np.save("w.npy", (10000.0 ** -(np.arange(0, 64, 2) / 192)).astype(np.float32))
+    ask("compare", "w.npy", "rope:dim=64,scaling=yarn,factor=40,original-max=4096").ends(1).says(
+        "plain base 10000 with exponents over 192 where base 10000 with yarn scaling"
+    )
+
+
+def test_an_index_of_a_window_that_was_not_shifted_is_told(ask):
+    y, x = (at.ravel() for at in np.mgrid[:7, :7])
+    np.save("i.npy", (y[:, None] - y) * 13 + x[:, None] - x)
+    ask("compare", "i.npy", "window:convention=swin,grid=7x7").says("h - 1 and w - 1 are not added to the offsets")

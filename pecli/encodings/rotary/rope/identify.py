@@ -257,14 +257,17 @@ def differences(have: Mapping[str, str], want: Mapping[str, str]) -> list[str]:
     base, meant = have.get("base"), want.get("base")
     own = {k: v for k, v in have.items() if k not in COMMON}
     other = {k: v for k, v in want.items() if k not in COMMON}
-    found = []
+    found, is_whole = [], False
+    if base and meant and base != meant and min(float(base), float(meant)) > 1:
+        width = math.log(float(meant)) / math.log(float(base)) * int(have["dim"])
+        is_whole = abs(width - round(width)) < MAX_POWER_ERROR * width
     if name == "proportional" and expected == "none" and "partial" in have and base and meant:
         text = f"a share of {have['partial']} of the pairs turns where all were expected to (proportional)"
-        width = math.log(float(meant)) / math.log(float(base)) * int(have["dim"])
-        if base != meant and abs(width - round(width)) < MAX_POWER_ERROR * width:
+        if is_whole:
             return [f"{text}, with exponents over {width:.0f}: rotary-dim {width:.0f} where {want['dim']} was expected"]
         return [text, *([] if base == meant else [_other_base(base, meant)])]
     if name != expected and base != meant:
+        base = f"{meant} with exponents over {width:.0f}" if is_whole and base not in PUBLISHED_BASES else base
         found.append(f"{_phrase(name, base, own)} where {_phrase(expected, meant, other)} was expected")
     elif name != expected:
         text = f"{name} scaling ({_numbers(own)}) where {expected} ({_numbers(other)}) was expected"
