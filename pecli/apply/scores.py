@@ -348,9 +348,8 @@ class Products:
         with np.errstate(invalid="ignore", over="ignore"):
             products: Floats = content @ vectors.T
             # two factors rounded once, d products and sums, the scale (a root and its reciprocal) and its product
-            error = longest_vector(content) * (
-                UNIT * (self.width + 6) * longest_vector(vectors) + known * sqrt(self.width)
-            )
+            share = UNIT * (self.width + 6) * longest_vector(vectors) + known * sqrt(self.width)
+            error = longest_vector(content) * share
         if term.against == "key":
             return products, error
         index = self.index(term, rows)

@@ -197,10 +197,10 @@ def _asks_for_a_choice(question: str) -> bool:
     """Whether a question is which encoding suits a task."""
     from pecli.teach.choosing import named_tasks
 
+    if {"which", "best", "choose", "recommend", "should"}.isdisjoint(question.lower().split()):
+        return False
     with suppress(UnknownName):
-        return not {"which", "best", "choose", "recommend", "should"}.isdisjoint(question.lower().split()) and bool(
-            named_tasks(question)
-        )
+        return bool(named_tasks(question))
     return False
 
 

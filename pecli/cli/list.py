@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from shlex import quote
@@ -20,13 +20,6 @@ from pecli.spec.recipe import split_recipe
 
 if TYPE_CHECKING:
     from pecli.teach.choosing import Recommendations
-
-
-def tasks_table(found: Iterable[Recommendations]) -> list[Item]:
-    """Return a table with a row for each task and its encodings, best first."""
-    rows = [[one.name, ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))] for one in found]
-    table = ScreenTable([("task", LEFT), ("encodings", LEFT)], rows)
-    return ["Recommendations by task: pecli list --choose TASK", table]
 
 
 def _short(recipe: str) -> str:
@@ -90,7 +83,9 @@ def _choose(options: ListOptions) -> int:
     refuse("has no effect with --choose", options, "all", "where")
     if options.encoding is None:
         found = list(tasks().values())
-        view = tasks_table(found)
+        rows = [[one.name, ", ".join(dict.fromkeys(_short(recipe) for recipe, _ in one.choose))] for one in found]
+        table = ScreenTable([("task", LEFT), ("encodings", LEFT)], rows)
+        view: list[Item] = ["Recommendations by task: pecli list --choose TASK", table]
     else:
         found = named_tasks(options.encoding)
         view = [item for one in found for item in ("", *task_report(one, table=options.format is not None))][1:]

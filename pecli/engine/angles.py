@@ -79,12 +79,11 @@ def fraction_bits(frequencies: Sequence[Decimal | Fraction], unit: Fraction) -> 
     smallest = min((_size(f) for f in frequencies if f), default=None)
     if smallest is None:
         return 256
-    exponent = (
-        smallest.adjusted() * 3.3219281
-        if isinstance(smallest, Decimal)
-        else float(smallest.numerator.bit_length() - smallest.denominator.bit_length())
-    )
-    exponent += unit.numerator.bit_length() - unit.denominator.bit_length() - 6
+    exponent = float(unit.numerator.bit_length() - unit.denominator.bit_length() - 6)
+    if isinstance(smallest, Decimal):
+        exponent += smallest.adjusted() * 3.3219281
+    else:
+        exponent += smallest.numerator.bit_length() - smallest.denominator.bit_length()
     return max(256, -(-int(120 - exponent) // LIMB) * LIMB)
 
 
@@ -96,9 +95,8 @@ def fixed_turns(frequencies: Sequence[Decimal | Fraction], turns: bool, unit: Fr
     # radians * unit / 2 pi * 2^bits, in decimal: one multiplication and one conversion each
     context = Context(prec=bits * 31 // 100 + 40, Emin=-999999, Emax=999999)
     wide = bits + 64
-    factor = context.divide(
-        Decimal(inverse_turn(wide) * unit.numerator), Decimal((1 << (wide - bits)) * unit.denominator)
-    )
+    turns_of_unit = inverse_turn(wide) * unit.numerator, unit.denominator << (wide - bits)
+    factor = context.divide(*map(Decimal, turns_of_unit))
     return [
         int(context.multiply(f.copy_abs(), factor))
         if isinstance(f, Decimal)
@@ -316,14 +314,12 @@ class Exact:
         Only for frequencies whose denominator is small; NONE says nothing about the others.
         """
         ratios = [self.ratio(j) for j in range(len(self.frequencies))]
-        small = [r.denominator < 2**29 for r in ratios]
-        denominator = np.array([r.denominator if fits else 1 for r, fits in zip(ratios, small, strict=True)])[columns]
-        numerator = np.array(
-            [r.numerator % r.denominator if fits else 0 for r, fits in zip(ratios, small, strict=True)]
-        )
-        twelfths = (multiples % denominator) * numerator[columns] % denominator * 12
+        small = np.array([r.denominator < 2**29 for r in ratios])[columns]
+        parts = [(r.numerator % r.denominator, r.denominator) if r.denominator < 2**29 else (0, 1) for r in ratios]
+        numerator, denominator = np.array(parts)[columns].T
+        twelfths = (multiples % denominator) * numerator % denominator * 12
         place = (twelfths // denominator + (3 if part == "cos" else 0)) % 12
-        known = (twelfths % denominator == 0) & np.array(small)[columns]
+        known = (twelfths % denominator == 0) & small
         return np.where(known, np.array(HALVES)[place], NONE)
 
     def multiple(self, value: Fraction, grid: FloatGrid) -> float:

@@ -219,10 +219,8 @@ def frequencies(freqs: FrequencySet) -> DoubleDouble:
     """Radians per multiple, doubled."""
     if freqs.exact.turns:
         ratios = [freqs.exact.ratio(j) for j in range(freqs.count)]
-        scale = [max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
-        return from_decimal(
-            [r * Fraction(angles.pi_bits(192 + s) << 1, 1 << (192 + s)) for r, s in zip(ratios, scale, strict=True)]
-        )
+        bits = [192 + max(0, r.denominator.bit_length() - r.numerator.bit_length()) for r in ratios]
+        return from_decimal([r * Fraction(angles.pi_bits(b) << 1, 1 << b) for r, b in zip(ratios, bits, strict=True)])
     unit = freqs.exact.unit
     context = Context(prec=160, Emin=-999999, Emax=999999)
     factor = context.divide(Decimal(unit.numerator), Decimal(unit.denominator))

@@ -146,9 +146,7 @@ def _runs(multiples: range, layout: PairLayout) -> Iterator[RowRun]:
     if below:
         smallest = -multiples[below - 1]
         offset, first = smallest % step, smallest // step
-        yield RowRun(
-            offset, step, first, first + below, layout.rows(slice(None, below)).rows(slice(None, None, -1)), True
-        )
+        yield RowRun(offset, step, first, first + below, layout.rows(slice(below - 1, None, -1)), True)
     if below < len(multiples):
         start = multiples[below]
         first = start // step

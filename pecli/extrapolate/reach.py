@@ -199,9 +199,8 @@ def _head(
     new = values[distances >= train]
     low, high = float(known.min()), float(known.max())
     below, above = float(np.mean(new < low)), float(np.mean(new > (high + margin * (high - low) if margin else high)))
-    return HeadReach(
-        head, (low, high), (float(new.min()), float(new.max())), last, window, test - 1 - other, below, above
-    )
+    span = float(new.min()), float(new.max())
+    return HeadReach(head, (low, high), span, last, window, test - 1 - other, below, above)
 
 
 def _last(

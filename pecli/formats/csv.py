@@ -107,9 +107,8 @@ class CsvTable(BatchTable):
         self._point = "," if DECIMAL_COMMAS.fullmatch(self._data[self._data.rfind(b"\n", 0, -1) + 1 :]) else "."
         separator = ";" if self._point == "," else next((mark for mark in ",;\t" if mark in first), " ")
         names = self._header(first, separator)
-        named = not all(is_number(name.replace(self._point, ".")) for name in names) or self._counts(
-            names, begin + len(first.encode())
-        )
+        words = not all(is_number(name.replace(self._point, ".")) for name in names)
+        named = words or self._counts(names, begin + len(first.encode()))
         if named:
             begin += len(first.encode()) + 1
         else:
@@ -219,9 +218,8 @@ class CsvTable(BatchTable):
         for number, line in enumerate(lines, self._line):
             count = line.count(self._separator) + 1
             if count != width and '"' not in line:
-                return self.source.bad(
-                    f"line {number} has {count} values, and there are {width} columns: it is damaged"
-                )
+                rule = f"line {number} has {count} values, and there are {width} columns"
+                return self.source.bad(f"{rule}: it is damaged")
         return self.source.bad(f"has lines that are not split into {width} columns, or are longer than {BLOCK:,} bytes")
 
     def _column_types(self, table: pa.Table) -> dict[str, str]:

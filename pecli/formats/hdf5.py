@@ -330,19 +330,14 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
 
     plan = dataset.get_create_plist()
     layout = plan.get_layout()
-    if layout == h5d.VIRTUAL:
-        raise source.bad(
-            f"holds '{name}' as a virtual dataset of other files, which are not opened: copy it with h5repack"
-        )
-    if plan.get_external_count():
+    if layout == h5d.VIRTUAL or plan.get_external_count():
         raise source.bad(f"keeps '{name}' in other files, which are not opened: copy it with h5repack")
     held = dataset.get_storage_size()
     if layout == h5d.CONTIGUOUS:
         offset = dataset.get_offset()
         if array.bytes and (offset is None or offset + held > source.size):
-            raise source.bad(
-                f"says {array.bytes:,} bytes for '{name}' and does not hold them: it is truncated; make it again"
-            )
+            rule = f"says {array.bytes:,} bytes for '{name}' and does not hold them"
+            raise source.bad(f"{rule}: it is truncated; make it again")
     if layout != h5d.CHUNKED:
         return
     chunk = plan.get_chunk()
@@ -350,9 +345,8 @@ def _check_storage(source: InputFile, name: str, dataset: h5d.DatasetID, array: 
     source.allow(size, LARGEST_CHUNK, f"has chunks of {size:,} bytes in '{name}'", ": repack it with h5repack -l")
     expected = math.prod(-(-size // part) for size, part in zip(array.shape, chunk, strict=True))
     if held > source.size or dataset.get_num_chunks() < expected:
-        raise source.bad(
-            f"lacks chunks of '{name}', which would read as zeros: it was not written to its end; make it again"
-        )
+        rule = f"lacks chunks of '{name}', which would read as zeros"
+        raise source.bad(f"{rule}: it was not written to its end; make it again")
 
 
 def _plain_offset(dataset: h5py.Dataset, dtype: str) -> int | None:

@@ -69,9 +69,8 @@ class FilteredChunks:
         for place in itertools.product(*spans):
             index = int(np.ravel_multi_index(place, self._grid))
             if not self._sound[index]:
-                mask, data = self._dataset.read_direct_chunk(
-                    tuple(a * c for a, c in zip(place, self._chunk, strict=True))
-                )
+                corner = tuple(a * c for a, c in zip(place, self._chunk, strict=True))
+                mask, data = self._dataset.read_direct_chunk(corner)
                 if not self._is_sound(mask, data):
                     rule = f"has a chunk of '{self._name}' that does not inflate to its {self._bytes:,} bytes"
                     raise self._source.bad(f"{rule}: it is damaged; make it again")

@@ -187,10 +187,8 @@ class _Deflated(RawFile):
     def hold(self) -> None:
         """Keep all of the member in memory, where reading goes back for every column."""
         size = self._info.file_size
-        if size > LARGEST_CHUNK:
-            raise self.source.bad(
-                f"holds '{self._info.filename}' compressed in Fortran order, {size:,} bytes: save it in C order"
-            )
+        what = f"holds '{self._info.filename}' compressed in Fortran order, {size:,} bytes"
+        self.source.allow(size, LARGEST_CHUNK, what, ": save it in C order")
         self._held = self.read(0, size)
 
     def close(self) -> None:

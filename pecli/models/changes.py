@@ -288,9 +288,8 @@ def old_share(written: RawConfig) -> bool:
 
 def magnitudes_cancel(written: RawConfig) -> bool:
     """Whether llama.cpp leaves cos and sin of a DeepSeek model unscaled."""
-    return written.model in ("deepseek_v2", "deepseek_v3", "kimi_k2") and bool(
-        number(written.rope.get("mscale_all_dim"))
-    )
+    scaled = bool(number(written.rope.get("mscale_all_dim")))
+    return scaled and written.model in ("deepseek_v2", "deepseek_v3", "kimi_k2")
 
 
 def by_logarithm(params: Params, written: RawConfig) -> Params:

@@ -62,9 +62,8 @@ def load_config(path: str | Path, repeated: list[str] | None = None) -> dict[str
         raise BadFile(path, "holds a number whose exponent no number has") from error
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadFile(
-            path, f"is not JSON{where}, so it is not a model's config.json" if data else "is empty"
-        ) from error
+        rule = f"is not JSON{where}, so it is not a model's config.json" if data else "is empty"
+        raise BadFile(path, rule) from error
     if not isinstance(loaded, dict):
         raise BadFile(path, "is JSON but no object: a config.json has keys and values")
     return loaded

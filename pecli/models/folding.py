@@ -312,9 +312,8 @@ def _dots3(keys: Keys, family: ModelFamily, notes: Notes) -> Folded:
     kinds = kinds_of(keys, family)
     if params is None:
         sliding = keys.get("swa_rope_theta", 50000)
-        params = dictionary(keys, "rope_scaling") or {
-            kind: {"rope_type": "default", "rope_theta": sliding if kind == SLIDING else theta} for kind in kinds
-        }
+        plain = {kind: {"rope_type": "default", "rope_theta": sliding if kind == SLIDING else theta} for kind in kinds}
+        params = dictionary(keys, "rope_scaling") or plain
     if not any(kind in params for kind in kinds):
         params = {kind: dict(params) for kind in kinds}
     for kind in kinds:

@@ -124,7 +124,7 @@ def limit(value: float, digits: int = DIGITS) -> str:
 
     Examples
     --------
-    >>> limit(1 / 256), limit(2.012e-06, 2), limit(1.047, 1)
+    >>> limit(1 / 256), limit(2.012e-06, 2), limit(1.0471234567, 1)
     ('0.00390625', '2.1e-06', '2')
     """
     text = figure(value, digits)

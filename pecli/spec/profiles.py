@@ -37,9 +37,8 @@ MAX_ULP_OFF = 4.0
 def median(values: Floats) -> Floats:
     """Return the median of the numbers along the last axis; NaN where there is none."""
     finite = np.isfinite(values)
-    found: Floats = np.nanmedian(
-        np.where(finite | ~finite.any(axis=-1, keepdims=True), np.nan_to_num(values), np.nan), axis=-1
-    )
+    numbers = np.where(finite | ~finite.any(axis=-1, keepdims=True), np.nan_to_num(values), np.nan)
+    found: Floats = np.nanmedian(numbers, axis=-1)
     return np.where(finite.any(axis=-1), found, np.nan)
 
 

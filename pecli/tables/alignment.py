@@ -113,8 +113,7 @@ def _nearest(source: NamedSource, other: Tabular, kind: dict[str, str]) -> tuple
         candidates.append((_misfit(made, other), made))
         if candidates[-1][0] == EXACT:
             break
-    if not candidates:
-        assert problem is not None
+    if problem is not None and not candidates:
         raise problem
     return min(candidates, key=itemgetter(0))
 

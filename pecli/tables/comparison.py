@@ -140,17 +140,13 @@ class Comparison:
     def verdict(self) -> str:
         """One line: whether the tables are the same, and the number of unequal values."""
         compared, beyond, unequal = self.total.compared, self.total.beyond, self.total.unequal
+        within = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
         if self.equal:
-            if not unequal:
-                return f"same: {compared:,} values are equal{self._bits}"
-            return f"same within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
+            return f"same {within}" if unequal else f"same: {compared:,} values are equal{self._bits}"
         if not compared:
             return "different: the shapes differ, so no values are counted"
-        if not beyond and unequal:
-            both = f"within {self.tolerance} ({unequal:,} of {compared:,} values are not bit-equal)"
-            return f"different: what both have is the same {both}"
         if not beyond:
-            return f"different: what both have is the same in {compared:,} values"
+            return f"different: what both have is the same {within if unequal else f'in {compared:,} values'}"
         count, share = f"{beyond:,} of {compared:,} values", f" ({percent(beyond / compared, 1)})"
         if beyond == compared:
             count, share = f"all {compared:,} values", ""

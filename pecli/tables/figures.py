@@ -189,15 +189,11 @@ class Figures:
         return self.total / self.finite if self.finite else 0.0
 
 
-def _worse(a: Place | None, b: Place | None) -> Place | None:
-    return b if a is None or (b is not None and b.difference > a.difference) else a
-
-
 # How each figure of two blocks is combined; the figures not named are added.
 _JOINED: dict[str, Any] = {
     "max_ulp": max,
     "largest": max,
-    "worst": _worse,
+    "worst": lambda a, b: b if a is None or (b is not None and b.difference > a.difference) else a,
     "first": lambda a, b: b if a is None else a,
     "last": lambda a, b: a if b is None else b,
 }
@@ -293,24 +289,19 @@ class Pairing:
 
 def compare_block(pairing: Pairing, overlap: RowOverlap) -> tuple[Figures, int]:
     """Read one block of both views and compare it; return its figures, and how many bytes were read."""
-    with scratch() as own:
-        return _compared(pairing, overlap, own)
-
-
-def _compared(pairing: Pairing, overlap: RowOverlap, own: Scratch) -> tuple[Figures, int]:
     left, right = pairing.left, pairing.right
-    a, b = _buffer("left", left, overlap.rows, own), _buffer("right", right, overlap.rows, own)
-    left.fill(overlap.left, overlap.left + overlap.rows, a)
-    right.fill(overlap.right, overlap.right + overlap.rows, b)
-    size = a.nbytes + b.nbytes
-    if overlap.cut:
-        cut = (slice(None), *overlap.cut)
-        a, b = a[cut], b[cut]
-    if left.dtype == right.dtype and _same_bytes(a, b):
-        return Figures(a.size, a.size * pairing.parts), size
-    a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
-    found = Figures()
-    with np.errstate(all="ignore"):  # a file may hold any bits
+    with scratch() as own, np.errstate(all="ignore"):  # a file may hold any bits
+        a, b = _buffer("left", left, overlap.rows, own), _buffer("right", right, overlap.rows, own)
+        left.fill(overlap.left, overlap.left + overlap.rows, a)
+        right.fill(overlap.right, overlap.right + overlap.rows, b)
+        size = a.nbytes + b.nbytes
+        if overlap.cut:
+            cut = (slice(None), *overlap.cut)
+            a, b = a[cut], b[cut]
+        if left.dtype == right.dtype and _same_bytes(a, b):
+            return Figures(a.size, a.size * pairing.parts), size
+        a, b = a.reshape(len(a), -1), b.reshape(len(b), -1)
+        found = Figures()
         for some in in_blocks(0, overlap.rows, PIECE // max(1, a.shape[1])):
             found += _piece(pairing, overlap.left + some.start, a[some], b[some], own)
     return found, size

@@ -75,18 +75,20 @@ def cosines_and_sines(names: Sequence[str]) -> list[str]:
     return []
 
 
+def column_views(layout: str, width: int, array: NDArray[Any]) -> list[NDArray[Any]]:
+    """Return the places of `width` columns in an array: views (rows, width), two where a layout has each twice."""
+    if array.shape[1] == width:
+        return [array]
+    return [array[:, :width], array[:, width:]] if layout == "half" else [array[:, 0::2], array[:, 1::2]]
+
+
 def layout_views(layout: str, width: int, out: Mapping[str, NDArray[Any]]) -> list[tuple[Part, NDArray[Any]]]:
     """Return the parts of a layout with their places: views (rows, width) into the arrays of a layout."""
     found: list[tuple[Part, NDArray[Any]]] = []
     for name, array in out.items():
         if layout in ("split", "half", "interleaved"):
             part: Part = "cos" if name == "cos" else "sin"
-            halves = {
-                "split": [array],
-                "half": [array[:, :width], array[:, width:]],
-                "interleaved": [array[:, 0::2], array[:, 1::2]],
-            }[layout]
-            found += [(part, view) for view in halves]
+            found += [(part, view) for view in column_views(layout, width, array)]
         elif layout == "pairs":
             found += [("cos", array[:, :, 0]), ("sin", array[:, :, 1])]
         elif layout == "concat":

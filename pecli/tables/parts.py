@@ -53,10 +53,8 @@ def open_path(text: str) -> Tabular:
     if kind_of(path) is Kind.FOLDER:
         table: Tabular = _joined(path)
         table = View(table, [table.array(name)]) if name else table
-    elif mark and not name and match:
-        table = open_table(path)
     else:
-        table = open_table(f"{path}::{name}" if mark else path)
+        table = open_table(f"{path}::{name}" if name or (mark and not match) else path)
     return _sliced(table, name, match[2], match[3]) if match else table
 
 
@@ -226,8 +224,7 @@ def _joined(path: str) -> Tabular:
     _refuse_strangers(path, tables)
     recipe, tables = _in_order(path, tables)
     joined = [array.name for array in tables[0].arrays if _follows(array)]
-    pieces = [(t, 0, _rows(t)) for t in tables]
-    table = Pieces(pieces, joined)
+    table = Pieces([(t, 0, _rows(t)) for t in tables], joined)
     table.recipe = recipe
     return table
 
@@ -278,9 +275,8 @@ def _in_order(path: str, tables: Sequence[StoredTable]) -> tuple[str | None, lis
         if {shard[2] for shard in shards} != {count} or twice:
             raise BadFile(path, f"holds parts that overlap: {', '.join(twice[:4]) or 'of different --shard counts'}")
         if missing:
-            raise BadFile(
-                path, f"lacks part {', '.join(missing[:8])} of {count}: make it with --shard {missing[0]}/{count}"
-            )
+            rule = f"lacks part {', '.join(missing[:8])} of {count}"
+            raise BadFile(path, f"{rule}: make it with --shard {missing[0]}/{count}")
         return recipe, [t for _, t in sorted(zip(shards, tables, strict=True), key=lambda pair: pair[0][1])]
     spans = [_span(table) for table in tables]
     known = [span for span in spans if span is not None]

@@ -233,11 +233,9 @@ def positions_of(
 ) -> Positions:  # fmt: skip
     """Return the positions asked for; `rows` is the fixed number of rows of a grid, None where a length decides."""
     if positions is not None:
-        given = [n for n, v in (("len", length), ("start", start), ("step", step)) if v is not None]
-        if given:
-            raise BadParameter(
-                given[0], length if given[0] == "len" else start or step, "cannot go with positions=: give one of them"
-            )
+        for name, given in (("len", length), ("start", start), ("step", step)):
+            if given is not None:
+                raise BadParameter(name, given, "cannot go with positions=: give one of them")
         if isinstance(positions, str):
             return Positions.parse(positions)
         return positions if isinstance(positions, Positions) else Positions.listed(positions)
@@ -263,9 +261,8 @@ def take_table_keys(name: str, keys: dict[str, str]) -> dict[str, str]:
     """
     encoding = CATALOGUE.get(name)
     own = {p.option for p in encoding.options} if encoding else set()
-    return {
-        "companion" if key == "with" else key: keys.pop(key) for key in TABLE_KEYS if key in keys and key not in own
-    }
+    taken = [key for key in TABLE_KEYS if key in keys and key not in own]
+    return {"companion" if key == "with" else key: keys.pop(key) for key in taken}
 
 
 def companion_name(name: str, other: str) -> str:

@@ -51,9 +51,8 @@ class Table(Tabular):
             self.arrays = request.naming.arrays(own, source, request.dtype)
             self._inner_names = {array.name: inner.name for array, inner in zip(self.arrays, own, strict=False)}
         encoding = source.encoding
-        self.recipe: str | None = join_recipe(
-            encoding.name, {**source.keys(), **self.positions.keys(), **request.keys()}
-        )
+        keys = {**source.keys(), **self.positions.keys(), **request.keys()}
+        self.recipe: str | None = join_recipe(encoding.name, keys)
         self.names = names
         if names is not None:
             self.arrays = tuple(self.array(name) for name in names)

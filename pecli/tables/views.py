@@ -176,9 +176,8 @@ class CopyView(View):
 
     def __init__(self, source: Tabular, number: int) -> None:
         self.number = number
-        super().__init__(
-            source, [replace(a, shape=a.shape[1:], axes=a.axes[1:], lead=a.lead - 1) for a in source.arrays]
-        )
+        arrays = [replace(a, shape=a.shape[1:], axes=a.axes[1:], lead=a.lead - 1) for a in source.arrays]
+        super().__init__(source, arrays)
 
     def fill(self, start: int, stop: int, out: Mapping[str, NDArray[Any]]) -> None:
         """Read rows; see :meth:`pecli.spec.tabular.Tabular.fill`."""
@@ -192,11 +191,8 @@ MAX_COPIES = 256  # more are heads, each of which would be compared
 def copies_of(table: Tabular) -> list[CopyView]:
     """Return the blocks of arrays that have one more axis than a table, all of one length; [] of others."""
     counts = {array.shape[0] if array.lead > 1 and array.shape[1] > 1 else 1 for array in table.arrays}
-    return (
-        [CopyView(table, number) for number in range(*counts)]
-        if len(counts) == 1 and 1 < min(counts) <= MAX_COPIES
-        else []
-    )
+    are_copies = len(counts) == 1 and 1 < min(counts) <= MAX_COPIES
+    return [CopyView(table, number) for number in range(*counts)] if are_copies else []
 
 
 class RowOverlap(NamedTuple):

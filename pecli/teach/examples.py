@@ -114,9 +114,8 @@ def relative_steps(exercise: Exercise) -> Iterator[Step]:
 def _relative_score(effect: Effect, arrays: Mapping[str, NDArray[Any]]) -> Step:
     """Return the terms of the score of the second query and the first key in the first head, written out."""
     query, key = np.array(1), np.array(0)
-    given = {"query": shared.QUERY, "key": shared.KEY} | {
-        term.content: arrays[term.content][0].tolist() for term in effect.terms if term.content in arrays
-    }
+    given = {"query": shared.QUERY, "key": shared.KEY}
+    given |= {term.content: arrays[term.content][0].tolist() for term in effect.terms if term.content in arrays}
     against = (arrays[term.against].shape[1] for term in effect.terms if term.against in arrays)
     width = min(len(shared.QUERY), *against, *map(len, given.values()))
     lines: list[Item] = [f"q = {joined(shared.QUERY[:width])}, k = {joined(shared.KEY[:width])}"]

@@ -104,9 +104,8 @@ class Applied:
     def explained(self, made: Any) -> list[str]:
         """Return the mistake made in each tensor, and its place."""
         facts, companion, found = made.outputs.metadata, made.companion, list[str]()
-        for array, x, y, right in zip(
-            self.after.arrays, *(self._numbers(t) for t in (self.before, self.after, made.outputs)), strict=True
-        ):
+        numbers = map(self._numbers, (self.before, self.after, made.outputs))
+        for array, x, y, right in zip(self.after.arrays, *numbers, strict=True):
             if "rotary-dim" not in facts:
                 found += self._added(array, x, y, right)
                 continue

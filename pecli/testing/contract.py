@@ -82,9 +82,8 @@ def _refused(encoding: Encoding, length: int) -> Iterator[str]:
             if value is None:
                 continue
             try:
-                Recipe.bind(
-                    encoding.name, **{**base, parameter.option: f"{value:.0f}" if value % 1 == 0 else str(value)}
-                )
+                text = f"{value:.0f}" if value % 1 == 0 else str(value)
+                Recipe.bind(encoding.name, **{**base, parameter.option: text})
             except PecliError as error:
                 if parameter.option not in str(error):
                     yield f"{parameter.option}={value} is refused without its name: {error}"

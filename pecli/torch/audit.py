@@ -357,9 +357,8 @@ class RotaryInPlace(torch.nn.Module):
         device = next(module.buffers()).device
         self.config = getattr(module, "config", None)
         self.layouts = {kind: source.model_layout for kind, source in sources.items()}
-        self.tables = torch.nn.ModuleDict(
-            {kind or "all": RotaryModule(source, device=device) for kind, source in sources.items()}
-        )
+        tables = {kind or "all": RotaryModule(source, device=device) for kind, source in sources.items()}
+        self.tables = torch.nn.ModuleDict(tables)
         self.streams = 0
         found = _streams(module, [*sources])
         if found is not None:

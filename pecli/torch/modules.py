@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -338,21 +339,16 @@ class BiasModule(TableModule):
         It looks up a row of distances where the bias depends on the distance alone, else the dense bias.
         """
         rows, keys = self.held.query_rows(queries, keys, self.reach)
-        first, weight, device = rows.start, self._parameters.get("weight"), self._device
-        try:
+        first, weight, by_index = rows.start, self._parameters.get("weight"), self.held.by_index
+        name, zero = "index" if by_index else "bias", None
+        held: Any = self._buffers[name]
+        with suppress(PecliError):
             table = self.held.table(name_of(self.dtype), form="distance")
-        except PecliError:
-            table = None
-        zero = 0 if table is None else self.held.length - 1  # the place of distance 0
-        if table is None:
-            held = self._buffers["index" if self.held.by_index else "bias"]
-        else:
-            array = table.array("index" if self.held.by_index else "bias")
-            held = tensor(table.read(array.name), array.dtype).to(device)
-        by_index, by_distance = self.held.by_index, table is not None
+            held = tensor(table.read(name), table.array(name).dtype).to(self._device)
+            zero = self.held.length - 1  # the place of distance 0
 
         def modified(score: Any, batch: Any, head: Any, query: Any, key: Any) -> Any:
-            place = (key - query - first + zero,) if by_distance else (query + first, key)
+            place = (query + first, key) if zero is None else (key - query - first + zero,)
             found = score + (weight[held[place], head] if by_index and weight is not None else held[(head, *place)])
             return torch.where(key > query + first, -torch.inf, found) if causal else found
 

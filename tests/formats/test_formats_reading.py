@@ -474,7 +474,7 @@ def test_links_and_other_files_are_not_followed_from_hdf5(tmp_path):
     layout[:] = h5py.VirtualSource(tmp_path / "other.h5", "pe", (50, 6))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_virtual_dataset("pe", layout)
-    refused(tmp_path / "x.h5", "virtual dataset")
+    refused(tmp_path / "x.h5", "in other files")
     (tmp_path / "raw.bin").write_bytes(bytes(1200))
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file.create_dataset("pe", (50, 6), "f4", external=[(str(tmp_path / "raw.bin"), 0, 1200)])

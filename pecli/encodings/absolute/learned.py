@@ -113,9 +113,8 @@ def learned(
             return matrix()[points.whole() + rows_offset]
         if init == "zeros":
             return np.zeros((len(points), dim))
-        drawn = trained.of_rule(
-            seeded.uniform(seeded.row_words(seed, points.whole() + rows_offset, dim)), RULES.get(init, "normal"), spread
-        )
+        words = seeded.row_words(seed, points.whole() + rows_offset, dim)
+        drawn = trained.of_rule(seeded.uniform(words), RULES.get(init, "normal"), spread)
         return drawn + _sinusoid(points, dim) if init == "sinusoidal" else drawn
 
     held = f"the trained matrix has positions {-rows_offset} to {(max_len or 1) - 1}"

@@ -111,9 +111,8 @@ def decomposed(
         q, k = grid[axis], keys[axis]
         rows = 2 * max(q, k) - 1
         own_rows = rows if trained_grid is None else 2 * trained_grid[axis] - 1
-        made, have = _table(
-            weights, f"rel_pos_{name[0]}", own_rows, dim, partial(_drawn, seed, axis, dim, init, float(std))
-        )
+        drawn = partial(_drawn, seed, axis, dim, init, float(std))
+        made, have = _table(weights, f"rel_pos_{name[0]}", own_rows, dim, drawn)
         table, index = partial(_resized, made, have, rows), partial(axis_index, q, k)
         tables.append(Fixed(f"vector_{name}", (rows, dim), ("row", "channel"), table, role="vector", prepare=have))
         indices.append(Fixed(f"index_{name}", (q, k), ("query", "key"), index, 1, "int64", "index"))

@@ -125,9 +125,8 @@ class LookupFiller(WaveFiller):
         parts: tuple[tuple[slice, Part], ...] = ((cross.cos, "cos"), (cross.sin, "sin"))
         for some in in_blocks(0, len(rows), BLOCK // len(cross.factors[0])):
             block = rows[some]
-            point = reduce(
-                _add_angles, (self._doubled(*one, block) for one in zip(self.plan.axes, self._factors, strict=True))
-            )
+            points = (self._doubled(*one, block) for one in zip(self.plan.axes, self._factors, strict=True))
+            point = reduce(_add_angles, points)
             for (columns, part), value in zip(parts, point, strict=True):
                 below, above = (
                     narrow(*quick_two_sum(value.hi, value.lo + error), self.dtype) for error in (-SUM_ERROR, SUM_ERROR)

@@ -79,9 +79,8 @@ class PairFiller(Filler[P]):
         if self.listed and form == "distance":
             raise BadParameter("form", form, "needs evenly spaced positions: give len=, start= and step=")
         if self.listed and len(list(self.positions.segments(0, self.positions.count))) > 1:
-            raise BadParameter(
-                "positions", "(a list)", f"mixes units too different for distances in {self.name}: use fewer digits"
-            )
+            rule = f"mixes units too different for distances in {self.name}: use fewer digits"
+            raise BadParameter("positions", "(a list)", rule)
         self.plan.domain.check(self.name, self.positions)
         self._check_form(form)
         super().check()
@@ -192,11 +191,7 @@ class DistanceRows:
 
 
 def _points(positions: Positions, start: int, stop: int) -> Points:
-    segments = list(positions.segments(start, stop))
-    if not segments:
-        return Points(np.empty(0, np.int64))
-    (segment,) = segments
-    return points_of(segment)
+    return points_of(next(positions.segments(start, stop)))
 
 
 PAIRS = 1 << 18  # values of pairs computed at once: calls are dear, and so are the pages of larger arrays
@@ -228,24 +223,21 @@ class BiasFiller(PairFiller[Bias]):
 
     def _arrays(self) -> tuple[Array, ...]:
         plan, form, dtype = self.plan, self.request.form, self.dtype
-        queries, keys, pairs = self.part.count, self.positions.count, ("query", "key")
+        sides: tuple[int, ...] = (self.part.count, self.positions.count)
+        axes: tuple[str, ...] = ("query", "key")
         if form == "slopes":
             return (Array("slopes", (plan.heads,), dtype, ("head",)),)
         if form == "parameters":
             return self._fixed_arrays(plan.fixed)
-        found = []
         if form == "distance":
-            if plan.heads:
-                found.append(Array("bias", (plan.heads, self.span), dtype, ("head", "distance"), lead=2))
-            if plan.index is not None:
-                found.append(Array("index", (self.span,), "int64", ("distance",)))
-            return tuple(found)
-        if plan.heads and form in ("dense", "bias"):
-            found.append(Array("bias", (plan.heads, queries, keys), dtype, ("head", *pairs), lead=2))
+            sides, axes = (self.span,), ("distance",)
+        found = []
+        if plan.heads and form in ("dense", "bias", "distance"):
+            found.append(Array("bias", (plan.heads, *sides), dtype, ("head", *axes), lead=2))
         if plan.shared is not None and form in ("dense", "x"):
-            found.append(Array("x", (queries, keys), dtype, pairs))
-        if (plan.index is not None or plan.window is not None) and form in ("dense", "index"):
-            found.append(Array("index", (queries, keys), "int64", pairs))
+            found.append(Array("x", sides, dtype, axes))
+        if (plan.index is not None or plan.window is not None) and form in ("dense", "index", "distance"):
+            found.append(Array("index", sides, "int64", axes))
         if form == "dense":
             found += self._fixed_arrays([f for f in plan.fixed if f.role != "parameter"])
         return tuple(found)

@@ -18,7 +18,7 @@ from pecli.spec.declaration import Family
 from pecli.spec.plans import Band, Companion, Waves, progressions
 from pecli.spec.tabular import Array
 from pecli.tables.fill.filler import CHANNELS, Arrays, Filler, points_of, round_into
-from pecli.tables.layouts import layout_arrays, layout_views
+from pecli.tables.layouts import column_views, layout_arrays, layout_views
 
 Views = list[tuple[Part, NDArray[Any]]]
 
@@ -118,25 +118,22 @@ class WaveFiller(Filler[Waves]):
     def _fill_main(self, start: int, stop: int, out: Arrays, threads: int) -> None:
         """Write rows of sines and cosines, whose coordinate is the position itself."""
         for segment in self.part.segments(start, stop):
-            self._fill_segment(segment, out, threads)
-
-    def _fill_segment(self, segment: Segment, out: Arrays, threads: int) -> None:
-        whole = isinstance(segment.rows, slice)
-        target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
-        self._write_uncovered(target)
-        for band in self.plan.bands:
-            views = self.views(band, target)
-            fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
-        self._fill_others(segment, target, threads)
-        if not whole:
-            for name, array in target.items():
-                out[name][segment.rows] = array
+            whole = isinstance(segment.rows, slice)
+            target = out if whole else {name: np.empty_like(a[segment.rows]) for name, a in out.items()}
+            self._write_uncovered(target)
+            for band in self.plan.bands:
+                views = self.views(band, target)
+                fill(self.frequencies.get(band, segment.unit), segment.multiples, views, self.dtype, threads=threads)
+            self._fill_others(segment, target, threads)
+            if not whole:
+                for name, array in target.items():
+                    out[name][segment.rows] = array
 
     def _fill_others(self, segment: Segment, out: Arrays, threads: int) -> None:
         """Write the columns that are no bands: a plain table has none."""
 
     def _fill_companion(self, companion: Companion, start: int, stop: int, out: NDArray[Any]) -> None:
-        views = self._companion_views(companion, out)
+        views = column_views(self.request.layout, companion.width, out)
         for segment in self.part.segments(start, stop):
             values = companion.at(points_of(segment))
             rows = np.empty((len(segment.multiples), companion.width), out.dtype)
@@ -146,13 +143,6 @@ class WaveFiller(Filler[Waves]):
                 round_into(values, self.dtype, rows)
             for view in views:
                 view[segment.rows] = rows
-
-    def _companion_views(self, companion: Companion, out: NDArray[Any]) -> list[NDArray[Any]]:
-        """Return where the columns of a companion array go: twice, where the layout has cos and sin twice."""
-        width = companion.width
-        if out.shape[1] == width:
-            return [out]
-        return [out[:, :width], out[:, width:]] if self.request.layout == "half" else [out[:, 0::2], out[:, 1::2]]
 
     def _write_uncovered(self, out: Arrays) -> None:
         """Write zeros, or cos 1 and sin 0, into the columns that no band, ramp or crossed phase covers."""

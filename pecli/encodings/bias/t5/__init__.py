@@ -12,6 +12,7 @@ from pecli.encodings.shared.biases import WHOLE, Arithmetic, LogBuckets, Mask, i
 from pecli.encodings.shared.deferred import Floats, Integers, dd, lessons, np
 from pecli.encodings.shared.parameters import WeightHeads
 from pecli.errors import BadParameter
+from pecli.numbers.printing import between
 from pecli.spec.declaration import Facts, Family, Param, Work, encoding
 from pecli.spec.hooks import Change, Effect, SmallTable, Step, Values, decimal_text
 from pecli.spec.plans import Bias
@@ -236,10 +237,8 @@ def _ranges(before: Sequence[int], reach: int) -> SmallTable:
     rows: list[list[str | float]] = []
     for bucket in dict.fromkeys(before):
         members = [d for d, b in enumerate(before) if b == bucket]
-        last = "" if bucket == before[-1] else str(members[-1])
-        rows.append(
-            [bucket, f"{members[0]} and more" if not last else f"{members[0]} to {last}" if len(members) > 1 else last]
-        )
+        ends = between(members[0], members[-1])
+        rows.append([bucket, f"{members[0]} and more" if bucket == before[-1] else ends])
     if len(rows) > 2 * lessons.MAX_ROWS:
         rows = [*rows[: 4 + lessons.MAX_ROWS // 2], ["…", "…"], *rows[-lessons.MAX_ROWS // 2 :]]
     return SmallTable(["bucket", "distance"], rows)
