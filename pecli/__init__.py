@@ -54,14 +54,13 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'pecli' has no attribute {name!r}")
     from importlib import import_module
 
-    # pytest puts names with an at-sign into what it rewrites, and pecli is a plugin of it
-    names = {n: v for n, v in vars(import_module("pecli.public")).items() if n.isidentifier() and n[0] != "_"}
+    public = import_module("pecli.public")
     if name == "__all__":
-        return sorted(names)
-    if name not in names:
-        functions = ", ".join(sorted(n for n in names if n.islower()))
+        return sorted(public.__all__)
+    if name not in public.__all__:
+        functions = ", ".join(sorted(n for n in public.__all__ if n.islower()))
         raise AttributeError(f"module 'pecli' has no attribute {name!r}: its functions are {functions}")
-    return names[name]
+    return getattr(public, name)
 
 
 def __dir__() -> list[str]:
