@@ -7,8 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli import options as shared
-from pecli.cli.options import argument, choice_of, flag, option, refuse, whole
+from pecli.cli.options import LAYER_TYPE, PRECISION, STACK, THREADS, argument, choice_of, flag, option, refuse, whole
 from pecli.cli.terminal.layout import known_format
 from pecli.cli.terminal.output import clean, prose_width, tell
 from pecli.cli.terminal.screen import answer
@@ -57,10 +56,10 @@ class ApplyArguments(Writing):
     scores: bool = flag("Attention scores; with --softmax and values, outputs.", panel=SCORES)
     mask: str | None = option("causal, @FILE (batch, key; 0 hides a key), or causal+@FILE.", "WORD", SCORES)
     softmax: bool = flag("Attention weights instead of scores or logits.", panel=SCORES)
-    layer_type: str | None = option(shared.LAYER_TYPE)
-    stack: str | None = option(shared.STACK)
-    threads: int | None = option(shared.THREADS)
-    precision: int | None = option(shared.PRECISION)
+    layer_type: str | None = option(LAYER_TYPE)
+    stack: str | None = option(STACK)
+    threads: int | None = option(THREADS)
+    precision: int | None = option(PRECISION)
 
 
 def command(options: ApplyArguments) -> int:

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli import options as shared
-from pecli.cli.options import TableChoice, argument, flag, option, refuse
+from pecli.cli.options import PRECISION, TABLE_FORMAT, TableChoice, absent, argument, choice_of, flag, option, refuse
 from pecli.cli.terminal.items import LEFT, RIGHT, Item, ScreenTable
 from pecli.cli.terminal.output import clean, prose_width, say
 from pecli.cli.terminal.screen import answer
@@ -42,8 +41,8 @@ class ExplainOptions(TableChoice):
     words: tuple[str, ...] = argument("Search its questions and answers.", "[WORD...]", default=())
     why: bool = flag("Common questions about the encoding, with answers.", panel=ANSWERS)
     code: str | None = option("A short module that needs no pecli: {}.", "FRAMEWORK", ANSWERS, FRAMEWORKS)
-    precision: int | None = option(shared.PRECISION)
-    format: str | None = option(shared.TABLE_FORMAT)
+    precision: int | None = option(PRECISION)
+    format: str | None = option(TABLE_FORMAT)
     dtype: str | None = option("No effect on a worked example.", "TYPE", hidden=True)
 
 
@@ -65,8 +64,8 @@ def _source(options: ExplainOptions) -> NamedSource:
     elif kind is Kind.FILE and not os.path.exists(text):
         text = _example_of_choice(text) or text
         if kind_of(text) is Kind.FILE:
-            raise shared.absent(text)
-    source = read_source(text, **shared.choice_of(options))
+            raise absent(text)
+    source = read_source(text, **choice_of(options))
     if source.recipe is None:
         raise BadParameter("SOURCE", text, "is a file, and explain works through a recipe such as rope:dim=4")
     return source

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from pecli.cli import options as shared
-from pecli.cli.options import argument, flag, option, refuse
+from pecli.cli.options import JSON, QUIET, TABLE_FORMAT, argument, flag, option, refuse
 from pecli.cli.terminal.items import LEFT, Fact, Item, ScreenTable
 from pecli.cli.terminal.screen import answer
 from pecli.errors import UnknownName
@@ -46,9 +45,9 @@ class ListOptions:
     choose: bool = flag("Recommend encodings for a task, with reasons: list --choose images.")
     where: str | None = option("Only encodings with these properties: relative=yes,learned=no.", "KEY=WORD,..")
     all: bool = flag("Every option of the encoding.")
-    format: str | None = option(shared.TABLE_FORMAT)
-    json: bool = flag(shared.JSON)
-    quiet: bool = flag(shared.QUIET)
+    format: str | None = option(TABLE_FORMAT)
+    json: bool = flag(JSON)
+    quiet: bool = flag(QUIET)
 
 
 def command(options: ListOptions) -> int:

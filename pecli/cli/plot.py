@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pecli.cli import options as shared
-from pecli.cli.options import OUTPUT, TableChoice, argument, flag, option, refuse, refuse_table
+from pecli.cli.options import NO_CLOBBER, OUTPUT, TableChoice, argument, choice_of, flag, option, refuse, refuse_table
 from pecli.cli.terminal.output import clean, print_json, say, screen_width, tell, wants_colour
 from pecli.cli.terminal.writing import write_whole
 from pecli.errors import BadParameter
@@ -32,7 +31,7 @@ class PlotOptions(TableChoice):
     output: str = option(
         "Draw to .svg, .png, .pdf or .html (default: terminal).", "FILE", OUTPUT, names=("--output", "-o"), default="-"
     )
-    no_clobber: bool = flag(shared.NO_CLOBBER)
+    no_clobber: bool = flag(NO_CLOBBER)
 
 
 def command(options: PlotOptions) -> int:
@@ -52,7 +51,7 @@ def command(options: PlotOptions) -> int:
         raise BadParameter("output", "-", "is standard output, where --json prints: name a file")
     name = shown(options.source)
     name = CATALOGUE[name].usual if name in CATALOGUE else name  # which the title says
-    source = read_source(name, **shared.choice_of(options))
+    source = read_source(name, **choice_of(options))
     if not source.is_recipe:
         refuse_table(options.table.items())
     table = open_table_of(source, options.table)

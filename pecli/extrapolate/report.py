@@ -12,8 +12,7 @@ from pecli.errors import BadFile, BadParameter, MissingParameter, PecliError
 from pecli.extrapolate.coverage import WaveReach, base_of, wave_reach
 from pecli.extrapolate.reach import BiasReach, IndexReach, ValueReach, bias_reach, index_reach, value_reach
 from pecli.extrapolate.resize import trained_rows
-from pecli.extrapolate.scalings import RULES as TREATMENTS
-from pecli.extrapolate.scalings import Scaled, chosen, compare_scalings, scalings_of, unscaled
+from pecli.extrapolate.scalings import TREATMENTS, Scaled, chosen, compare_scalings, scalings_of, unscaled
 from pecli.formats.paths import Kind, kind_of
 from pecli.numbers.decimals import parse_integer
 from pecli.numbers.printing import at_least, between, figure

@@ -16,7 +16,7 @@ from pecli.spec.plans import Waves
 from pecli.spec.recipe import Recipe
 from pecli.tables.table import Table
 
-RULES = {
+TREATMENTS = {
     "kept": "turns as fast as in training",
     "interpolated": "is slowed by the whole factor or more",
     "blended": "is slowed by less than the factor",
@@ -37,7 +37,7 @@ class Scaled:
     reach : WaveReach or None
         Its phases against those of the unscaled training; None where it cannot be made.
     kept, blended, interpolated : tuple of int
-        Indices of pairs, by `RULES`.
+        Indices of pairs, by `TREATMENTS`.
     missing : str
         Why it cannot be made, and the remedy.
     """
@@ -167,7 +167,7 @@ def _one(recipe: Recipe, name: str, train: int, test: int, factor: Decimal | Non
     ratios = [float(CONTEXT.divide(new, old)) if old else 1.0 for old, new in pairs]
     times = float(own) if own is not None else float(factor) if factor is not None else test / train
     kinds = [_kind(ratio, times) for ratio in ratios]
-    kept, interpolated, blended = (tuple(i for i, k in enumerate(kinds) if k == kind) for kind in RULES)
+    kept, interpolated, blended = (tuple(i for i, k in enumerate(kinds) if k == kind) for kind in TREATMENTS)
     given = None if own is None else times
     return Scaled(name, made.short, given, reach, kept, blended, interpolated)
 

@@ -92,9 +92,8 @@ class NpyArray:
         assert kind is not None
         self.array = array_of(name, shape, kind)
         if self.array.bytes > length - start:
-            raise file.source.bad(
-                f"says {self.array.bytes:,} bytes of values and holds {length - start:,}: it is truncated"
-            )
+            rule = f"says {self.array.bytes:,} bytes of values and holds {length - start:,}"
+            raise file.source.bad(f"{rule}: it is truncated")
         count = length - start - self.array.bytes
         if count:  # something else was written behind it, or a larger array begun
             rule = f"has {count:,} bytes behind its array: save each array to a file of its own, or use npz"

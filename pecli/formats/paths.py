@@ -103,9 +103,8 @@ def _files_below(root: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) 
         others += len(files) + len(folders) - len(tables)
         if others > MAX_OTHER_FILES:
             pattern = os.path.join(root, "*.npy")
-            raise BadFile(
-                root, f"holds more than {MAX_OTHER_FILES:,} other files: name a folder of tables, or '{pattern}'"
-            )
+            rule = f"holds more than {MAX_OTHER_FILES:,} other files"
+            raise BadFile(root, f"{rule}: name a folder of tables, or '{pattern}'")
 
 
 def _files_behind(url: str, suffixes: tuple[str, ...], stores: tuple[str, ...]) -> list[str]:

@@ -105,9 +105,8 @@ class SafetensorsTable(StoredTable):
             return None
         array = array_of(name, shape, dtype, axes)
         if last - first != array.bytes:
-            raise source.bad(
-                f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}: it is damaged"
-            )
+            rule = f"gives '{name}' {last - first:,} bytes where its shape takes {array.bytes:,}"
+            raise source.bad(f"{rule}: it is damaged")
         self.offsets[name] = self._start + first
         return array
 

@@ -204,9 +204,8 @@ class Tabular(ABC):
         out = {}
         for array in map(self.array, names):
             if not 0 <= start <= stop <= array.rows:
-                raise BadParameter(
-                    "rows", f"{start}..{stop}", f"must lie within 0..{array.rows}, the rows of {array.name}"
-                )
+                rule = f"must lie within 0..{array.rows}, the rows of {array.name}"
+                raise BadParameter("rows", f"{start}..{stop}", rule)
             out[array.name] = np.empty((stop - start, *array.row_shape), storage(array.dtype))
         return out
 

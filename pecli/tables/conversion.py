@@ -147,9 +147,7 @@ def source_layout(source: Tabular) -> str:
         return "pairs" if len(only.shape) == 3 else "concat"
     if (found := _pair_layout(source)) is not None:
         return found
-    raise BadRecipe(
-        "the layout of this table is not known: say which it has in pecli convert --from-layout, such as split or half"
-    )
+    raise BadRecipe("the layout of this table is not known: give pecli convert --from-layout, such as split or half")
 
 
 # Rows of a pair that are looked at; the row of position 0 shows nothing.

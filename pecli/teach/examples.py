@@ -170,9 +170,7 @@ def row_steps(exercise: Exercise) -> Iterator[Step]:
 def table_at(recipe: Recipe, at: Sequence[Fraction], length: int | None = None) -> Table:
     """Return the float64 table of these positions; values that depend on the table's length take `length`."""
     if recipe.open_parameters:
-        last = max(int(max(at)), 0)
-        rows = max(length or 0, last + 1)
-        recipe = recipe.of_length(rows)
+        recipe = recipe.of_length(max(length or 0, int(max(at)) + 1, 1))
     return Table.make(recipe, positions=Positions.listed(list(at)), dtype="float64")
 
 

@@ -55,7 +55,7 @@ def test_a_complex_table_takes_the_type_that_is_asked_for(name, dtype, pecli, tm
     ("name", "words", "says"),
     [
         ("complex", "--dtype float16", "has no complex type for cis: use float32 or float64"),
-        ("constant", "--layout half", "say which it has in pecli convert --from-layout"),
+        ("constant", "--layout half", "give pecli convert --from-layout"),
         ("split", "--from-layout pairs --layout half", "does not fit the arrays cos (6, 4), sin (6, 4)"),
         ("split", "--from-layout split --layout angles", "generate that table instead"),
         ("split", "--from-layout half-split --layout half", "half-split"),

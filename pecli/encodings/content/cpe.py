@@ -92,9 +92,8 @@ def cpe(
     its rows depend on content that the table does not hold
     """
     if kernel % 2 == 0:
-        raise BadParameter(
-            "kernel", kernel, f"must be odd, so that rows stay where they are: use {kernel - 1} or {kernel + 1}"
-        )
+        rule = f"must be odd, so that rows stay where they are: use {kernel - 1} or {kernel + 1}"
+        raise BadParameter("kernel", kernel, rule)
     places = kernel if grid is None else kernel * kernel
 
     @cache

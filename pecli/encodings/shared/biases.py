@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pecli.encodings.shared.deferred import Float32, Floats, Integers, Real, dd, np, rounding
 from pecli.errors import BadParameter
-from pecli.numbers.decimals import CONTEXT as _DIGITS
-from pecli.numbers.decimals import join_list, number_text, power
+from pecli.numbers.decimals import CONTEXT, join_list, number_text, power
 from pecli.spec.declaration import Param
 from pecli.spec.hooks import Values
 from pecli.spec.plans import Domain
@@ -126,18 +125,18 @@ def _starts(exact: int, end: int, count: int, max_starts: int | None, largest: i
     """Return the least size a with v >= k (with `up`: v > k) for k = 0, 1, ..: `max_starts`, or up to `largest`."""
     if up and not count:
         return ()  # v is 0 everywhere
-    ratio = power(_DIGITS.divide(Decimal(end), Decimal(exact)), Fraction(1, max(1, count)))
+    ratio = power(CONTEXT.divide(Decimal(end), Decimal(exact)), Fraction(1, max(1, count)))
     found, k, place = [], 0, Decimal(exact)
     while max_starts is None or k < max_starts:
-        near = int(_DIGITS.to_integral_value(place))
-        if abs(_DIGITS.subtract(place, Decimal(near))) > _MAX_DISTANCE_TO_WHOLE:
+        near = int(CONTEXT.to_integral_value(place))
+        if abs(CONTEXT.subtract(place, Decimal(near))) > _MAX_DISTANCE_TO_WHOLE:
             start = int(place) + 1  # the place is no whole number: the next one is the first beyond
         else:
             start = near if _steps(near, exact, end, count, k) >= (1 if up else 0) else near + 1
         if max_starts is None and start > largest:
             break
         found.append(start)
-        place = _DIGITS.multiply(place, ratio)
+        place = CONTEXT.multiply(place, ratio)
         k += 1
     return tuple(found)
 

@@ -95,9 +95,8 @@ def alibi(
     if active > heads:
         raise BadParameter("alibi-heads", active, f"must be at most heads={heads}")
     if slope_values is not None and len(slope_values) != active:
-        raise BadParameter(
-            "slope-values", f"({len(slope_values)} slopes)", f"must be {active}, one for each head with a slope"
-        )
+        rule = f"must be {active}, one for each head with a slope"
+        raise BadParameter("slope-values", f"({len(slope_values)} slopes)", rule)
     if slope_values is not None:
         found = [Fraction(value) for value in slope_values]
     elif arithmetic == "exact":

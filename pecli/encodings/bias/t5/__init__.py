@@ -120,9 +120,8 @@ def bucket_rule(
     exact = side // 2
     if exact < 1:
         least, which = (4, "bidirectional") if bidirectional else (2, "causal")
-        raise BadParameter(
-            "buckets", buckets, f"must be at least {least} when {which}: half of a side's buckets are exact"
-        )
+        rule = f"must be at least {least} when {which}: half of a side's buckets are exact"
+        raise BadParameter("buckets", buckets, rule)
     if max_distance <= exact:
         rule = f"must be above {exact}, the distances that have one of buckets={buckets} each"
         raise BadParameter("max-distance", max_distance, rule)
