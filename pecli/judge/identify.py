@@ -39,7 +39,7 @@ from pecli.numbers.printing import limit, percent
 from pecli.numbers.rounding import floats
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.declaration import TABLE_KEYS
-from pecli.spec.measured import PUBLISHED_BASES, Named, Pairs
+from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import DOUBLED, table_like
@@ -517,11 +517,21 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
     aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
+    aliases = (*_other_lengths(name), *aliases)
     arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
     recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
     return Identification(recipe, confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
                           found.count, arrays)  # fmt: skip
+
+
+def _other_lengths(name: waves.WaveName) -> Iterator[str]:
+    """Yield recipes of other original lengths with the same frequencies: a ramp of few pairs does not tell them."""
+    keys = name.named.keys
+    for length in map(str, LENGTHS if "original-max" in keys else ()):
+        other = {**keys, "original-max": length}
+        if other != keys and waves.plan_of(name.encoding, other) == waves.plan_of(name.encoding, keys):
+            yield waves.recipe_of(replace(name, named=replace(name.named, keys=other)))
 
 
 # Width of a table whose first pairs a file may hold.
@@ -562,7 +572,7 @@ def arithmetic_note(name: waves.WaveName, found: Tally) -> str:
     if found.equal == found.count:
         made = "the exact ones" if way.name == "exact" else f"what {way.words()} give"
         low = name.measured.dtype if name.measured.dtype in waves.LOW_TYPES else ""
-        return f"all {found.count:,} values are equal to {made}{f' rounded to {low}' if low else ''}"
+        return f"all {found.count:,} values are equal to {made}{f', rounded to {low}' if low else ''}"
     share = f"{percent(found.equal / total, 2)} equal"
     if way.name == "float64":
         return f"float64 rounding: the values are within {found.residual:.2g} of the exact ones"

@@ -932,3 +932,9 @@ def test_an_index_of_a_window_that_was_not_shifted_is_told(ask):
     y, x = (at.ravel() for at in np.mgrid[:7, :7])
     np.save("i.npy", (y[:, None] - y) * 13 + x[:, None] - x)
     ask("compare", "i.npy", "window:convention=swin,grid=7x7").says("h - 1 and w - 1 are not added to the offsets")
+
+
+def test_original_lengths_that_give_the_same_frequencies_are_listed(ask):
+    table = pecli.table("rope:dim=16,scaling=yarn,factor=4,original-max=2048,len=64")
+    np.savez("c.npz", cos=table["cos"], sin=table["sin"])
+    ask("identify", "c.npz").says("original-max=4096", "the same as", "original-max=2048")
