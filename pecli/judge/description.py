@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -9,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pecli.judge.orders import numbered, numbered_are
+from pecli.judge.orders import column_word, numbered, numbered_are
 from pecli.judge.planes import Floats, Integers, Plane, planes_of, sample_rows
-from pecli.numbers.printing import at_least, limit, shortest_text
+from pecli.numbers.printing import at_least, figure, limit, shortest_text
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Finding
 
@@ -21,6 +22,24 @@ MAX_SINGLES = 3
 
 # Largest tolerance in units in the last place that is proposed; larger differences are of values near zero.
 MAX_ULP_NAMED = 64
+
+
+MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
+MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 and 1/4 are plain factors
+MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
+ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
+
+
+def factor_text(value: float) -> str:
+    """Return a factor as a number, and as a root or a logarithm where it is one."""
+    square = max(value * value, 1 / value / value)
+    words = [word for word, number in ROOTS.items() if abs(value / number - 1) < MAX_ROOT_ERROR]
+    if not words and value > 0 and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
+        is_whole = math.isqrt(round(square)) ** 2 == round(square)
+        if not is_whole or (value < 1 and square >= MIN_WHOLE_ROOT):
+            words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
+    text = figure(value) if float(figure(value)) != 1 else repr(value)  # nearly 1
+    return f"{text}{f' ({words[0]})' if words else ''}"
 
 
 def harmless(how: str, most: float, ulp: int) -> Finding:
@@ -77,8 +96,7 @@ class Tally:
 
     Attributes
     ----------
-    names, dtypes : list of str
-        The planes'.
+    planes : sequence of Plane
     rows : (n,) int64
         Unexplained values of each row.
     columns : (width,) int64 for each plane
@@ -94,8 +112,7 @@ class Tally:
         Plane, row and column of the first few unexplained values, with the value and the expected one.
     """
 
-    names: list[str]
-    dtypes: list[str]
+    planes: Sequence[Plane]
     rows: Integers
     columns: list[Integers]
     count: int = 0
@@ -110,8 +127,7 @@ class Tally:
     def of(cls, planes: Sequence[Plane]) -> Tally:
         """Return the empty tally of planes with the same number of rows."""
         columns = [np.zeros(plane.width, np.int64) for plane in planes]
-        names, dtypes = [plane.name for plane in planes], [plane.array.dtype for plane in planes]
-        return cls(names, dtypes, np.zeros(planes[0].rows, np.int64), columns)
+        return cls(planes, np.zeros(planes[0].rows, np.int64), columns)
 
     @property
     def explained(self) -> float:
@@ -133,12 +149,12 @@ class Tally:
     def texts(self) -> list[str]:
         """Return the first values that do not fit, each with the expected value."""
         return [
-            f"{self.names[plane]}[{row}, {column}] is {self._text(have, plane)}, expected {self._text(want, plane)}"
+            f"{self.planes[plane].place(row, column)} is {self._text(have, plane)}, expected {self._text(want, plane)}"
             for plane, row, column, have, want in self.singles
         ]
 
     def _text(self, value: float, plane: int) -> str:
-        return "NaN" if np.isnan(value) else shortest_text(value, self.dtypes[plane]).removesuffix(".0")
+        return "NaN" if np.isnan(value) else shortest_text(value, self.planes[plane].array.dtype).removesuffix(".0")
 
     @property
     def differ(self) -> str:
@@ -160,8 +176,8 @@ class Tally:
         if len(rows) <= len(self.rows) // 2 and (len(rows) <= 2 * width or width > 8):
             return numbered("row", rows)
         if width <= 8:
-            named = zip(columns, self.names, strict=True)
-            return " and ".join(f"{numbered('column', c)} of {name}" for c, name in named if len(c))
+            named = zip(columns, self.planes, strict=True)
+            return " and ".join(f"{numbered(column_word(p.row_shape), c)} of {p.name}" for c, p in named if len(c))
         return f"in {len(rows):,} rows and {width:,} columns"
 
 

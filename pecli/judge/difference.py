@@ -20,9 +20,9 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge import waves
-from pecli.judge.description import Tally, harmless
+from pecli.judge.description import Tally, factor_text, harmless
 from pecli.judge.identify import is_large, with_blank_row
-from pecli.judge.located import ComputedRows, factor_text, located
+from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
 from pecli.judge.planes import EPSILON, Integers, Plane, exchanged, is_zero, planes_of, rows_of, unit
 from pecli.judge.signal import Measured, lone_readings, measured_readings, positions_in_steps, wave_groups
@@ -628,8 +628,8 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
         corrupted = None if corrupted is None else np.pad(corrupted, (0, short), constant_values=1)
     right = waves.Expectation(own)
     mended = [partial(right.mended, k, corrupted) for k in range(len(planes))]
-    have = [ComputedRows(plane.name, (plane.rows, plane.width), dtype, plane.read) for plane in planes]
-    meant = [one._replace(shape=(want.rows, one.shape[1]), read=read) for one, read in zip(have, mended, strict=True)]
+    have = [ComputedRows(plane.name, (plane.rows, *plane.row_shape), dtype, plane.read) for plane in planes]
+    meant = [one._replace(shape=(want.rows, *one.shape[1:]), read=read) for one, read in zip(have, mended, strict=True)]
     findings = located(zip(have, meant, strict=True))
     if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
@@ -718,7 +718,7 @@ def _signs(name: waves.WaveName, want: Expected) -> Iterator[Finding]:
             yield Finding("sign", f"every {held} has the other sign")
         one = want.table.arrays[0].name if len(want.table.arrays) == 1 else ""
         if one in ("cos", "sin"):  # one array of a pair was expected
-            if one != part:
+            if one != part and not name.phase.endswith("negated"):  # which of both is compared, the values do not show
                 yield Finding("exchanged", f"every column holds {held}s where {gone}s were expected")
         elif one and want.named.table.get("layout") != "angles":
             yield Finding("exchanged", f"every column holds {held}s: the {gone}s are missing")

@@ -16,6 +16,7 @@ import numpy as np
 
 from pecli.judge import grids
 from pecli.judge.description import harmless
+from pecli.judge.orders import span
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
 from pecli.numbers.printing import limit
@@ -106,16 +107,16 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         return None
     dtype, tally = grid.view.dtype, grids.compare_all(grid, name.pairs)
     if tally.unexplained:  # with all others equal, whoever compares values knows more
-        few = tally.unexplained == len(tally.singles) and name.kind == "float64"
+        few = tally.unexplained == len(tally.singles) and name.pairs.kind == "float64"
         rounded = tally.equal + tally.unexplained < tally.count
         return [Finding("place", place) for place in tally.texts()] if few and rounded else None
-    if name.kind != "float64":
-        text = f"frequencies were rounded to {name.kind}: values are off by up to {limit(tally.residual, 1)}"
+    if name.pairs.kind != "float64":
+        text = f"frequencies were rounded to {name.pairs.kind}: values are off by up to {limit(tally.residual, 1)}"
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]
     how = "rounding alone" if grids.is_exact(tally) else f"{name.arithmetic(tally)} rounding alone"
-    if tally.equal == tally.count:
+    if tally.equal == tally.count or name.arithmetic(tally) == "unknown":
         return []
     if not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
         return [Finding("rounding", f"{how}, at most {limit(tally.residual, 1)}: harmless")]
@@ -373,7 +374,7 @@ def _coordinate_words(
         yield Finding("first", f"coordinates on the {', and on the '.join(texts)}")
         return
     yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
-    yield from _added_words(streams, want, names, moving)
+    yield from _added_words(streams, want, names, moving, pairs.plan.prefix)
 
 
 def _factor_words(
@@ -401,7 +402,7 @@ def _factor_words(
 
 
 def _added_words(
-    streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int]
+    streams: Sequence[Stream], want: Floats, names: Sequence[str], moving: Sequence[int], prefix: int
 ) -> Iterator[Finding]:
     """Yield numbers that are added to coordinates: of all rows, or of some runs of them."""
     added = np.stack([stream.added for stream in streams], axis=1)
@@ -411,6 +412,6 @@ def _added_words(
         alike = moved and len({added[first, a] for a in moved}) == 1 and set(moved) >= set(moving)
         for a in moved[:1] if alike else moved:
             low = round(float(want[first:stop, a].min()) / _space(want[:, a]), 6)
-            rows = f"rows {first} to {stop - 1}: " if len(edges) > 2 else ""
+            rows = f"{span(prefix + first, prefix + stop - 1, 'row')}: " if len(edges) > 2 else ""
             text = f"{rows}coordinates start at {low + added[first, a]:g} where {low:g} was expected"
             yield Finding("first", text + f" on the axis {names[a]}" * (not alike))

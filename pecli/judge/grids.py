@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.encodings.shared.grids import Lattice
+from pecli.engine import FrequencySet, fill
 from pecli.judge.description import BlockDifferences, Identification, Tally
 from pecli.judge.planes import EPSILON, Floats, Integers, Plane, exchanged, rounded, unit
 from pecli.judge.signal import (
@@ -34,7 +35,7 @@ from pecli.judge.signal import (
     wave_groups,
     wrapped,
 )
-from pecli.judge.waves import LOW_TYPES, MAX_DOUBLE, library_units, origin_of, plan_of
+from pecli.judge.waves import LOW_TYPES, library_units, origin_of, plan_of
 from pecli.numbers.blocks import in_blocks
 from pecli.spec.catalogue import CATALOGUE
 from pecli.spec.measured import Axes, GridAxis, Named, Pairs
@@ -148,7 +149,8 @@ def _planes(table: Tabular, array: Array) -> Iterator[Plane]:
     shape = [side for side in array.shape if side != 1]
     inner = 3 if shape[-2:] == [2, 2] and len(shape) > 3 else 2 if shape[-1:] == [2] and len(shape) > 2 else 1
     for part in () if len(shape) < 2 else ("real", "imag") if array.dtype.startswith("complex") else ("",):
-        yield Plane(table, array, array.name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
+        name = f"{array.name}.{part}" if part else array.name
+        yield Plane(table, array, name, math.prod(shape[:-inner]), math.prod(shape[-inner:]), 0, part)
 
 
 def _channels_last(plane: Plane) -> Plane | None:
@@ -447,6 +449,8 @@ EXPONENT_ROUNDINGS = 2
 MIN_EQUAL = 0.9
 # Units in the last place that exact values, rounded once by a library, are off by.
 MAX_EXACT_ULP = 1.01
+# Share of the slack that float32 leaves at least: a quarter of half a unit of the largest angle.
+MIN_SINGLE = 2.0**-31
 # Values compared at once.
 BLOCK_VALUES = 1 << 20
 
@@ -465,6 +469,8 @@ class PlannedPairs(NamedTuple):
     magnitude : (m,) float64
     streams : (rows, axes) float64, optional
         Coordinates that each row has instead of the plan's.
+    kind : str
+        Type that the frequencies were rounded to: "float64", or a narrow one.
     """
 
     plan: Waves
@@ -474,6 +480,7 @@ class PlannedPairs(NamedTuple):
     sin: Integers
     magnitude: Floats
     streams: Floats | None = None
+    kind: str = "float64"
 
     @classmethod
     def of(cls, plan: Waves) -> PlannedPairs:
@@ -507,6 +514,21 @@ class PlannedPairs(NamedTuple):
         found: Floats = np.array(list(axis.multiples), np.float64) * float(axis.unit)
         return found
 
+    def points(self, number: int, dtype: str) -> list[Floats]:
+        """Return the cosines and the sines of the pairs of an axis, at each coordinate that it takes."""
+        own = self.axis == number
+        if dtype != "float64" or self.kind != "float64" or self.streams is not None:
+            angles = np.multiply.outer(self.values(number), self.frequencies[own])
+            return [rounded(wave(angles) * self.magnitude[own], dtype) for wave in (np.cos, np.sin)]
+        axis, made = self.plan.axes[number], list[Floats]()
+        for band in self.plan.bands:  # which NumPy does not round correctly
+            if band.axis == number:
+                made.append(np.empty((2, len(axis.multiples), len(band.frequencies))))
+                exact = FrequencySet(band.frequencies, turns=band.turns, unit=axis.unit, magnitude=band.magnitude)
+                given = axis.multiples if isinstance(axis.multiples, range) else np.array(axis.multiples, np.int64)
+                fill(exact, given, [("cos", made[-1][0]), ("sin", made[-1][1])], dtype)
+        return list(np.concatenate(made, axis=2))
+
 
 @dataclass(frozen=True)
 class GridName:
@@ -518,15 +540,12 @@ class GridName:
     named : Named
         Its parameters, as a rule gave them.
     pairs : PlannedPairs
-    kind : str
-        Type that the frequencies were rounded to: "float64", or a narrow one.
     sampled : Tally
     """
 
     encoding: str
     named: Named
     pairs: PlannedPairs
-    kind: str
     sampled: Tally
     grid: Grid = field(repr=False)
 
@@ -538,10 +557,13 @@ class GridName:
         return join_recipe(self.encoding, {**self.named.keys, **self.named.table, **more})
 
     def arithmetic(self, tally: Tally) -> str:
-        """Return the narrowest type in which a step was computed, or "exact"."""
-        if self.kind != "float64" or is_exact(tally):
-            return self.kind if self.kind != "float64" else "exact"
-        return "float64" if self.grid.view.dtype == "float64" and tally.residual < MAX_DOUBLE else "float32"
+        """Return the narrowest type in which a step was computed, "exact", or "unknown" where none leaves as much."""
+        if self.pairs.kind != "float64" or is_exact(tally):
+            return self.pairs.kind if self.pairs.kind != "float64" else "exact"
+        slack = max(float(part.slack.max(initial=1.0)) for part in _expected(self.grid, self.pairs))
+        if self.grid.view.dtype != "float64" or tally.residual > MIN_SINGLE * slack:
+            return "float32"
+        return "float64" if tally.residual <= 2.0**-53 * (2 * library_units("float64") + slack) else "unknown"
 
 
 def is_exact(tally: Tally) -> bool:
@@ -600,10 +622,10 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
     pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
     for kind in ("float64", *LOW_TYPES):
-        own = pairs._replace(frequencies=rounded(pairs.frequencies, kind))
+        own = pairs._replace(frequencies=rounded(pairs.frequencies, kind), kind=kind)
         tally = compare_rows(grid, own, [(few.rows, few.values)])
         if tally.explained >= MIN_RESEMBLANCE:
-            return GridName(encoding, named, own, kind, tally, grid)
+            return GridName(encoding, named, own, tally, grid)
     return None
 
 
@@ -633,7 +655,7 @@ def _verdict(names: Sequence[GridName]) -> Identification | None:
     sure = tally.unexplained <= MAX_ODD and name.named.fitted <= most
     others = tuple(n.recipe for n in names if n.encoding != name.encoding and n.named.fitted <= MAX_SURE_DIGITS
                    and n.sampled.unexplained <= name.sampled.unexplained)  # fmt: skip
-    arrays = tuple(dict.fromkeys(plane.name for plane in name.grid.view.planes))
+    arrays = tuple(dict.fromkeys(plane.array.name for plane in name.grid.view.planes))
     reading = name.grid.reading
     notes = [reading.layout] if reading is not None and reading.layout in JOINED else []
     notes += ["the channels are the first axis"] * name.grid.view.channels_first
@@ -685,12 +707,12 @@ def _expected(grid: Grid, pairs: PlannedPairs) -> Iterator[Expected]:
     for axis in range(len(pairs.plan.axes)):
         own = np.flatnonzero(pairs.axis == axis)
         w, size = pairs.frequencies[own], pairs.magnitude[own]
-        angles = np.multiply.outer(pairs.values(axis), w)
         growth = ROUNDINGS + EXPONENT_ROUNDINGS * np.maximum(0.0, -np.log(w))
-        slack = np.abs(angles).max(axis=0) * growth * size
-        for wave, columns, cosine in ((np.cos, pairs.cos[own], True), (np.sin, pairs.sin[own], False)):
+        slack = np.abs(pairs.values(axis)).max() * np.abs(w) * growth * size
+        cos, sin = pairs.points(axis, dtype)
+        for points, columns, cosine in ((cos, pairs.cos[own], True), (sin, pairs.sin[own], False)):
             held = columns >= 0
-            values = rounded(wave(angles) * size, dtype)[:, held]
+            values = points[:, held]
             if reading is None or grid.axes.absolute:
                 yield Expected(0, columns[held], axis, values, slack[held])
                 continue

@@ -408,7 +408,7 @@ def identify_waves(table: Tabular, stated: Integers | None = None) -> Identifica
                 zero = f"{numbered_are('row', np.arange(filled, read[0].rows))} zero"
                 found = replace(found, notes=(zero, *found.notes))
             if found is not None and found.recipe is not None:
-                others = [plane for plane in planes if plane.name in found.arrays and plane not in group]
+                others = [plane for plane in planes if plane.array.name in found.arrays and plane not in group]
                 if len(group) < len(planes) and not all(_is_copy(plane, group) for plane in others):
                     text = f"tables of a batch that differ from each other; the first is {found.recipe}"
                     return replace(NONE, measured=(text,), arrays=found.arrays)
@@ -512,13 +512,15 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))
+    if len(types := dict.fromkeys(plane.array.dtype for plane in measured.planes)) > 1:
+        notes.append(f"the arrays have different types: {' and '.join(types)}")
     if rows == 1 and name.start == 0:
         notes.append("position 0 alone: every base gives these values")
     if found.unexplained:
         notes.append(f"{found.unexplained:,} of {found.count:,} values do not fit: {found.places()}")
     aliases = tuple(waves.recipe_of(o) for o in names[1:] if _as_good(o, name) and (rows > 1 or o.step == name.step))
     aliases = (*_other_lengths(name), *aliases)
-    arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
+    arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
     recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
     return Identification(recipe, confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
@@ -641,7 +643,7 @@ def _measured_only(measured: Measured, nearest: waves.WaveName | None, explained
     else:
         some = " sampled" if explained == nearest.explained else ""
         text += f"; nearest: {waves.recipe_of(nearest)}, which explains {100 * explained:.3g} % of the{some} values"
-    arrays = tuple(dict.fromkeys(plane.name for plane in measured.planes))
+    arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     return Identification(None, "unknown", None, 0.0, "unknown", measured=(text,), arrays=arrays,
                           nearly=explained, nearest=waves.recipe_of(nearest) if nearest else None)  # fmt: skip
 

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.errors import PecliError
+from pecli.judge.description import factor_text
 from pecli.judge.identify import identify
-from pecli.judge.located import ComputedRows, factor_text, indices, located
+from pecli.judge.located import ComputedRows, indices, located
 from pecli.judge.planes import Floats, Integers, effective_dtype, rounded, unit
 from pecli.numbers.decimals import shortest
 from pecli.numbers.dtypes import GRIDS
@@ -475,6 +476,8 @@ def unlike_rotations(y: Floats, right: Floats, dtype: str, explained: Explained)
         made, want = (np.moveaxis(v, axis, -2)[(None,) * (4 - v.ndim)] for v in (y, right))
         rows, pairs = np.arange(y.shape[axis]), (pairing, pairing)
         one = AppliedRotation(want, made, want, rows, pairs, rotary, dtype, RotationSource(None), want.shape[1])
+        if not one.wrong.any():  # the values are off by no more than a kernel's rounding
+            return []
         few = replace(one, x=want[:, :FEW_ROWS], y=made[:, :FEW_ROWS], right=want[:, :FEW_ROWS])
         tried.append((_rotation(few, few.at, pairs) is not None, one))
     for is_rotation, one in sorted(tried, key=lambda pair: not pair[0]):  # the likelier axis first

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, printed_digits
 from pecli.judge import orders
+from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
@@ -52,18 +53,15 @@ MAX_NAMED = 3  # indices that a place lists
 MAX_DECIMALS = 7  # decimals that values may have been printed with
 MAX_DROPPED_GAP = 0.05  # between the p of dropout and the share of zeros; of 200 values, p = 0.5 leaves 0.035 by chance
 MAX_DROPPED_ERROR = 1e-3  # of p itself: float32 phases leave 1e-5; raised, 0.125 becomes 0.12
+MAX_SPREAD = 4  # times the median deviation from a fitted number that it may be off by
 MIN_FITTED = 3  # values that a factor or an offset is fitted to
 MIN_CONTRAST = 8  # times as far as noise a value must be off, or a mean of the noise would be called an offset
 MIN_APART = 4  # times as far as noise that neighbouring rows must be, or one could be called another
 PHASE_ERROR = 2.0**-23  # that a position and a frequency rounded to float32 leave, for each position
 MAX_ULP_NAMED = 64  # units in which a rounding is given; of more, values are near zero
 MAX_UNKNOWN_SHARE = 0.5  # of the rows or columns may be none of the expected ones
-MAX_ROOT = 1024  # whose square root a factor may be: the width of a head or of a model
-MIN_WHOLE_ROOT = 64  # a factor of 1/8 is 1/sqrt(64), the width of a head; 1/2 and 1/4 are plain factors
-MAX_ROOT_ERROR = 1e-5  # of a factor that is one of ROOTS, relative
-ROOTS = {"log2(e)": math.log2(math.e), "ln(2)": math.log(2), "sqrt(2)": math.sqrt(2)}
 FLOATS = (*GRIDS, *REAL)
-UNMASKED = ("constant", "exchanged")  # kinds of changes that infinite values take part in
+UNMASKED = ("constant", "exchanged", "negated")  # kinds of changes that infinite values take part in
 VAGUE = ("place", "rest", "rounding")  # kinds of findings that name no cause
 
 
@@ -120,6 +118,22 @@ def held(array: Rows) -> Rows:
         return array
     rows = np.asarray(array.read(0, count_of(array))).reshape(count_of(array), -1)
     return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
+
+
+def _parts(a: Rows, b: Rows) -> list[tuple[Rows, Rows]]:
+    """Return two complex arrays as two pairs of real ones, the real and the imaginary parts; others as they are."""
+    if not {a.dtype, b.dtype} <= {*REAL}:
+        return [(a, b)]
+    name = a.name or b.name
+    return [(_part(a, name, part), _part(b, name, part)) for part in ("real", "imag")]
+
+
+def _part(array: Rows, name: str, part: str) -> Rows:
+    def read(start: int, stop: int) -> NDArray[Any]:
+        return np.asarray(getattr(np.asarray(array.read(start, stop)), part))
+
+    own, values = f"{name}.{part}".lstrip("."), read(0, count_of(array)) if isinstance(array, ComputedRows) else None
+    return ComputedRows(own, array.shape, REAL[array.dtype], read, array.lead, array.axes, values)
 
 
 @dataclass(eq=False)
@@ -186,6 +200,15 @@ class ArrayPair:
             near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * float(largest), phases)
         return max(near, MAX_NOISE * self.scale) if how == "noise" else near
 
+    @cached_property
+    def slack(self) -> Floats:
+        """How far the roundings of both types may take the values of each row, those of its position included."""
+        types = self.stored, real_type(self.expected.dtype)
+        held = [effective_dtype(values, kind) for values, kind in zip(self.sample, types, strict=True)]
+        error = min(max(EPSILON[kind] for kind in held), EPSILON["float32"])  # narrow phases are no rounding
+        positions = np.arange(count_of(self.actual)) * (self.actual.lead == 1)  # a bias has none
+        return np.asarray(2 * error * (MAX_ULP + positions) * self.scale)
+
     def expected_rows(self, rows: Integers) -> Floats:
         """Return expected rows, rounded to the stored type of the file's."""
         return self.sample[1] if rows is self.places else self.as_stored(rows_at(self.expected, rows))
@@ -228,7 +251,7 @@ class ArrayPair:
         """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
         array, shape = self.expected, self.expected.shape
         if axis == self.actual.lead:
-            return "column"
+            return orders.column_word(self.actual.shape[axis:])
         named = array.axes[axis] if len(array.axes) == len(self.actual.shape) else ""
         if named in ("head", "batch") or axis == self.actual.lead - 1:
             return named if named in ("head", "batch") else "row"
@@ -394,7 +417,8 @@ def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
 
     Where shapes differ, the last axis counts columns and all others rows.
     """
-    pairs = [ArrayPair(held(a), held(b)) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
+    many = [(held(a), held(b)) for a, b in both if min(map(math.prod, (a.shape, b.shape)))]
+    pairs = [ArrayPair(*parts) for one in many for parts in _parts(*one)]
     with np.errstate(all="ignore"):
         differing = [pair for pair in pairs if not pair.same_shape or pair.overview.unequal]
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
@@ -507,8 +531,7 @@ def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Findi
     if any(one.unequal > one.beyond for one in left) and all(one.beyond <= MAX_SINGLE for one in left):
         ulp, most = math.ceil(max(one.rounding_units for one in left) - 0.5), max(one.rounding for one in left)
         size = f"{ulp} ulp" if 0 < ulp <= MAX_ULP_NAMED else limit(most, 2)
-        phases = all(one.rounding <= PHASE_ERROR * count_of(pair.expected) * pair.scale
-                     for pair, one in zip(differing, left, strict=True))  # fmt: skip
+        phases = all(one.rounding <= pair.slack.max() for pair, one in zip(differing, left, strict=True))
         yield Finding("rounding", f"the rest {'is rounding' if phases else 'differs by'}{',' * phases} at most {size}")
 
 
@@ -529,7 +552,7 @@ def place(pair: ArrayPair) -> Finding:
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
-    if pair.stored and seen.largest <= PHASE_ERROR * count_of(pair.expected) * pair.scale:
+    if pair.stored and (seen.rows <= pair.slack).all():
         printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
         why = f": its values have {digits_text(*printed)}" if printed else ", no more than rounding may leave"
         return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}{why}")
@@ -594,27 +617,22 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         return
     yield from _stretched(differing)
     yield from _dropped(differing)
-    for chosen in (0, 1, 2, -1):  # one axis at a time, from the rows on, then all
+    for chosen in (*range(len(differing[0].sides)), -1):  # one axis at a time, from the rows on, then all
         regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
             yield from _functions(differing, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
-    axes, sides = differing[0].expected.axes, differing[0].sides
-    if len(differing) == 1 and axes[-1:] == ("key",) and sides[-2] == sides[-1]:
-        for word in ("after", "before"):
-            mask = partial(_triangle, sides[-1], after=word == "after")
-            yield from _functions(differing, [mask], f"the values of keys {word} the query")
 
 
 # Values
 
 
 def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
-    """Return the region in which values differ, by its indices on one axis, or on all where `chosen` is -1."""
+    """Return the region in which values differ, by its indices on an axis, or on all where `chosen` is -1."""
     index, sides = pair.overview.index(pair, pair.near), pair.sides
     axes = [axis for axis, at in enumerate(index) if len(at) < sides[axis]]
-    if chosen >= len(axes) or (chosen < 0 and len(axes) < 2):
+    if (len(axes) < 2) if chosen < 0 else chosen not in axes:
         return None, ""
-    kept = axes if chosen < 0 else [axes[chosen]]
+    kept = axes if chosen < 0 else [chosen]
     inside = [np.isin(np.arange(side), at) | (axis not in kept)
               for axis, (at, side) in enumerate(zip(index, sides, strict=True))]  # fmt: skip
 
@@ -624,12 +642,6 @@ def _restricted(pair: ArrayPair, chosen: int) -> tuple[Mask | None, str]:
         return np.asarray(good[:, None] & inside[-1])
 
     return mask, ", ".join(indices(pair.word(axis), index[axis], sides[axis]) for axis in kept)
-
-
-def _triangle(side: int, rows: Integers, *, after: bool) -> NDArray[np.bool_]:
-    """Return which keys of some rows are after, or before, the query."""
-    distance = np.arange(side) - (rows % side)[:, None]
-    return np.asarray(distance > 0 if after else distance < 0)
 
 
 def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: str) -> Changes:
@@ -677,14 +689,14 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     y, x = y[finite], x[finite]
     if not x.size:  # every value is masked
         return
-    yield "sign", "the sign of {} is changed", np.negative
+    for kind in ("sign", "negated"):  # infinities keep their sign, or change it as well
+        yield kind, "the sign of {} is changed", np.negative
     yield "sign", "{} are the absolute values of the expected ones", np.abs
     if x.size < MIN_FITTED or x.min() == x.max():
         return
     size = float(np.abs(x).max())
     large = np.abs(x) > size / 2
-    offset = _short(float(np.median(y - x)), near)
-    factor = _short(float(np.median(y[large] / x[large])), near / size)
+    offset, factor = _typical(y - x, near, 0.0), _typical(y[large] / x[large], near / size, 0.0, 1.0, -1.0)
     if offset:
         done = "added to" if offset > 0 else "subtracted from"
         yield "offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset
@@ -701,17 +713,6 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
         yield "factor", f"{text}, as of other mean and deviation", lambda v: slope * v + added
     if stored or (y == np.rint(y)).all():
         yield from _coarser(y, near, stored)
-
-
-def factor_text(value: float) -> str:
-    """Return a factor as a number, and as a root or a logarithm where it is one."""
-    square = max(value * value, 1 / value / value)
-    words = [word for word, number in ROOTS.items() if abs(value / number - 1) < MAX_ROOT_ERROR]
-    if not words and value > 0 and square < MAX_ROOT and abs(square - round(square)) < 1e-3:
-        is_whole = math.isqrt(round(square)) ** 2 == round(square)
-        if not is_whole or (value < 1 and square >= MIN_WHOLE_ROOT):
-            words = [f"{'' if value > 1 else '1/'}sqrt({round(square)})"]
-    return f"{figure(value)}{f' ({words[0]})' if words else ''}"
 
 
 def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
@@ -750,6 +751,15 @@ def _cut(values: Floats, kind: str) -> Floats:
     return np.asarray(np.ldexp(np.trunc(np.ldexp(values, -exponent)), exponent))
 
 
+def _typical(values: Floats, near: float, *plain: float) -> float:
+    """Return the shortest number within the error of the median of some values; a plain one if it is that near."""
+    middle = float(np.median(values))
+    if (short := _short(middle, near)) in plain:
+        return short
+    spread = float(np.median(np.abs(values - middle)))
+    return _short(middle, min(near, max(MAX_SPREAD * spread, 2.0**-22 * max(1.0, abs(middle)))))
+
+
 def _short(value: float, near: float) -> float:
     """Return the shortest decimal within a distance, or the number itself."""
     if not abs(value) > near or not math.isfinite(value):
@@ -775,6 +785,10 @@ def _exchanged(pairs: list[ArrayPair], differing: list[ArrayPair]) -> Changes:
 def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterator[tuple[str, Integers]]:
     """Yield descriptions of the order of rows, if most of them are among the expected ones."""
     found = orders.match(actual, expected, near)
+    moved = found != np.arange(len(found))
+    blank = np.where((actual == 0).all(axis=1) & moved, orders.ZERO, found)
+    if len(found) == len(expected) and (blank[moved] == orders.ZERO).all():  # though another one may be zero as well
+        yield from orders.descriptions(blank, len(expected), word)
     if word == "row" and len(actual) == len(expected) and (found == orders.UNKNOWN).any():
         yield from orders.repeated(orders.match(expected, actual, near), word)
     if (found == orders.UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
@@ -789,37 +803,22 @@ def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes
         return
     if any(count_of(p.actual) != count_of(p.expected) for p in differing):
         return
-    parts = pair.actual.dtype in REAL
     if width == count and width % 2 == 0:
-        half, odd = width // 2, k % 2 == 1
-        for text, negated in (
-            ("real parts" if parts else "even columns", ~odd),
-            ("imaginary parts" if parts else "odd columns", odd),
-            ("first half of the columns", k < half),
-            ("second half of the columns", k >= half),
-        ):
-            signs = partial(np.multiply, np.where(negated, -1.0, 1.0))
-            yield RowChange("sign", f"the sign of the {text} is changed", signs)
-        for blocks in (1, 2, 3, 4) if not parts else (1,):  # axes of a grid have a block of columns each
+        for blocks in (1, 2, 3, 4):  # axes of a grid have a block of columns each
             size, each = width // blocks, f", in each of {blocks} blocks" if blocks > 1 else ""
             if width % blocks or size % 2 or size < 4:
                 continue
             first, k, half = np.arange(width) // size * size, np.arange(width) % size, size // 2
             for text, order in (
-                (f"{'real and imaginary parts' if parts else 'neighbouring columns'} are exchanged", k ^ 1),
+                ("neighbouring columns are exchanged", k ^ 1),
                 ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
                 ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
                 ("the two halves of the columns are exchanged", (k + half) % size),
             ):
                 yield RowChange("columns", text + each, columns=first + order)
-                if blocks == 2:
-                    moved = (first + order + size) % width
-                    yield RowChange("columns", f"{text}{each}, and the blocks are exchanged", columns=moved)
-    if parts:
-        return
     actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
     keys = _spread(expected, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
-    for text, order in _matched(actual[:, keys], expected[:, keys], near, "column"):
+    for text, order in _matched(actual[:, keys], expected[:, keys], near, pair.word(pair.actual.lead)):
         if not loose or len(np.unique(order)) == len(order):  # slow columns are alike but for noise
             yield RowChange("columns", text, columns=order)
 

@@ -213,7 +213,10 @@ def _edited(found: Integers, count: int, unit: str) -> tuple[str, Integers] | No
     n, parts, order = len(found), list[str](), found.copy()
     expected, pending = 0, list[OrderRun]()
     left_out = put_twice = False
-    for run in [*runs_of(found), OrderRun(n, n - 1, count, 1)]:
+    runs = runs_of(found)
+    if all(run.places == 1 for run in runs if run.target >= 0) and len(runs) > MAX_PARTS:  # no rows that stay together
+        return None
+    for run in [*runs, OrderRun(n, n - 1, count, 1)]:
         if run.target < 0 or run.step == 0:
             pending.append(run)
             continue
@@ -302,6 +305,11 @@ def consecutive(numbers: Integers) -> list[slice]:
     """Return the slices of consecutive numbers."""
     edges = [0, *(np.flatnonzero(np.diff(numbers) != 1) + 1).tolist(), len(numbers)]
     return [slice(a, b) for a, b in pairwise(edges) if a < b]
+
+
+def column_word(row_shape: tuple[int, ...]) -> str:
+    """Return the word for a value of a row, which in rows of several axes is no column of the array."""
+    return "column" if len(row_shape) == 1 else "flattened column"
 
 
 def plural(unit: str) -> str:

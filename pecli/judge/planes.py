@@ -51,7 +51,7 @@ class Plane:
     table : Tabular
     array : Array
     name : str
-        What to call it: the array's name.
+        What to call it: the array's name, with the part of complex values.
     rows, width : int
     offset : int
         First value, counted in the array's values in C order.
@@ -69,6 +69,19 @@ class Plane:
     offset: int = 0
     part: str = ""
     values: NDArray[Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Shape of a row in the array: its width, or (m, 2) of pairs."""
+        inner = self.array.shape[-2:]
+        return inner if self.values is None and math.prod(inner) == self.width != inner[-1] else (self.width,)
+
+    def place(self, row: int, column: int) -> str:
+        """Return a place as it is written: cos[300, 7]."""
+        if self.values is not None:
+            return f"row {row}, column {column} of {self.name}, transposed,"
+        index = np.unravel_index(self.offset + row * self.width + column, self.array.shape)
+        return f"{self.name}[{', '.join(map(str, map(int, index)))}]"
 
     def read(self, start: int, stop: int) -> Floats:
         """Return rows `start` to `stop`, (stop - start, width) float64."""
@@ -108,7 +121,8 @@ def planes_of(table: Tabular, array: Array) -> list[Plane]:
         rows, width = shape[-2:]
     parts = ("real", "imag") if array.dtype.startswith("complex") else ("",)
     blocks = product(range(math.prod(shape[:-2])), parts)
-    return [Plane(table, array, array.name, rows, width, block * rows * width, part) for block, part in blocks]
+    names = {part: f"{array.name}.{part}" if part else array.name for part in parts}
+    return [Plane(table, array, names[part], rows, width, block * rows * width, part) for block, part in blocks]
 
 
 def _is_stack(table: Tabular, array: Array, shape: list[int]) -> bool:

@@ -122,7 +122,8 @@ def sampled(planes: Sequence[Plane]) -> tuple[Integers, tuple[Floats, ...], str]
     """Return the numbers and the values of the sampled rows of planes, and the effective type of these."""
     rows = sample_rows(planes[0].rows, planes[0].width)
     values = tuple(plane.at(rows) for plane in planes)
-    return rows, values, effective_dtype(np.concatenate([part.ravel() for part in values]), planes[0].array.dtype)
+    coarsest = max((plane.array.dtype for plane in planes), key=lambda kind: EPSILON.get(kind, 0.0))
+    return rows, values, effective_dtype(np.concatenate([part.ravel() for part in values]), coarsest)
 
 
 def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pecli
+from pecli.judge.planes import rounded
 
 ROWS, DIM = 32, 16
 W = 1e4 ** (-np.arange(0, DIM, 2) / DIM)
@@ -36,6 +37,17 @@ OWN, OTHER = pair(angles()), pair(angles(base=500.0))
 GAP = np.arange(ROWS) - POSITION
 LINES = 2.0 ** (-2.0 * np.arange(1, 5))[:, None, None] * -np.abs(GAP)
 CAUSAL = np.where(GAP > 0, -np.inf, LINES)
+TURNS = np.exp(1j * angles()).astype(np.complex64)
+NOISE = np.random.default_rng(0).standard_normal((ROWS, DIM))
+PATCHES, EXACT = "sincos2d:dim=16,grid=4x8", pecli.table(SINES, dtype="float64")["pe"]
+IMAGE = pecli.table(f"{PATCHES},prefix=1")["pe"]
+
+
+def put(values, at, value):
+    changed = np.array(values)
+    changed[at] = value
+    return changed
+
 
 CASES = [
     (woven(S, C).T, SINES, "rows and columns are exchanged: the table is transposed"),
@@ -84,12 +96,67 @@ CASES = [
     (f4(-LINES), BIAS, "the sign of all values is changed"),
     (pecli.table("t5:heads=2,len=32,form=index")["index"], "t5:heads=2,len=32,form=index,bidirectional=false",
      "bidirectional where causal was expected"),
+    (f4(-CAUSAL), f"{BIAS},mask=causal", "the sign of all values is changed"),
+    (put(TURNS, np.s_[5:7], TURNS[5:7].real), f"{ROPE},layout=complex", "array.imag: rows 5 to 6 are zero"),
+    (put(TURNS, np.s_[:, 3:5], -TURNS[:, 3:5]), f"{ROPE},layout=complex",
+     "the sign of the values of columns 3 to 4 is changed"),
+    (TURNS + np.float32(0.5), f"{ROPE},layout=complex", "array.real: 0.5 is added to all values"),
+    (put(TURNS, np.s_[7:9], np.nan), f"{ROPE},layout=complex", "array.real: rows 7 to 8 are NaN"),
+    (put(np.stack([f4(C), f4(S)], -1), (5, 6, 1), 2), f"{ROPE},layout=pairs",
+     "array[5, 6, 1] is 2, expected 0.0049999794"),
+    (np.stack([woven(S, C), woven(S, C)[::-1], -woven(S, C)]), f"sinusoidal:dim={DIM}",
+     "copy 1 of 3 differs: the rows are reversed: the last one stands first"),
+    ({name: rounded(values, "bfloat16") * 128**-0.5 for name, values in OWN.items()}, f"{ROPE},dtype=bfloat16",
+     "all values are 0.0883883 (1/sqrt(128)) times the expected ones"),
+    (EXACT * (1 + 1e-9), f"{SINES},dtype=float64", "all values are 1.000000001 times the expected ones"),
+    (put(IMAGE, np.s_[20, :8], IMAGE[19, :8]), f"{PATCHES},prefix=1",
+     "row 20: coordinates start at 2 where 3 was expected on the axis width"),
+    (f4(np.maximum(LINES, -0.5)), BIAS, "array differs in heads 0 to 1, by at most 7.25 at array[0, 0, 31] (1,422 values)"),
+    (f4(LINES[:, ::2]), BIAS,
+     "array differs by more than 0.12109375 in heads 0 to 2, by at most 4 at array[0, 0, 0] (1,183 values)"),
+    ({"cos": f4(-C)}, ROPE, "every cosine has the other sign"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("actual", "expected", "said"), CASES)
 def test_one_difference_is_said_first(actual, expected, said):
     assert pecli.compare(actual, expected).findings[0].text == said
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        ((woven(S, C) + 0.001 * NOISE).astype(np.float16), f"{SINES},dtype=float16"),
+        (pecli.table(PATCHES, dtype="float64")["pe"] + 1e-9 * NOISE, f"{PATCHES},dtype=float64"),
+        (EXACT + 1e-6 * NOISE, f"{SINES},dtype=float64"),
+        (LINES + 1e-5 * np.random.default_rng(0).standard_normal(LINES.shape), f"{BIAS},dtype=float64"),
+    ],
+)
+def test_noise_is_no_rounding(actual, expected):
+    assert "round" not in repr(pecli.compare(actual, expected))
+
+
+def test_the_size_of_noise_is_that_of_the_rows_that_have_it():
+    table = pecli.table("sinusoidal:dim=64,len=128", dtype="float64")["pe"]
+    table[64:] += 0.01 * np.random.default_rng(0).standard_normal((64, 64))
+    assert pecli.compare(table, "sinusoidal:dim=64,dtype=float64").findings[0].text.endswith("deviation 0.01")
+
+
+def test_a_float64_grid_by_numpy_is_within_a_rounding():
+    y, x = np.divmod(np.arange(42), 7)
+    angles = np.concatenate([at[:, None] * 1e4 ** (-np.arange(0, 8, 2) / 8) for at in (y, x)], axis=1)
+    (found,) = pecli.compare({"cos": np.cos(angles), "sin": np.sin(angles)}, "rope2d:dim=16,grid=6x7").findings[:1]
+    assert found.text.startswith("rounding alone, at most 1 ulp (1.2e-16): harmless")
+
+
+def test_cosines_and_sines_of_different_types_are_named_with_both():
+    named = pecli.identify({"cos": C.astype(np.float16), "sin": f4(S)})
+    assert "the arrays have different types: float16 and float32" in named.notes
+
+
+def test_a_mask_of_a_trained_bias_is_noted():
+    bias = pecli.table("t5:heads=2,buckets=16,bidirectional=false,len=32,mask=causal")["bias"]
+    assert "a causal mask hides the keys after the query" in pecli.identify(bias).notes
 
 
 def test_angles_that_were_rounded_are_harmless():

@@ -98,7 +98,7 @@ CHANGES = {
     "0.5 is added to all values": TABLE + np.float32(0.5),
     "all values are 2 times the expected ones": 2 * TABLE,
     "the sign of all values is changed": -TABLE,
-    "the sign of the even columns is changed": np.where(np.arange(DIM) % 2, TABLE, -TABLE),
+    "the sign of the values of every second column is changed": np.where(np.arange(DIM) % 2, TABLE, -TABLE),
     "the values of rows 50 to 99 are 2 times the expected ones": put(TABLE, slice(50, 100), 2 * TABLE[50:100]),
     "the values of column 5 are 4 times the expected ones": put(TABLE, (slice(None), 5), 4 * TABLE[:, 5]),
     "all values are the absolute values of the expected ones": np.abs(TABLE),
@@ -139,8 +139,8 @@ def test_a_change_of_heads_is_named(text):
 
 def test_complex_values_are_told_by_their_parts():
     turns = np.exp(1j * ANGLES).astype(np.complex64)
-    assert said([turns.conj()], [turns]) == ["the sign of the imaginary parts is changed"]
-    assert said([turns.imag + 1j * turns.real], [turns]) == ["real and imaginary parts are exchanged"]
+    assert said([turns.conj()], [turns]) == ["imag: the sign of all values is changed"]
+    assert said([turns.imag + 1j * turns.real], [turns]) == ["real and imag are exchanged"]
 
 
 def test_a_table_that_is_shorter_and_narrower():
