@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from pecli.cli import options as shared
 from pecli.cli.options import SCREEN, TableChoice, argument, flag, option, refuse_table, whole
 from pecli.cli.terminal.items import Fact, Item, Verdict
 from pecli.cli.terminal.screen import answer, progress_for
-from pecli.numbers.printing import limit, percent
+from pecli.numbers.printing import percent
 from pecli.spec.tabular import Tabular, View
 
 if TYPE_CHECKING:
@@ -91,8 +90,6 @@ def identity_view(found: Identification, *, every: bool = False) -> list[Item]:
         return [Verdict(f"unknown: {first}", False), *(f"  {text}" for text in (*more, *notes))]
     if found.equal == 1 or found.arithmetic in ("exact", "unknown"):
         why = "the pattern of its values" if found.equal is None else f"{_share(found.equal)} equal"
-        if found.equal != 1 and found.residual and not math.isinf(found.residual):  # NaN has no difference
-            why += f", differences up to {limit(found.residual, 3)}"
     elif found.equal is None:
         why = "the pattern fits; the trained numbers are the file's own"
     else:

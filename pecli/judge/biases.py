@@ -649,6 +649,10 @@ def identify_bias(table: Tabular) -> Identification | None:
         found = None if text else best_fit(table)
         if found is not None:
             judged = verdict(found, table)
+            masked = next((lines for lines in arrays_of(table) if lines.low is not None), None)
+            if masked is not None and judged.recipe is not None:
+                note = f"masked pairs hold {masked.low_text} in place of -inf"
+                judged = replace(judged, equal=None, notes=(note, *judged.notes))
             if judged.recipe is not None or judged.measured:
                 return judged
         text = text or distance_of(table)
@@ -681,7 +685,8 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                     slopes = profile.slopes(number, np.ones(len(profile.at), bool))
                     if slopes is not None and (slopes > 0).all():
                         some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
-                        return f"{what} in proportion to {by}, slopes {some}: ALiBi's have the other sign"
+                        other = ": ALiBi's have the other sign" * (by == "the distance")
+                        return f"{what} in proportion to {by}, slopes {some}{other}"
                 return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None
 

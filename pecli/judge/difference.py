@@ -123,9 +123,9 @@ class Description(NamedTuple):
         return OTHER_STEP * (self.name.step != self.want.step) + OTHER_FREQUENCIES * (self.kind == "frequency")
 
     @property
-    def merit(self) -> tuple[float, float]:
-        """Return the sort key of descriptions: values explained, then the fewest differences and fitted digits."""
-        return (-round(self.name.explained, 2), len(self.lines) + self.name.cost + self.other)
+    def merit(self) -> tuple[float, float, float]:
+        """Return the sort key of descriptions: values explained, fewest differences and fitted digits, equal values."""
+        return (-round(self.name.explained, 2), len(self.lines) + self.name.cost + self.other, -self.name.equal)
 
     @property
     def fits(self) -> bool:
@@ -337,11 +337,9 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
         return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
-    if (
-        len(ratios) > 1
-        and steps[len(clear) :].max(initial=0) <= CLEAR_STEP
-        and np.allclose(ratios, np.median(ratios), rtol=1e-3)
-    ):
+    apart = np.concatenate([clear[:-1] * np.median(ratios) - clear[1:], w[:-1] * w[1] / w[0] - w[1:]])
+    whole = steps[len(clear) :].max(initial=0) <= CLEAR_STEP
+    if len(ratios) > 1 and whole and (np.abs(apart) <= 1e-3 * np.concatenate([clear[1:], w[1:]])).all():
         text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
         bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
         named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})
@@ -381,8 +379,7 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
     if len(want.named.frequencies) != pairs.count:
         return
     yield base, [], "same"
-    step = _other_step(pairs, base)
-    if step is not None:
+    for step in _other_steps(pairs, base):
         yield replace(base, step=want.step * step), [], "same"
     yield from _pair_order(pairs, base)
     placed = 0
@@ -474,23 +471,24 @@ def _ratio_words(bad: Integers, ratios: Floats, loose: Floats) -> str:
     return f"{numbered('pair', bad)} {'turns' if len(bad) == 1 else 'turn'} {times} times as fast"
 
 
-def _other_step(pairs: Pairs, base: Named) -> Fraction | None:
-    """Return the common factor of all frequencies if it is a short number; else None."""
+def _other_steps(pairs: Pairs, base: Named) -> Iterator[Fraction]:
+    """Yield common factors of all frequencies: of rows that are spread evenly over a length, or a short number."""
     w = base.frequencies
     use = pairs.usable & (w > 0)
     if not use.any() or not np.isfinite(pairs.errors).all():
-        return None
+        return
     ratios = pairs.steps[use] / w[use]
     loose = pairs.slack(pairs.steps)[use] / pairs.steps[use] + 2.0**-22
     low, high = (ratios * (1 - loose)).max(), (ratios * (1 + loose)).min()
     if not 0 < low <= high or low <= 1 <= high:
-        return None
+        return
     number, inverse = shortest(low, high), shortest(1 / high, 1 / low)
     ratio = simplest(Fraction(float(low)), Fraction(float(high)))
-    if {*ratio.as_integer_ratio()} & {pairs.rows - 1, pairs.rows, pairs.rows + 1}:
-        return ratio  # rows that were spread evenly over a length
-    best = Fraction(number) if digits(number) <= digits(inverse) else 1 / Fraction(inverse)
-    return best if min(digits(number), digits(inverse)) <= MAX_STEP_DIGITS else None
+    even = [ratio] if {*ratio.as_integer_ratio()} & {pairs.rows - 1, pairs.rows, pairs.rows + 1} else []
+    even += [one for one in (Fraction(1, max(1, pairs.rows - k)) for k in (0, 1)) if low <= one <= high]
+    if not even and min(digits(number), digits(inverse)) <= MAX_STEP_DIGITS:
+        even = [Fraction(number) if digits(number) <= digits(inverse) else 1 / Fraction(inverse)]
+    yield from dict.fromkeys(even)
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:
@@ -584,9 +582,11 @@ def _findings(best: Description, total: Tally, want: Expected, found: Comparison
 def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole: bool) -> Iterator[Finding]:
     """Yield how far all values that fit are from the exact ones, where they were not rounded once from these."""
     kind, way = name.measured.dtype, name.way.name
+    if not whole:  # what differs is more than an exception
+        return
     if way in ("float32", "float64") or (kind in waves.LOW_TYPES and want.table.request.dtype not in waves.LOW_TYPES):
-        which, made = "the rest" if whole else "most of the rest", kind if kind in waves.LOW_TYPES else way
-        yield Finding("rounding", f"{which} is {made} rounding, at most {limit(total.residual, 2)}")
+        made = kind if kind in waves.LOW_TYPES else way
+        yield Finding("rounding", f"the rest is {made} rounding, at most {limit(total.residual, 2)}")
 
 
 def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:

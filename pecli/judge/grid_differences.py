@@ -111,7 +111,8 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         rounded = tally.equal + tally.unexplained < tally.count
         return [Finding("place", place) for place in tally.texts()] if few and rounded else None
     if name.pairs.kind != "float64":
-        text = f"frequencies were rounded to {name.pairs.kind}: values are off by up to {limit(tally.residual, 1)}"
+        off = f": values are off by up to {limit(most, 1)}" if (most := found.total.max_abs) else ""
+        text = f"frequencies were rounded to {name.pairs.kind}{off}"
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
         return [Finding("rounding", f"all values are rounded to {dtype}: harmless where that is the type")]

@@ -522,8 +522,9 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     aliases = (*_other_lengths(name), *aliases)
     arrays = tuple(dict.fromkeys(plane.array.name for plane in measured.planes))
     share = found.equal / max(1, found.count)
+    kind = way.coarse_type if way.name in waves.COARSE_TYPES else way.name
     recipe = waves.recipe_of(replace(name, start=-name.start, step=-name.step) if backward_negated(name) else name)
-    return Identification(recipe, confidence, found.residual, share, way.name, tuple(notes), aliases[:2],
+    return Identification(recipe, confidence, found.residual, share, kind, tuple(notes), aliases[:2],
                           found.count, arrays)  # fmt: skip
 
 

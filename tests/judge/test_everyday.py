@@ -938,3 +938,51 @@ def test_original_lengths_that_give_the_same_frequencies_are_listed(ask):
     table = pecli.table("rope:dim=16,scaling=yarn,factor=4,original-max=2048,len=64")
     np.savez("c.npz", cos=table["cos"], sin=table["sin"])
     ask("identify", "c.npz").says("original-max=4096", "the same as", "original-max=2048")
+
+
+def signed_alibi(heads=8, keys=32):
+    distance = np.arange(keys)[:, None] - np.arange(keys)
+    return -(2.0 ** -np.arange(1, heads + 1))[:, None, None] * distance
+
+
+def test_a_finite_mask_of_a_bias_is_noted(ask):
+    np.save("a.npy", np.where(np.tri(32) > 0, signed_alibi(), -1e9).astype(np.float32))
+    ask("identify", "a.npy").says("mask=causal", "masked pairs hold -1e+09 in place of -inf").never("all values equal")
+
+
+def test_a_bias_that_keeps_the_sign_of_the_distance_has_the_slopes_of_alibi(ask):
+    np.save("a.npy", signed_alibi().astype(np.float32))
+    ask("identify", "a.npy").says("in proportion to key minus query").never("other sign")
+
+
+def test_heads_that_stand_last_say_nothing_of_the_keys(ask):
+    np.save("a.npy", np.moveaxis(-np.abs(signed_alibi(keys=16)), 0, 2).astype(np.float32))
+    ask("compare", "a.npy", "alibi:heads=8").ends(1).says("the heads are the last axis").never("8 were expected")
+
+
+@pytest.mark.parametrize(("positions", "over"), [(np.linspace(0, 1, 2100), 2099), (np.arange(512) / 512, 512)])
+def test_positions_over_the_length_are_told_from_those_over_the_last_row(ask, positions, over):
+    angles = positions[:, None] * 10000.0 ** -(np.arange(32) / 32)
+    np.save("p.npy", np.stack([np.sin(angles), np.cos(angles)], -1).reshape(len(positions), 64).astype("f2"))
+    ask("compare", "p.npy", "sinusoidal:dim=64,dtype=float16").ends(1).says(f"positions are over {over}, the")
+
+
+def test_exact_values_of_two_caches_are_no_rounding(ask):
+    two = [doubled(256, 64, base) for base in (1e6, 1e4)]
+    np.savez("c.npz", **{name: np.concatenate([one[name] for one in two]).astype("f4") for name in two[0]})
+    ask("compare", "c.npz", "rope:dim=64,base=1000000,len=256").says("rows 256 to 511: base 10000").never("rounding")
+
+
+def test_rounded_frequencies_of_a_grid_are_off_by_what_the_values_are(ask):
+    w = bf16(10000.0 ** -(np.arange(0, 32, 2) / 32)).astype(np.float64)
+    angles = np.concatenate([np.outer(at.ravel(), w) for at in np.mgrid[:14, :14]], 1)
+    np.savez("g.npz", cos=np.cos(angles).astype("f4"), sin=np.sin(angles).astype("f4"))
+    said = ask("compare", "g.npz", "rope2d:dim=64,grid=14x14").ends(1).says("frequencies were rounded to bfloat16")
+    assert float(re.search(r"off by up to ([0-9.e-]+)", said.out)[1]) >= 0.001
+
+
+def test_a_spoiled_row_of_narrow_values_is_no_part_of_their_rounding(ask):
+    table = sinusoid(128, 64).astype("f2")
+    table[3] = 0.5
+    np.save("t.npy", table)
+    ask("identify", "t.npy").says("likely: 99.22 % of the values equal", "do not fit: row 3").never("differences up to")
