@@ -631,7 +631,7 @@ def _located(name: waves.WaveName, want: Expected, total: Tally) -> Iterator[Fin
     have = [ComputedRows(plane.name, (plane.rows, *plane.row_shape), dtype, plane.read) for plane in planes]
     meant = [one._replace(shape=(want.rows, *one.shape[1:]), read=read) for one, read in zip(have, mended, strict=True)]
     findings = located(zip(have, meant, strict=True))
-    if any(finding.kind != "place" for finding in findings):  # whose rounding is that of the mended values
+    if {one.kind for one in findings} - {"place", "rounding"}:  # whose rounding is that of the mended values
         yield from (finding for finding in findings if finding.kind != "rounding")
         yield from _rest_rounding(name, total, want, whole=all(finding.kind != "rest" for finding in findings))
     elif not (part := list(_in_part(planes, total, want))):

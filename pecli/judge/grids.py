@@ -525,8 +525,7 @@ class PlannedPairs(NamedTuple):
             if band.axis == number:
                 made.append(np.empty((2, len(axis.multiples), len(band.frequencies))))
                 exact = FrequencySet(band.frequencies, turns=band.turns, unit=axis.unit, magnitude=band.magnitude)
-                given = axis.multiples if isinstance(axis.multiples, range) else np.array(axis.multiples, np.int64)
-                fill(exact, given, [("cos", made[-1][0]), ("sin", made[-1][1])], dtype)
+                fill(exact, np.array(axis.multiples, np.int64), [("cos", made[-1][0]), ("sin", made[-1][1])], dtype)
         return list(np.concatenate(made, axis=2))
 
 

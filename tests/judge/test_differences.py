@@ -136,6 +136,13 @@ def test_noise_is_no_rounding(actual, expected):
     assert "round" not in repr(pecli.compare(actual, expected))
 
 
+def test_one_row_that_is_off_is_located():
+    table = pecli.table(SINES)["pe"].copy()
+    table[20] += np.float32(1e-6)
+    (found,) = pecli.compare(table, SINES).findings
+    assert found.text == "14 of 512 values differ by more than rounding: row 20"
+
+
 def test_the_size_of_noise_is_that_of_the_rows_that_have_it():
     table = pecli.table("sinusoidal:dim=64,len=128", dtype="float64")["pe"]
     table[64:] += 0.01 * np.random.default_rng(0).standard_normal((64, 64))
