@@ -595,7 +595,7 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     largest = figures.max_abs
     if not largest:  # arrays are missing, and the others are equal
         return
-    if kind in waves.LOW_TYPES and own not in waves.LOW_TYPES:
+    if kind in waves.LOW_TYPES and kind != own:
         most = max(total.residual, largest)
         text = f"values were rounded to {kind} where {own} was expected: at most {limit(most, 2)} off"
         yield Finding("type", text)

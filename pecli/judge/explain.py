@@ -15,7 +15,7 @@ from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
-from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_vector, is_large
+from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
@@ -89,7 +89,8 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
         return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
     most = found.total.max_abs
     types = {have.request.dtype, table.request.dtype}
-    if types & {*LOW_TYPES} or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
+    printed = " " in own.arithmetic  # with a number of digits
+    if printed or types & {*LOW_TYPES} or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
         return []
     return [harmless("rounding alone", most, found.total.max_ulp)]
 
@@ -240,7 +241,9 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
         return [*map(_random, random), *findings]
     if whole := _noise(pairs) or _remade(pairs):
         return [whole, *findings]
-    if isinstance(expected, Table) and (named := _padded(actual, expected) or other_frequencies(actual, expected)):
+    if isinstance(expected, Table) and (named := _padded(actual, expected) or _by_digits(actual, expected)):
+        return named
+    if isinstance(expected, Table) and (named := other_frequencies(actual, expected)):
         return named
     if any(left.plain_shape != right.plain_shape for left, right in pairs):
         return findings
@@ -252,6 +255,15 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
         return findings  # the same recipe, except for the values in the findings
     sure = "" if own.confidence == "sure" else "likely "
     return [Finding("identity", f"the file holds other values: {sure}{own.recipe}"), *findings]
+
+
+def _by_digits(actual: Tabular, expected: Table) -> list[Finding]:
+    """Return the parameters of a table that was printed with few digits, where they differ from the expected ones."""
+    own, want = identify_digits(actual), Expected.of(expected)
+    have = _parsed(own.recipe) if own is not None else None
+    if have is None or want is None or have.source.encoding != expected.source.encoding:
+        return []
+    return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
 
 
 def _rotated(pairs: list[tuple[ArrayView, ArrayView]]) -> list[Finding]:

@@ -172,7 +172,12 @@ def identify_digits(table: Tabular) -> Identification | None:
             half = 0.5 * 10.0**-digits  # of the last digit; float32 values may lie on the other side of a middle
             rounding = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
             phases = rounding._replace(atol=rounding.atol + EPSILON["float32"] * _last(exact))
-            for tolerance, of in ((rounding, "the exact one"), (phases, "that of float32 phases, within their error,")):
+            made = [np.asarray(exact.read(one.name)) for one in exact.arrays]
+            pairs = list(zip(arrays.values(), made, strict=False))
+            alike = all(values.shape == right.shape for values, right in pairs)
+            cut = alike and all(how_printed(v, x, EPSILON["float32"] * np.abs(v), printed) == "cut" for v, x in pairs)
+            of_phases = "the exact one cut" if cut else "that of float32 phases, within their error,"
+            for tolerance, of in ((rounding, "the exact one"), (phases, of_phases)):
                 if compare_tables(table, exact, tolerance).equal:
                     others = [note for note in seen.notes if not WITHIN.match(note)]
                     notes = (f"every value is {of} to {words}", *others)

@@ -412,6 +412,9 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         return found
 
 
+ONE = "one value differs: "
+
+
 def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
     """Return where and how arrays differ from the expected ones, the cause first; [] where no value does.
 
@@ -424,7 +427,10 @@ def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
         narrow = [p for p in differing if p.same_shape and p.within("effective") > p.within("stored")]
         differing = narrow + [p for p in large if p not in narrow] or differing  # others differ by rounding alone
-        return _located(pairs, differing) if differing else []
+        found = _located(pairs, differing) if differing else []
+    if sum(one.text.startswith(ONE) for one in found) > 1:  # then it is not one
+        found = [one._replace(text=one.text.removeprefix(ONE)) for one in found]
+    return found
 
 
 def located_tables(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -541,9 +547,9 @@ def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Fi
         word = "NaN" if math.isnan(have) else "-infinity" if have < 0 else "infinity"
         return Finding("value", f"{word} at {at}, expected {'NaN' if math.isnan(want) else figure(want, 9)}")
     if math.isnan(want):
-        return Finding("value", f"one value differs: {at} is {have:.6g}, expected NaN")
+        return Finding("value", f"{ONE}{at} is {have:.6g}, expected NaN")
     digits = next((d for d in (6, 9) if f"{have:.{d}g}" != f"{want:.{d}g}"), 17)
-    return Finding("value", f"one value differs: {at} is {have:.{digits}g}, expected {want:.{digits}g}")
+    return Finding("value", f"{ONE}{at} is {have:.{digits}g}, expected {want:.{digits}g}")
 
 
 def place(pair: ArrayPair) -> Finding:

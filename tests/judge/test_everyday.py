@@ -986,3 +986,36 @@ def test_a_spoiled_row_of_narrow_values_is_no_part_of_their_rounding(ask):
     table[3] = 0.5
     np.save("t.npy", table)
     ask("identify", "t.npy").says("likely: 99.22 % of the values equal", "do not fit: row 3").never("differences up to")
+
+
+@pytest.mark.parametrize("decimals", [2, 4, 6])
+def test_printed_tables_are_compared_by_their_parameters(ask, decimals):
+    table = np.stack([part(np.outer(np.arange(64), frequencies(32, 5e5))) for part in (np.sin, np.cos)], -1)
+    np.savetxt("t.csv", table.reshape(64, 32), fmt=f"%.{decimals}f", delimiter=",")
+    ask("compare", "t.csv", "sinusoidal:dim=32").ends(1).says("base 500000 where 10000 was expected").never("radians")
+
+
+def test_cut_decimals_are_no_float32_phases(ask):
+    angles = np.outer(np.arange(64), frequencies(32, 5e5))
+    full = np.stack([np.sin(angles), np.cos(angles)], -1).reshape(64, 32)
+    np.save("full.npy", full)
+    np.save("cut.npy", np.trunc(full * 1e6) / 1e6)
+    ask("identify", "cut.npy").says("every value is the exact one cut to 6 decimals").never("phases")
+    ask("compare", "cut.npy", "full.npy").ends(1).says("all values are cut to 6 decimals").never("phases", "harmless")
+
+
+def test_two_values_that_differ_are_not_one(ask):
+    table = sinusoid(64, 32)
+    table[[3, 7], [4, 2]] += 0.25
+    np.save("t.npy", table)
+    ask("compare", "t.npy", "sinusoidal:dim=32,dtype=float64").says("array[3, 4] is", "array[7, 2] is").never(
+        "one value"
+    )
+
+
+def test_two_narrow_types_are_told_apart(ask):
+    whole = doubled(256, 64, 5e5)
+    np.savez("h.npz", **{name: v.astype("f2") for name, v in whole.items()})
+    ask("compare", "h.npz", "rope:dim=64,base=500000,dtype=bfloat16").ends(1).says(
+        "values were rounded to float16 where bfloat16 was expected"
+    )
