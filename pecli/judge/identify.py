@@ -151,6 +151,9 @@ def identify_digits(table: Tabular) -> Identification | None:
     The values are identified in a type that hides the rounding of the digits; then all of them are compared with
     those of the recipe, with as many digits.
     """
+    matrices = [a for a in table.arrays if len(a.shape) > 1]
+    if 0 < len(matrices) < len(table.arrays):  # a column of row numbers accompanies it
+        return identify_digits(InMemory({a.name: floats(table.read(a.name), a.dtype) for a in matrices}))
     if not table.arrays or any(a.dtype not in EPSILON for a in table.arrays):
         return None
     if sum(a.rows * math.prod(a.row_shape) for a in table.arrays) > MAX_VALUES:
@@ -266,8 +269,8 @@ def _agree(printed: Floats, exact: Floats, decimals: int, how: str) -> NDArray[n
 MIN_EXPLAINED = 0.99
 # Share of the sampled values that a recipe must explain for all values to be compared with it.
 MIN_SAMPLED = 0.9
-# Share of values of a narrow type that fitted numbers must equal to be sure; float32 phases leave the others.
-MIN_EQUAL_NARROW = 0.97
+# Share of values that fitted numbers must equal to be sure, by type; the phases of libraries leave the others.
+MIN_EQUAL_FITTED = {"float32": 0.8, "float16": 0.97, "bfloat16": 0.97}
 # Share of the values that the nearest recipe of an unknown table must give; of less, another one may be as near.
 MIN_EXPLAINED_NEAREST = 0.5
 # Fitted digits beyond which a recipe that explains everything is likely and not sure: others may do so too.
@@ -511,9 +514,8 @@ def described(name: waves.WaveName, found: Tally, names: Sequence[waves.WaveName
     determined &= rows > 1 or name.start != 0  # of every base, row 0 holds ones and zeros
     if pairs < MIN_SURE_PAIRS or (rows < MIN_SURE_ROWS and pairs < MIN_SURE_COLUMNS):
         determined &= name.cost <= 1.0 and not measured.reading.is_angles
-    determined &= not (
-        measured.dtype in waves.LOW_TYPES and name.named.fitted and found.equal < MIN_EQUAL_NARROW * found.count
-    )
+    if name.named.fitted:
+        determined &= found.equal >= MIN_EQUAL_FITTED.get(measured.dtype, 0.0) * found.count
     confidence = "sure" if not found.unexplained and determined and not name.phase.endswith("negated") else "likely"
     if found.equal < found.count or way.name != "exact":
         notes.append(arithmetic_note(name, found))

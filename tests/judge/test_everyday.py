@@ -1019,3 +1019,17 @@ def test_two_narrow_types_are_told_apart(ask):
     ask("compare", "h.npz", "rope:dim=64,base=500000,dtype=bfloat16").ends(1).says(
         "values were rounded to float16 where bfloat16 was expected"
     )
+
+
+def test_a_table_of_digits_with_a_column_of_positions_is_named(ask):
+    rows = [f"{row},{','.join(f'{x:.6f}' for x in values)}" for row, values in enumerate(sinusoid(40, 16))]
+    with open("t.csv", "w", encoding="utf-8") as file:
+        file.write("\n".join(["pos," + ",".join(f"d{k}" for k in range(16)), *rows]) + "\n")
+    ask("identify", "t.csv").says("sinusoidal:dim=16,len=40 (sure: 6 decimals)")
+
+
+def test_a_fitted_base_that_gives_few_values_is_not_sure(ask):
+    np.savez(
+        "c.npz", **{name: v[:, :32].astype("f4") for name, v in doubled(500, 64, 10000.0 * 4 ** (64 / 63)).items()}
+    )
+    ask("identify", "c.npz").says("likely").never("sure")
