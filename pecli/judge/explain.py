@@ -87,10 +87,13 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
         return []
     if have.source != table.source:
         return [Finding("parameter", line) for line in key_lines(want, have.source.keys())]
-    most = found.total.max_abs
-    types = {have.request.dtype, table.request.dtype}
-    printed = " " in own.arithmetic  # with a number of digits
-    if printed or types & {*LOW_TYPES} or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:
+    most, kind, wanted = found.total.max_abs, have.request.dtype, table.request.dtype
+    if " " in own.arithmetic or _extent(have) != _extent(table) or not 0 < most < MAX_HARMLESS:  # of a number of digits
+        return []
+    if wanted in LOW_TYPES and kind not in LOW_TYPES:
+        text = f"the expected values were rounded to {wanted}, these were not: up to {limit(most, 2)} off"
+        return [Finding("type", text)]
+    if kind in LOW_TYPES and kind != wanted:
         return []
     return [harmless("rounding alone", most, found.total.max_ulp)]
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.engine.threads import ordered_map
-from pecli.formats.decimals import digits_text, printed_digits
+from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, unit
@@ -558,10 +558,14 @@ def place(pair: ArrayPair) -> Finding:
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
+    actual, right = pair.sample
+    printed = printed_digits(actual, EPSILON[pair.stored]) if pair.stored else None
+    if printed and how_printed(actual, right, EPSILON[pair.stored] * np.abs(right), printed):
+        why = f"its values have {digits_text(*printed)}"
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}: {why}")
     if pair.stored and (seen.rows <= pair.slack).all():
-        printed = printed_digits(pair.sample[0], EPSILON[pair.stored])
-        why = f": its values have {digits_text(*printed)}" if printed else ", no more than rounding may leave"
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}{why}")
+        why = "no more than rounding may leave"
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, {why}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
