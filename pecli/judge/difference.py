@@ -333,7 +333,7 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
     if (times := float(np.median(steps[moving] / w[moving]))) and np.allclose(steps, times * w, rtol=1e-3):
         return f"every pair turns {times:.4g} times as fast"
     half = len(steps) // 2
-    if np.allclose(steps[:half], steps[-half:], rtol=1e-3):
+    if len(steps) == 2 * half > 2 and np.allclose(steps[:half], steps[half:], rtol=1e-3):
         return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
@@ -391,7 +391,8 @@ def _candidates(measured: Measured, want: Expected) -> Iterator[tuple[Named, lis
         w = np.array([float(f) for f in plan.frequencies]) * float(change.step)
         size = float(plan.magnitude) if len(set(plan.magnitudes)) == 1 else 1.0
         if len(w) == pairs.count and not change.shift and size == base.magnitude:
-            apart = np.abs(w - base.frequencies).max() * float(want.start + want.step * want.rows)
+            last = max(abs(want.start), abs(want.start + want.step * want.rows))
+            apart = np.abs(w - base.frequencies).max() * float(last)
             if apart <= EPSILON[measured.dtype]:  # the same values
                 continue
         if len(w) == pairs.count and _fits(pairs, w, want.step):
