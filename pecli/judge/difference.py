@@ -337,9 +337,8 @@ def _series_words(pairs: Pairs, w: Floats) -> str:
         return f"the frequencies of {half} pairs stand twice, one after the other"
     clear = np.array(list(takewhile(lambda step: step > CLEAR_STEP, steps)))
     ratios = clear[1:] / clear[:-1]
-    apart = np.concatenate([clear[:-1] * np.median(ratios) - clear[1:], w[:-1] * w[1] / w[0] - w[1:]])
-    whole = steps[len(clear) :].max(initial=0) <= CLEAR_STEP
-    if len(ratios) > 1 and whole and (np.abs(apart) <= 1e-3 * np.concatenate([clear[1:], w[1:]])).all():
+    series = [clear, w] if len(ratios) > 1 and steps[len(clear) :].max(initial=0) <= CLEAR_STEP else []
+    if series and all(np.allclose(one[1:], one[:-1] * np.median(one[1:] / one[:-1]), 1e-3, 0) for one in series):
         text = f"the frequencies are another series: each is {np.median(ratios):.4g} of the one before"
         bases = [f"{near(one ** -len(w), BASE_GAP):f}" for one in (np.median(ratios), w[1] / w[0])]
         named = f" (as base {bases[0]} for {bases[1]})" * ({*bases} <= {*PUBLISHED_BASES})

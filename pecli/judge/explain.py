@@ -195,12 +195,14 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
         text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
         return [Finding("decimals", text)]
-    have, meant = _parsed(own.recipe) if own is not None else None, Expected.of(table)
-    if have is not None and meant is not None and have.source.encoding == table.source.encoding:
-        return [Finding("parameter", line) for line in key_lines(meant, have.source.keys())]
+    have, lines = _parsed(own.recipe) if own is not None else None, list[Finding]()
+    named, meant = Expected.of(have) if have is not None else None, Expected.of(table)
+    if named is not None and meant is not None and named.encoding == meant.encoding:
+        lines = [Finding("parameter", line) for line in key_lines(meant, named.keys)]
+        values = named.named.frequencies if printed else values  # whose digits are no other base's
     if text := _frequency_words(values, want):
         return [Finding("frequency", text)]
-    for one in (*_as_tables(values, table), *_located(actual, table)[:1]):
+    for one in (*_as_tables(values, table), *lines, *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first wrong")[0])]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))

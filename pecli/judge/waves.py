@@ -192,7 +192,7 @@ def ways(exact: Floats, singles: Callable[[str], Floats], dtype: str, positions:
             narrow += [Way(low, rounded(plain, low), "float32", "float32")]
             narrow += [Way(low, rounded(own, low), low, "float32")] * coarse
             continue
-        narrow += [Way(low, exact, low)] * coarse + [Way(low, rounded(exact, low))]
+        narrow += [Way(low, exact, low), Way(low, own, low)] * coarse + [Way(low, rounded(exact, low))]
         for f, p, a in sorted(product((low, "float32"), repeat=3), key=lambda steps: steps.count(low)):
             if low in (f, a) or (p == low and coarse):
                 narrow.append(Way(low, rounded(own if p == low else plain, f), p, a))

@@ -1033,3 +1033,15 @@ def test_a_fitted_base_that_gives_few_values_is_not_sure(ask):
         "c.npz", **{name: v[:, :32].astype("f4") for name, v in doubled(500, 64, 10000.0 * 4 ** (64 / 63)).items()}
     )
     ask("identify", "c.npz").says("likely").never("sure")
+
+
+def test_the_exponent_of_listed_frequencies_is_told_before_the_base_that_it_amounts_to(ask):
+    np.save("w.npy", (10000.0 ** -(np.arange(32) / 64)).astype(np.float32))
+    ask("compare", "w.npy", "rope:dim=64").ends(1).says("exponent i/d where 2i/d was expected: as base 100")
+
+
+def test_float32_frequencies_of_narrow_positions_leave_no_other_values(ask):
+    w = (1 / 10000.0 ** (np.arange(0, 64, 2, dtype=np.float32) / np.float32(64))).astype(np.float32)
+    angles = np.outer(bf16(np.arange(1000)).astype(np.float64), w.astype(np.float64))
+    np.savez("c.npz", cos=np.cos(angles).astype("f4"), sin=np.sin(angles).astype("f4"))
+    ask("compare", "c.npz", "rope:dim=64").ends(1).says("positions were rounded to bfloat16").never("by more than")
