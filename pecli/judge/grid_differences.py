@@ -38,6 +38,7 @@ MAX_VALUES = 1 << 22
 MAX_COORDINATE_GAP = 0.1
 # Largest difference of a harmless table, relative to the departure of its values from the exact ones.
 MAX_HARMLESS = 8.0
+CHANNELS = "the channels are the first axis"
 # Runs of rows to whose coordinates different numbers are added; of more, the place says more.
 MAX_PARTS = 4
 # Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of.
@@ -64,7 +65,7 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
         for view in grids.views(actual):
             found = _of_view(view, pairs, expected, compared)
             if found is not None and view.channels_first:
-                text = f"the channels are the first axis: shape {view.planes[0].array.shape} where"
+                text = f"{CHANNELS}: shape {view.planes[0].array.shape} where"
                 axes = Finding("axes", f"{text} {expected.arrays[0].shape} was expected")
                 cause = [one for one in found if one.kind != "rounding"]
                 found = [*cause, axes, *(one for one in found if one.kind == "rounding")]

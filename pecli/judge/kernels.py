@@ -149,6 +149,7 @@ class AppliedRotation:
     source: RotationSource
     heads: int
     axes: str = "bhsd"
+    phase_roundings: float = 2.0
 
     @cached_property
     def index(self) -> tuple[Integers, ...]:
@@ -223,7 +224,7 @@ class AppliedRotation:
             first, second = (x.shape[1] - 1 - at if end else at for at in columns(width, pairing))
             norm = np.maximum(*(np.hypot(values[:, first], values[:, second]) for values in (made, x)))
             size[:, first], size[:, second] = np.maximum(size[:, first], norm), np.maximum(size[:, second], norm)
-        angle = 2 * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
+        angle = self.phase_roundings * GRIDS["float32"].rounding * float(np.abs(self.at).max(initial=0))
         return size * (angle + ROUNDINGS * GRIDS[self.dtype].rounding)
 
     def gives(self, kernel: Kernel) -> bool:
@@ -443,6 +444,8 @@ RELATIVE = {
 }
 # Published bases that are tried where no recipe says one; each takes a tenth of a second.
 COMMON_BASES = 4
+# Roundings of an angle, relative to it, by two rotations in float32: of its frequency twice, and of the product.
+BOTH_ROUNDINGS = 6.0
 # Values of a tensor that is looked at without a recipe.
 MAX_VALUES = 1 << 22
 # Rows and other vectors that a kernel is tried on before it is tried on all, for many bases.
@@ -503,7 +506,7 @@ def _rotated_back(applied: AppliedRotation, rows: Integers, source: RotationSour
     y, right = applied.y[:, heads, rows], applied.right[:, heads, rows]
     back = np.tile(source.rotations(rows).conj(), (math.prod(right.shape[:2]), 1))
     x = rotate(right.reshape(-1, right.shape[-1]), back, applied.pairs).reshape(right.shape)
-    return replace(applied, x=x, y=y, right=right, positions=rows, source=source)
+    return replace(applied, x=x, y=y, right=right, positions=rows, source=source, phase_roundings=BOTH_ROUNDINGS)
 
 
 UNSCALED_KEYS = ("dim", "base", "rotary-dim", "partial", "sections", "section-order")  # no part of a scaling

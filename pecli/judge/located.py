@@ -702,6 +702,7 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     for kind in ("sign", "negated"):  # infinities keep their sign, or change it as well
         yield kind, "the sign of {} is changed", np.negative
     yield "sign", "{} are the absolute values of the expected ones", np.abs
+    yield "value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0)
     if x.size < MIN_FITTED or x.min() == x.max():
         return
     size = float(np.abs(x).max())

@@ -1045,3 +1045,26 @@ def test_float32_frequencies_of_narrow_positions_leave_no_other_values(ask):
     angles = np.outer(bf16(np.arange(1000)).astype(np.float64), w.astype(np.float64))
     np.savez("c.npz", cos=np.cos(angles).astype("f4"), sin=np.sin(angles).astype("f4"))
     ask("compare", "c.npz", "rope:dim=64").ends(1).says("positions were rounded to bfloat16").never("by more than")
+
+
+def half_split(x, angles):
+    a, b = np.split(x, 2, -1)
+    return np.concatenate([a * np.cos(angles) - b * np.sin(angles), b * np.cos(angles) + a * np.sin(angles)], -1)
+
+
+@pytest.mark.parametrize("base", [10000.0, 500000.0])
+def test_rotated_tensors_of_float32_phases_are_told_apart_by_their_pairs(ask, base):
+    x = np.random.default_rng(3).normal(size=(2, 4, 64, 64)).astype(np.float32)
+    exponents = np.arange(0, 64, 2, dtype=np.float32) / np.float32(64)
+    angles = np.outer(np.arange(64, dtype=np.float32), (1 / np.float32(base) ** exponents).astype(np.float32))
+    other = half_split(np.concatenate([x[..., ::2], x[..., 1::2]], -1), angles)
+    np.save("want.npy", half_split(x, angles).astype(np.float32))
+    np.save("have.npy", np.stack(np.split(other, 2, -1), -1).reshape(x.shape).astype(np.float32))
+    ask("compare", "have.npy", "want.npy").ends(1).says(
+        "interleaved pairs were rotated where half-split", f"{base:g}"[:3]
+    )
+
+
+def test_values_that_were_cut_off_at_zero_are_told(ask):
+    np.save("t.npy", np.maximum(sinusoid(60, 32), 0).astype(np.float32))
+    ask("compare", "t.npy", "sinusoidal:dim=32").ends(1).says("all values are cut off at 0: the negative ones are 0")
