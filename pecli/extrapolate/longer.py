@@ -59,6 +59,8 @@ def with_grid(extension: Extension, rows: int, *, find_prefix: bool) -> Extensio
     """
     most = MAX_PREFIX if find_prefix else 0
     left = rows - extension.prefix
+    if left <= 0:  # which whoever extends the rows refuses
+        return extension
     grid = extension.grid or (isqrt(left),) * 2
     more = left - grid[0] * grid[1]
     if extension.grid is None and not 0 <= more <= most:
