@@ -564,8 +564,7 @@ def place(pair: ArrayPair) -> Finding:
         why = f"its values have {digits_text(*printed)}"
         return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}: {why}")
     if pair.stored and (seen.rows <= pair.slack).all():
-        why = "no more than rounding may leave"
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, {why}")
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, no more than rounding may leave")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
