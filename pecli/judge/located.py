@@ -558,13 +558,13 @@ def place(pair: ArrayPair) -> Finding:
     if not pair.same_shape:
         return Finding("place", f"{name}has the shape {pair.actual.shape} where {pair.expected.shape} was expected")
     seen = pair.overview
-    actual, right = pair.sample
-    printed = printed_digits(actual, EPSILON[pair.stored]) if pair.stored else None
-    if printed and how_printed(actual, right, EPSILON[pair.stored] * np.abs(right), printed):
+    printed = printed_digits(pair.sample[0], EPSILON[pair.stored]) if pair.stored else None
+    if printed and how_printed(*pair.sample, EPSILON[pair.stored] * np.abs(pair.sample[1]), printed):
         why = f"its values have {digits_text(*printed)}"
         return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}: {why}")
     if pair.stored and (seen.rows <= pair.slack).all():
-        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, no more than rounding may leave")
+        why = "no more than rounding may leave"
+        return Finding("rounding", f"{name}differs by at most {limit(seen.largest, 2)}, {why}")
     size = "by NaN or infinity" if math.isinf(seen.largest) else f"by at most {limit(seen.largest, 2)}"
     worst = f"{size} at {pair.at(*seen.worst)}"
     if distances := _distances(pair):
