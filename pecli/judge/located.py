@@ -20,7 +20,7 @@ from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
 from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text
-from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, unit
+from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, truncated, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
 from pecli.numbers.decimals import shortest
@@ -630,6 +630,11 @@ def _changes(pairs: list[ArrayPair], differing: list[ArrayPair], *, loose: bool)
         regions = [_restricted(pair, chosen) for pair in differing]
         if regions[0][0] and len({text for _, text in regions}) == 1:
             yield from _functions(differing, [mask for mask, _ in regions], f"the values of {regions[0][1]}")
+    axes, sides = differing[0].expected.axes, differing[0].sides
+    if len(differing) == 1 and axes[-1:] == ("key",) and sides[-2] == sides[-1]:
+        for word in ("after", "before"):
+            mask = partial(orders.triangle, sides[-1], after=word == "after")
+            yield from _functions(differing, [mask], f"the values of keys {word} the query")
 
 
 # Values
@@ -737,7 +742,7 @@ def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Va
     for narrow in ("bfloat16", "float16", "float32") if stored else ():
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
             yield "cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow)
-            yield "cast", f"{{}} are cut to {narrow} instead of rounded", partial(_cut, kind=narrow)
+            yield "cast", f"{{}} are cut to {narrow} instead of rounded", partial(truncated, kind=narrow)
     for levels in (127, 128, 255):
         text = f"{{}} are quantised to int8, in steps of 1/{levels}"
         yield "cast", text, partial(_stepped, float(levels), np.rint)
@@ -752,13 +757,6 @@ def _decimals(decimals: int, whole: Values, values: Floats) -> Floats:
 
 def _stepped(steps: float, whole: Values, values: Floats) -> Floats:
     return whole(values * steps) / steps + 0.0
-
-
-def _cut(values: Floats, kind: str) -> Floats:
-    """Return values cut to a type, towards zero."""
-    grid = GRIDS[kind]
-    exponent = np.maximum(np.frexp(values)[1] - 1, grid.lowest) - grid.precision + 1
-    return np.asarray(np.ldexp(np.trunc(np.ldexp(values, -exponent)), exponent))
 
 
 def _typical(values: Floats, near: float, *plain: float) -> float:

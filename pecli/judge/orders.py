@@ -312,6 +312,12 @@ def column_word(row_shape: tuple[int, ...]) -> str:
     return "column" if len(row_shape) == 1 else "flattened column"
 
 
+def triangle(side: int, rows: Integers, *, after: bool) -> NDArray[np.bool_]:
+    """Return which keys of some rows of square matrices are after, or before, the query."""
+    distance = np.arange(side) - (rows % side)[:, None]
+    return np.asarray(distance > 0 if after else distance < 0)
+
+
 def plural(unit: str) -> str:
     """Return "rows", "batches" or "queries"."""
     if unit.endswith(("ry", "py", "cy")):

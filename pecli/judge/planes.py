@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pecli.judge.orders import consecutive
+from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import floats, nearest
 from pecli.spec.tabular import Array, Tabular
 
@@ -202,3 +203,10 @@ def unit(values: Floats, kind: str) -> Floats:
     exponents = np.maximum(np.abs(values), smallest).view(np.int64) & (0x7FF << 52)
     found: Floats = exponents.view(np.float64) * 2.0**-bits
     return found
+
+
+def truncated(values: Floats, kind: str) -> Floats:
+    """Return values cut to a type, towards zero."""
+    grid = GRIDS[kind]
+    exponent = np.maximum(np.frexp(values)[1] - 1, grid.lowest) - grid.precision + 1
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(values, -exponent)), exponent))
