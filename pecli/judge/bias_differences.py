@@ -180,7 +180,8 @@ def _described(found: biases.Fit, actual: Tabular, expected: Table, compared: Co
             continue
         option = next((p.param.off for p in encoding.parameters.values() if p.option == key), None)
         findings.append(Finding(key.replace("-", "_"), words.get(key) or parameter_text(key, have, wanted, option)))
-    findings += _extent(found, expected)
+    if not any(one.kind == "axes" for one in findings):  # else the lengths are those of other axes
+        findings += _extent(found, expected)
     findings += [Finding("place", place) for place in found.places]
     if found.max_ulp and not findings and not found.candidate.trained:
         findings.append(_rounded(f"{found.arithmetic} rounding", found, compared))
@@ -194,9 +195,7 @@ def _extent(found: biases.Fit, expected: Table) -> Iterator[Finding]:
     form, meant = have.request.form, want.request.form
     if shapes[0] != shapes[1] and form != meant and "index" not in (form, meant):
         yield Finding("form", f"form {form} where {meant} was expected")
-    elif (
-        form != "slopes" and have.source.rows is None and not any("last axis" in note for note in found.candidate.notes)
-    ):
+    elif form != "slopes" and have.source.rows is None:
         if have.positions.count != want.positions.count:
             yield Finding("length", f"{have.positions.count} keys where {want.positions.count} were expected")
         elif have.positions.start != want.positions.start:

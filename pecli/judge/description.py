@@ -52,6 +52,11 @@ def harmless(how: str, most: float, ulp: int) -> Finding:
     return Finding("rounding", f"{how}, at most {size}: harmless; {accepts}")
 
 
+def is_rounding(largest: float, residual: float) -> bool:
+    """Whether a largest difference is that of values so far from the exact ones; else the columns are not the same."""
+    return largest <= 8 * max(residual, 1e-9)
+
+
 class BlockDifferences(NamedTuple):
     """Differences of some values: counts, and the values that the arithmetic does not give.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from pecli.errors import PecliError
 from pecli.judge import waves
-from pecli.judge.description import Tally, factor_text, harmless
+from pecli.judge.description import Tally, factor_text, harmless, is_rounding
 from pecli.judge.identify import is_large, with_blank_row
 from pecli.judge.located import ComputedRows, located
 from pecli.judge.orders import MAX_PARTS, consecutive, descriptions, numbered, numbered_are, span
@@ -69,9 +69,6 @@ WAVE_GAP = 0.02
 BASE_GAP = 1e-3
 # Radians a row from which a frequency is measured well enough for the ratio to its neighbour.
 CLEAR_STEP = 2.0**-12
-# Largest difference of a harmless table, relative to the departure of its values from the exact ones; beyond it, the
-# columns were not the same ones.
-MAX_HARMLESS = 8.0
 
 
 @dataclass(frozen=True)
@@ -605,7 +602,7 @@ def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Compari
     elif name.measured.reading.is_angles and want.named.table.get("layout") != "angles":
         how = f"{name.way.name} rounding, at most {limit(total.residual, 2)}"
         yield Finding("rounding", f"the file holds the angles of the expected table: {how}")
-    elif largest < MAX_HARMLESS * max(total.residual, 1e-9):
+    elif is_rounding(largest, total.residual):
         words = {"exact": "rounding", "float64": "float64 rounding", "float32": "rounding of float32 phases"}
         yield harmless(words[name.way.name], largest, figures.max_ulp)
 

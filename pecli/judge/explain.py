@@ -14,7 +14,7 @@ from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
 from pecli.judge.description import harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
-from pecli.judge.grid_differences import CHANNELS, grid_differences
+from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
@@ -59,7 +59,7 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
         if table is not None and not findings:
             findings = _identified(actual, table, found)
         if findings:  # rounding is measured from the recipe, not from the other file, which may have the same
-            findings[1:] = [one for one in findings[1:] if one.kind != "rounding" and CHANNELS not in one.text]
+            findings[1:] = [one for one in findings[1:] if one.kind not in ("rounding", "channels")]
             what = "trained numbers, by the index of" if trained else "those of"
             return [*findings, Finding("expected", f"the expected values are {what} {named.recipe}")]
         return _located(actual, expected)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pecli.judge import grids
-from pecli.judge.description import harmless
+from pecli.judge.description import harmless, is_rounding
 from pecli.judge.orders import span
 from pecli.judge.planes import EPSILON, Integers
 from pecli.judge.signal import Signal, phasors, positions_in_steps
@@ -36,9 +36,6 @@ SAMPLE_ROWS = 512
 MAX_VALUES = 1 << 22
 # Share of the space between coordinates that one may be off by: bfloat16 leaves 0.02.
 MAX_COORDINATE_GAP = 0.1
-# Largest difference of a harmless table, relative to the departure of its values from the exact ones.
-MAX_HARMLESS = 8.0
-CHANNELS = "the channels are the first axis"
 # Runs of rows to whose coordinates different numbers are added; of more, the place says more.
 MAX_PARTS = 4
 # Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of.
@@ -65,8 +62,8 @@ def grid_differences(actual: Tabular, expected: Table, compared: Comparison) -> 
         for view in grids.views(actual):
             found = _of_view(view, pairs, expected, compared)
             if found is not None and view.channels_first:
-                text = f"{CHANNELS}: shape {view.planes[0].array.shape} where"
-                axes = Finding("axes", f"{text} {expected.arrays[0].shape} was expected")
+                text = f"the channels are the first axis: shape {view.planes[0].array.shape} where"
+                axes = Finding("channels", f"{text} {expected.arrays[0].shape} was expected")
                 cause = [one for one in found if one.kind != "rounding"]
                 found = [*cause, axes, *(one for one in found if one.kind == "rounding")]
             if found == []:  # at most a few values differ: their place is the answer
@@ -124,7 +121,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         return []
     if not found.total.max_abs:  # of tables that have different shapes, which no tolerance accepts
         return [Finding("rounding", f"{how}, at most {limit(tally.residual, 1)}: harmless")]
-    if found.total.max_abs > MAX_HARMLESS * max(tally.residual, 1e-9):  # the columns were not the same ones
+    if not is_rounding(found.total.max_abs, tally.residual):
         return None
     return [harmless(how, found.total.max_abs, found.total.max_ulp)]
 

@@ -18,6 +18,7 @@ from pecli.judge import waves
 from pecli.judge.biases import identify_bias
 from pecli.judge.description import Identification, Tally, statistics_of
 from pecli.judge.grids import identify_grid
+from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered_are
 from pecli.judge.planes import (
     EPSILON,
@@ -43,11 +44,10 @@ from pecli.spec.measured import LENGTHS, PUBLISHED_BASES, Named, Pairs
 from pecli.spec.recipe import join_recipe, split_recipe
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.alignment import DOUBLED, table_like
-from pecli.tables.comparison import compare_tables
-from pecli.tables.figures import Tolerance
 from pecli.tables.request import take_table_keys
 from pecli.tables.sources import read_source
 from pecli.tables.table import Table
+from pecli.tables.views import pair_views
 
 MIN_SURE_FREQUENCIES = 8
 # Fitted digits of a vector that is certainly a rotary one; powers of a half have base 2^n.
@@ -151,17 +151,16 @@ def identify_digits(table: Tabular) -> Identification | None:
     The values are identified in a type that hides the rounding of the digits; then all of them are compared with
     those of the recipe, with as many digits.
     """
-    matrices = [a for a in table.arrays if len(a.shape) > 1]
-    if 0 < len(matrices) < len(table.arrays):  # a column of row numbers accompanies it
-        return identify_digits(InMemory({a.name: floats(table.read(a.name), a.dtype) for a in matrices}))
-    if not table.arrays or any(a.dtype not in EPSILON for a in table.arrays):
+    chosen = [a for a in table.arrays if len(a.shape) > 1] or table.arrays  # a column of row numbers accompanies them
+    if not chosen or any(a.dtype not in EPSILON for a in chosen):
         return None
-    if sum(a.rows * math.prod(a.row_shape) for a in table.arrays) > MAX_VALUES:
+    if sum(a.rows * math.prod(a.row_shape) for a in chosen) > MAX_VALUES:
         return None
-    arrays = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in table.arrays}
-    printed = printed_digits(next(iter(arrays.values())), EPSILON[table.arrays[0].dtype])
+    arrays = {a.name: floats(table.read(a.name), a.dtype).astype(np.float64) for a in chosen}
+    printed = printed_digits(next(iter(arrays.values())), EPSILON[chosen[0].dtype])
     if printed is None:
         return None
+    table = table if len(chosen) == len(table.arrays) else InMemory(arrays)
     digits, significant = printed
     words = digits_text(digits, significant)
     found = None
@@ -172,18 +171,14 @@ def identify_digits(table: Tabular) -> Identification | None:
             keys.pop("dtype", None)
             recipe = join_recipe(name, keys)
             exact = table_like(read_source(join_recipe(name, {**keys, "dtype": "float64"})), table)
-            half = 0.5 * 10.0**-digits  # of the last digit; float32 values may lie on the other side of a middle
-            rounding = Tolerance(0.0 if significant else half, half * 10 * significant + EPSILON["float32"])
-            phases = rounding._replace(atol=rounding.atol + EPSILON["float32"] * _last(exact))
-            made = [np.asarray(exact.read(one.name)) for one in exact.arrays]
-            pairs = list(zip(arrays.values(), made, strict=False))
-            alike = all(values.shape == right.shape for values, right in pairs)
-            cut = alike and all(how_printed(v, x, EPSILON["float32"] * np.abs(v), printed) == "cut" for v, x in pairs)
-            of_phases = "the exact one cut" if cut else "that of float32 phases, within their error,"
-            for tolerance, of in ((rounding, "the exact one"), (phases, of_phases)):
-                if compare_tables(table, exact, tolerance).equal:
+            both = [[read_floats(view, 0, view.rows) for view in pair] for pair in pair_views(table, exact)[0]]
+            whole = len(both) == len(table.arrays) and all(v.shape == x.shape for v, x in both)
+            phases = EPSILON["float32"] * _last(exact)
+            for slack, of in ((0.0, "the exact one"), (phases, "that of float32 phases, within their error,")):
+                ways = {how_printed(v, x, EPSILON["float32"] * np.abs(v) + slack, printed) for v, x in both if whole}
+                if ways and "" not in ways:
                     others = [note for note in seen.notes if not WITHIN.match(note)]
-                    notes = (f"every value is {of} to {words}", *others)
+                    notes = (f"every value is {of}{' cut' * ('cut' in ways)} to {words}", *others)
                     sure = replace(seen, recipe=recipe, confidence="sure", arithmetic=words)
                     return replace(sure, notes=notes, equal=0.0, measured=())
         if seen.recipe:
