@@ -102,8 +102,8 @@ def _named(values: Floats, dtype: str, array: str) -> Identification | None:
         return None
     cost, worst, recipe, kind, how = min(found)
     confidence = "sure" if len(values) >= MIN_SURE_FREQUENCIES and cost <= MAX_SURE_COST else "likely"
-    exact = "the exact one" if kind == "exact" else f"what {kind} arithmetic gives"
-    close = (f"each within {worst:g} ulp of {exact}",) if worst else ()
+    which = "the exact one" if kind == "exact" else f"what {kind} arithmetic gives"
+    close = (f"each within {worst:g} ulp of {which}",) if worst else ()
     equal = None if worst else 1.0
     if worst > waves.MAX_FREQUENCY_UNITS and printed is not None:
         equal, kind = 0.0, digits_text(*printed)
