@@ -16,7 +16,7 @@ from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.rounding import units
 from pecli.spec.hooks import Change, parameter_text
 from pecli.spec.plans import Bias, Relative, Values
-from pecli.spec.profiles import Candidate
+from pecli.spec.profiles import CAUSAL, Candidate
 from pecli.spec.recipe import Recipe
 from pecli.spec.tabular import Tabular
 from pecli.tables.comparison import Comparison, Finding
@@ -89,7 +89,10 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     if (index := biases.distance_of(actual, indices=True)) is not None:
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
     if best is not None and best.candidate.trained:
-        return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
+        text = "the index is the expected one, and the trained numbers are others"
+        hides = best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal"
+        mask = [Finding("mask", f"{CAUSAL}, where none was expected")] if hides else []
+        return [*mask, Finding("trained", text)]
     other = biases.best_fit(actual)
     if other is None or not biases.is_named(other) or other.candidate.doubts or other.candidate.name == name:
         return None
@@ -238,11 +241,13 @@ def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
 
 
 def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
-    """Return how the mask differs, by the first head, where all other values are the expected ones."""
+    """Return how the mask of all heads differs, where all other values of the first one are the expected ones."""
     queries, keys = (1, 1, *lines.shape)[-2:]
     if lines.shape != other.shape or queries * keys > MAX_MASK_VALUES:
         return []
     a, b = lines.read(0, queries), other.read(0, queries)
+    if any((np.isneginf(a) != np.isneginf(lines.read(k, k + queries))).any() for k in range(0, lines.count, queries)):
+        return []
     distance = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
     hidden, masked, later = np.isneginf(b), np.isneginf(a), distance > 0
     near = np.abs(a - b) <= HARMLESS_ULP * units(np.maximum(np.abs(a), np.abs(b)), lines.effective_dtype)

@@ -32,8 +32,6 @@ BLOCK_VALUES = 1 << 20
 SAMPLE_LINES = 64
 # Share of the first lines that a candidate must explain to be compared as a whole.
 MIN_SHARE_EXPLAINED = 0.5
-# Finite stand-ins for minus infinity in common programs; those below -3e38 are minima of float32 and bfloat16.
-MASK_NUMBERS = (-65504.0, -1e9, -1e4, -1e5)
 # Smallest size of a negative number that may replace minus infinity; -1e4 with a positive bias is a little less.
 MASK_GAP = 9e3
 # Share of the values that a likely recipe explains.
@@ -161,7 +159,7 @@ class Lines:
 def _mask_number(values: Floats) -> tuple[float | None, str]:
     """Return the largest stand-in for minus infinity, far below all other values, and the text of all of them.
 
-    The number may have been added to a bias: then it is off by no more than the bias.
+    The number may have been added to a bias: then they differ by no more than the bias and a rounding.
     """
     if not (values <= -MASK_GAP).any():
         return None, ""
@@ -171,8 +169,7 @@ def _mask_number(values: Floats) -> tuple[float | None, str]:
     size = np.abs(others).max(initial=0.0)
     if not len(low) or 2 * size > -low[-1] or len(finite) == 1:
         return None, ""
-    number = min(MASK_NUMBERS, key=lambda number: abs(low[-1] - number)) if low[0] > -3e38 else low[0]
-    if np.abs(low[[0, -1]] - number).max() > size + units(low[:1], "float16")[0] * (size > 0):
+    if np.ptp(low) > size + units(low[:1], "bfloat16")[0]:
         return None, ""
     return float(low[-1]), f"{low[0]:g}" if len(low) == 1 else f"{low[0]:g} to {low[-1]:g}"
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -38,8 +37,10 @@ MAX_VALUES = 1 << 22
 MAX_COORDINATE_GAP = 0.1
 # Runs of rows to whose coordinates different numbers are added; of more, the place says more.
 MAX_PARTS = 4
-# Of a factor of coordinates: its relative error, and the largest side that it may be a ratio of.
+# Of a factor of coordinates: its relative error, unless the type's is larger, and the largest side of a ratio.
 MAX_FACTOR_GAP, MAX_SIDE = 2.0**-14, 256
+# Layouts of doubled columns.
+PAIRINGS = {"half", "half-axis", "interleaved"}
 NAMES = {1: ("position",), 2: ("height", "width"), 3: ("frame", "height", "width")}
 
 
@@ -102,8 +103,9 @@ def _of_view(
 def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding] | None:
     """Return the rounding, or the few corrupted values, that explain all differences; None where there are others."""
     name = grids.fitted(grid, expected.source.encoding.name, Named(expected.source.keys(), np.empty(0)))
-    layouts = {expected.request.layout, "" if grid.reading is None else grid.reading.layout}
-    if name is None or layouts == {"half", "interleaved"}:
+    want = "half-axis" if expected.source.keys().get("halves") == "axis" else expected.request.layout
+    layouts = {want, "" if grid.reading is None else grid.reading.layout}
+    if name is None or (len(layouts) > 1 and layouts <= PAIRINGS):
         return None
     dtype, tally = grid.view.dtype, grids.compare_all(grid, name.pairs)
     if tally.unexplained:  # with all others equal, whoever compares values knows more
@@ -111,7 +113,7 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
         rounded = tally.equal + tally.unexplained < tally.count
         return [Finding("place", place) for place in tally.texts()] if few and rounded else None
     if name.pairs.kind != "float64":
-        off = f": values are off by up to {limit(most, 1)}" if (most := found.total.max_abs) else ""
+        off = f": values are off by up to {limit(most, 2)}" if (most := found.total.max_abs) else ""
         text = f"frequencies were rounded to {name.pairs.kind}{off}"
         return [Finding("rounding", text)]
     if tally.equal == tally.count and dtype != expected.arrays[0].dtype:
@@ -148,7 +150,9 @@ def _by_recipe(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table) -> 
     differ = [key for key in want if have.get(key) != want[key]]
     for key in differ:  # a parameter without effect on the values is not reported
         other = grids.fitted(grid, own, Named({**have, key: want[key]}, np.empty(0)))
-        if other is not None and grids.compare_all(grid, other.pairs).unexplained <= odd:
+        if other is None or other.pairs.plan.parts != name.pairs.plan.parts:  # other columns, with the same pairs
+            continue
+        if grids.compare_all(grid, other.pairs).unexplained <= odd:
             have[key] = want[key]
     return _parameters(have, want)
 
@@ -187,6 +191,8 @@ SENTENCES = {
     "section-order": "sections {sections} in the order {have} where {want} was expected",
     "order": "columns in the order {have} where {want} was expected",
     "first": "coordinates start at {have} where {want} was expected",
+    "halves": "columns are repeated {have} where {want} was expected (halves)",
+    "shift": "exponents are over the number of pairs less {have}, where it was expected less {want} (shift)",
     "merge": "rows are {have} where they were expected {want} (merge)",
 }
 
@@ -204,6 +210,8 @@ def _words(key: str, have: str, want: str, actual: Mapping[str, str]) -> str:
     """Return the message on a parameter that differs."""
     if key == "merge":
         have, want = ("in row-major order" if n in ("", "1") else f"in blocks of {n} x {n}" for n in (have, want))
+    if key == "halves":
+        have, want = ("all together" if word in ("", "whole") else "axis by axis" for word in (have, want))
     if key not in SENTENCES:
         over = next((over for times, over in WIDTHS.items() if key == "base" and _is_power(have, want, times)), "")
         return parameter_text(key, have, want) + over
@@ -239,7 +247,7 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
     for axis in range(at.shape[1]):
         fast = pairs.frequencies[pairs.axis == axis].min() * np.abs(guess).max() > np.pi  # turns would be lost
         places.append(_places(grid, pairs, axis, rows, guess if fast else None))
-        known.append(_stream(places[-1], want, axis))
+        known.append(_stream(places[-1], want, axis, max(MAX_FACTOR_GAP, EPSILON[view.dtype] / 2)))
     streams = [stream for stream in known if stream is not None]
     sources = [*want.T, np.zeros(len(rows)), np.arange(len(rows), dtype=float)]  # -2 and -1 are the last ones
     have = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(streams, want.T, strict=False)]
@@ -297,8 +305,11 @@ def _places(
     return positions_in_steps(signal, w, none, guess)
 
 
-def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
-    """Return coordinates in terms of the expected ones: of the axis itself, of another one, of a line."""
+def _stream(have: Floats, want: Floats, axis: int, gap: float) -> Stream | None:
+    """Return coordinates in terms of the expected ones: of the axis itself, of another one, of a line.
+
+    The error of a factor is at most `gap`, relative.
+    """
     if not np.isfinite(have).all():
         return None
     own, index = want[:, axis], np.arange(len(have), dtype=float)
@@ -317,17 +328,17 @@ def _stream(have: Floats, want: Floats, axis: int) -> Stream | None:
     factor = float(have @ own) / square if square else 0.0
     if not factor > 0 or (np.abs(have - factor * own) > near * factor).any():
         factor, first = np.polyfit(own, have, 1) if np.ptp(own) else (0.0, 0.0)
-        factor, first = float(near_ratio(factor)), float(near_ratio(first))
+        factor, first = near_ratio(factor, gap), near_ratio(first, gap)
         fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()
         return Stream(axis, factor, np.full(len(own), first / space)) if fits else None
-    turns = next((turns for turns in (2 * np.pi, 0.5 / np.pi) if abs(factor / turns - 1) <= MAX_FACTOR_GAP), 0.0)
-    return Stream(axis, turns or near_ratio(factor), zeros)
+    turns = next((turns for turns in (2 * np.pi, 0.5 / np.pi) if abs(factor / turns - 1) <= gap), 0.0)
+    return Stream(axis, turns or near_ratio(factor, gap), zeros)
 
 
-def near_ratio(value: float) -> float:
-    """Return the ratio of two sides that a number is near, or the number."""
-    found = float(Fraction(value).limit_denominator(MAX_SIDE))
-    return found if abs(found - value) <= MAX_FACTOR_GAP * abs(value) else value
+def near_ratio(value: float, gap: float) -> float:
+    """Return the first ratio of two sides that a number is near, or the number."""
+    ratios = (round(value * side) / side for side in range(1, MAX_SIDE + 1))
+    return next((found for found in ratios if abs(found - value) <= gap * abs(value)), value)
 
 
 def _space(own: Floats) -> float:

@@ -438,6 +438,8 @@ MAX_ODD = 8
 MAX_SURE_DIGITS = 6.0
 # Share of the sampled values that a name must explain to be kept; a few rows may be corrupted.
 MIN_RESEMBLANCE = 0.95
+# Share of them that rounded frequencies must explain besides; near 1, both explain corrupted values by chance.
+MIN_GAIN = 0.005
 # Values of each plane by which a name is tried.
 SAMPLE_VALUES = 1 << 19
 # Half units in the last place that an angle may be off by: its coordinate's (normalised ones are a quotient, a
@@ -620,12 +622,13 @@ def fitted(grid: Grid, encoding: str, named: Named) -> GridName | None:
         return None
     pairs = PlannedPairs.of(plan)
     few = view.few(max(16, SAMPLE_VALUES // view.planes[0].width))
+    best: GridName | None = None
     for kind in ("float64", *LOW_TYPES):
         own = pairs._replace(frequencies=rounded(pairs.frequencies, kind), kind=kind)
         tally = compare_rows(grid, own, [(few.rows, few.values)])
-        if tally.explained >= MIN_RESEMBLANCE:
-            return GridName(encoding, named, own, tally, grid)
-    return None
+        if tally.explained >= (MIN_RESEMBLANCE if best is None else best.sampled.explained + MIN_GAIN):
+            best = GridName(encoding, named, own, tally, grid)
+    return best
 
 
 def planned_grids(view: AxisView, pairs: PlannedPairs) -> Iterator[Grid]:

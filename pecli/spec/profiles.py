@@ -32,6 +32,8 @@ MIN_DISTANCES = 5
 MAX_COLUMNS = 1 << 12
 # Units in the last place by which a value may miss its slope times the distance, as products of rounded factors do.
 MAX_ULP_OFF = 4.0
+# Note on a trained bias, of which only the index is compared.
+CAUSAL = "a causal mask hides the keys after the query"
 
 
 def median(values: Floats) -> Floats:

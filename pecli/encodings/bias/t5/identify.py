@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from pecli.encodings.bias.t5 import bucket_rule
 from pecli.numbers.double_double import Points
-from pecli.spec.profiles import MIN_DISTANCES, Candidate, Integers, Profile, options_of
+from pecli.spec.profiles import CAUSAL, MIN_DISTANCES, Candidate, Integers, Profile, options_of
 
 # Buckets and largest distances that models have.
 PAIRS = ((32, 128), (32, 256), (64, 128), (64, 256), (16, 128), (128, 256), (320, 800), (32, 64), (40, 20), (32, 20))
@@ -46,8 +47,12 @@ def identify(profile: Profile) -> Iterator[Candidate]:
         doubts = (f"buckets and max-distance {others} give the same {len(at)} distances",) if same else ()
         usual = (buckets, reach) == PAIRS[0] and len(at) > buckets  # the first boundaries show
         notes = [] if indexed else [f"one trained number for each of {profile.heads} heads and bucket"]
-        notes += ["a causal mask hides the keys after the query"] * (profile.masked == "-inf")
         keys = {"buckets": str(buckets), "max-distance": str(reach), "bidirectional": both}
         table = profile.table | {"form": "distance" if profile.form == "distance" else "index"}
-        said = (*notes, *doubts * usual)
-        yield Candidate("t5", keys, table, said, trained=not indexed, doubts=() if usual else doubts)
+        own = Candidate("t5", keys, table, trained=not indexed, doubts=() if usual else doubts)
+        hidden = profile.masked == "-inf"
+        twice = f"the same as bidirectional=true,buckets={2 * buckets}, of which the mask hides the upper half"
+        yield replace(own, notes=(*notes, *doubts * usual, *(twice, CAUSAL) * hidden))
+        if hidden:
+            other = {**keys, "buckets": str(2 * buckets), "bidirectional": "true"}
+            yield replace(own, keys=other, notes=(*notes, CAUSAL))
