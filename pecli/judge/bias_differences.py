@@ -62,7 +62,7 @@ def bias_differences(actual: Tabular, expected: Table, found: Comparison) -> lis
 
 def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
     name, short = expected.source.encoding.name, expected.source.short
-    if (plain := biases.measured_of(actual)) is not None:
+    if isinstance(expected.plan, Bias) and (plain := biases.measured_of(actual)) is not None:
         return [Finding("identity", f"not {name}: {plain}")]
     array = expected.arrays[0]
     for lines in held if array.dtype in GRIDS else ():
@@ -253,6 +253,9 @@ def _mask(lines: biases.Lines, other: biases.Lines) -> list[Finding]:
     near = np.abs(a - b) <= HARMLESS_ULP * units(np.maximum(np.abs(a), np.abs(b)), lines.effective_dtype)
     shown = ~(hidden | masked)
     if np.array_equal(hidden, masked) or not shown.any() or near[shown].mean() < biases.MIN_SHARE_LIKELY:
+        return []
+    heads = (lines.read(k, k + queries) for k in range(queries, lines.count, queries))
+    if any((np.isneginf(head) != masked).any() for head in heads):  # no mask of the whole table
         return []
     have, want = (biases.visible(~one, distance) for one in (masked, hidden))
     if not masked.any():

@@ -22,13 +22,14 @@ from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of
 from pecli.judge.waves import LOW_TYPES
 from pecli.numbers.dtypes import GRIDS
+from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
 from pecli.numbers.rounding import floats
 from pecli.spec.tabular import InMemory, Tabular
 from pecli.tables.comparison import Comparison, Finding, compare_tables
 from pecli.tables.figures import Tolerance
 from pecli.tables.parts import ConcatTable
-from pecli.tables.request import ArrayNaming
+from pecli.tables.request import ArrayNaming, Extent
 from pecli.tables.table import Table
 from pecli.tables.views import ArrayView, copies_of, pair_views, same_layout, view_of
 
@@ -51,6 +52,8 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return _described(actual, table, found) or _located(actual, expected)
         named = identify(expected)
         table = _parsed(named.recipe) if named.confidence == "sure" else None
+        if table is not None and named.equal is not None and _size(table) < _size(expected):  # the others are empty
+            table = None
         trained = named.equal is None and table is not None and table.request.form == "index"
         own = _located(actual, expected) if trained else []  # the recipe gives the index alone
         if any(one.kind not in ("place", "identity") for one in own):
@@ -66,17 +69,29 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
 
 
 def _lone_row(actual: Tabular, expected: Tabular) -> list[Finding]:
-    """Return which of the expected rows the only row of a file is; [] of any other file."""
+    """Return which of the expected rows the only row of a file is; [] of any other file.
+
+    Of a recipe that expects one row, it is looked for at other positions.
+    """
     (one, *others), want = actual.arrays, view_of(expected, expected.arrays[0])
-    width = math.prod(one.shape)
+    width, lone = math.prod(one.shape), Expected.of(expected) if isinstance(expected, Table) else None
+    if lone is not None and lone.table.request.layout == "angles":  # frequencies times any position are others
+        return []
+    if lone is not None and lone.rows == 1 < width == want.row_size <= MAX_LONE_VALUES:
+        whole = Positions.arange(MAX_LONE_VALUES // width)
+        expected = Table(lone.recipe, Extent(whole, 0, whole.count), lone.table.request)
+        want = view_of(expected, expected.arrays[0])
     if others or one.dtype.startswith("complex") != want.dtype.startswith("complex"):
         return []
     if not 1 < width == want.row_size or not 1 < want.rows * width <= MAX_LONE_VALUES or want.rows == 1:
         return []
     values = read_floats(replace(view_of(actual, one), shape=(1, *want.row_shape), lead=want.lead), 0, 1)
     off = np.abs(read_floats(want, 0, want.rows) - values).max(axis=1)
-    text = f"one row, which is row {off.argmin()} of the {want.rows:,} expected ones"
-    return [Finding("rows", text)] if off.min() <= MAX_LONE_GAP * np.abs(values).max() else []
+    at, near = int(off.argmin()), np.flatnonzero(off <= MAX_LONE_GAP * np.abs(values).max())
+    if lone is not None and lone.rows == 1:
+        text = f"positions start at {at} where {fraction_text(lone.start)} was expected"
+        return [Finding("start", text)] if len(near) == 1 and at != lone.start else []
+    return [Finding("rows", f"one row, which is row {at} of the {want.rows:,} expected ones")] if len(near) else []
 
 
 def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Finding]:
@@ -101,6 +116,8 @@ def _identified(actual: Tabular, table: Table, found: Comparison) -> list[Findin
 def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Finding]:
     """Return why copies of one table, as in a batch, differ from the expected one; [] where they are no copies."""
     copies, others = copies_of(actual), copies_of(expected)
+    while copies and not others and copies[0].arrays[0].lead > expected.arrays[0].lead:  # several such axes
+        copies = [one for copy in copies for one in copies_of(copy)]
     pairs = pair_views(copies[0], expected)[0] if copies else []
     same = bool(pairs) and all(left.plain_shape == right.plain_shape for left, right in pairs)
     alike = len(actual.arrays) > 1 or all(compare_tables(others[0], other).equal for other in others)  # no heads
@@ -124,10 +141,14 @@ def _copies(actual: Tabular, expected: Tabular, tolerance: Tolerance) -> list[Fi
     causes = dict[str, list[int]]()
     for k in np.flatnonzero(~np.array(right)).tolist():
         for one in explain(copies[k], targets[k], compared[k])[:1]:
-            causes.setdefault(one.text, []).append(copies[k].number)
+            causes.setdefault(one.text, []).append(k)
     which = {text: f"{numbered('copy', np.array(at))} of {len(copies)} differ" for text, at in causes.items()}
     differ = (f"{which[text]}{'s' * (len(at) == 1)}: {text}" for text, at in causes.items())
     return [*(Finding("copies", text) for text in differ), *found]
+
+
+def _size(table: Tabular) -> int:
+    return sum(math.prod(array.shape) for array in table.arrays)
 
 
 def _extent(table: Table) -> tuple[object, ...]:

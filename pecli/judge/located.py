@@ -120,6 +120,12 @@ def held(array: Rows) -> Rows:
     return ComputedRows(array.name, array.shape, array.dtype, lambda a, b: rows[a:b], array.lead, array.axes, rows)
 
 
+def _largest(values: Floats) -> float:
+    """Return the size of the largest finite value."""
+    sizes = np.abs(values)
+    return float(sizes[np.isfinite(sizes)].max(initial=0.0))
+
+
 def _parts(a: Rows, b: Rows) -> list[tuple[Rows, Rows]]:
     """Return two complex arrays as two pairs of real ones, the real and the imaginary parts; others as they are."""
     if not {a.dtype, b.dtype} <= {*REAL}:
@@ -183,8 +189,7 @@ class ArrayPair:
     @cached_property
     def scale(self) -> float:
         """Size of the largest expected value of the sample."""
-        sizes = np.abs(self.sample[1])
-        return float(sizes[np.isfinite(sizes)].max(initial=0.0)) or 1.0
+        return _largest(self.sample[1]) or 1.0
 
     def within(self, how: str) -> float:
         """Return how near a value of some type is to the expected one: the stored, the effective, float32, or noise."""
@@ -195,10 +200,11 @@ class ArrayPair:
         near = MAX_ULP * 2 * max(EPSILON[actual], EPSILON[expected], 0 if how == "stored" else DOUBLE)
         near *= self.scale
         if how == "single":
-            largest = np.nanmax(np.where(np.isfinite(self.sample[0]), np.abs(self.sample[0]), 0.0), initial=self.scale)
+            largest = max(self.scale, _largest(self.sample[0]))
             phases = min(PHASE_ERROR * count_of(self.expected), MAX_NOISE) * self.scale
-            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * float(largest), phases)
-        return max(near, MAX_NOISE * self.scale) if how == "noise" else near
+            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * largest, phases)
+        noise = MAX_NOISE * self.scale * (how == "noise")
+        return max(near, noise) if noise < _largest(self.sample[0]) else near  # smaller values could be any others
 
     @cached_property
     def slack(self) -> Floats:
@@ -250,8 +256,8 @@ class ArrayPair:
     def word(self, axis: int) -> str:
         """Return the word for the index of an axis; a bias (heads, q, k) whose axes have no names is square."""
         array, shape = self.expected, self.expected.shape
-        if axis == self.actual.lead:
-            return orders.column_word(self.actual.shape[axis:])
+        if axis == len(self.sides) - 1:
+            return orders.column_word(self.actual.shape[self.actual.lead :])
         named = array.axes[axis] if len(array.axes) == len(self.actual.shape) else ""
         if named in ("head", "batch") or axis == self.actual.lead - 1:
             return named if named in ("head", "batch") else "row"
@@ -798,6 +804,10 @@ def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterat
     if len(found) == len(expected) and (blank[moved] == orders.ZERO).all():  # though another one may be zero as well
         yield from orders.descriptions(blank, len(expected), word)
     if word == "row" and len(actual) == len(expected) and (found == orders.UNKNOWN).any():
+        empty = actual.any(axis=1) & ~expected.any(axis=1)
+        if empty.any() and not empty.all():  # such as a cache that is not filled yet
+            rows = orders.numbered_are(word, np.flatnonzero(empty))
+            yield f"{rows} zero in the expected table", np.where(empty, orders.UNKNOWN, np.arange(len(actual)))
         yield from orders.repeated(orders.match(expected, actual, near), word)
     if (found == orders.UNKNOWN).mean() <= MAX_UNKNOWN_SHARE:
         yield from orders.descriptions(found, len(expected), word)

@@ -44,8 +44,10 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
     """Return the expected row at each place, matched by the columns given; `UNKNOWN`, `ZERO` or `NAN` for none.
 
     A place's own row is preferred, then a row as far away as that of many other places, then a row whose values have
-    nearly the same sum.
+    nearly the same sum.  Where every row equals an expected one, a tolerance would only mix up those that are close.
     """
+    if near and ((found := match(actual, expected, 0.0)) != UNKNOWN).all():
+        return found
     places, actual, expected = np.arange(len(actual)), np.ascontiguousarray(actual), np.ascontiguousarray(expected)
 
     def like(at: Integers, rows: Integers) -> NDArray[np.bool_]:
@@ -62,11 +64,13 @@ def match(actual: Floats, expected: Floats, near: float) -> Integers:
         good = (found[left] == UNKNOWN) & like(left, rows)
         found[left[good]] = rows[good]
     known = left[found[left] >= 0]
-    shifts, counts = np.unique(found[known] - known, return_counts=True)
-    shifts, counts = (both[counts * MAX_SHIFTS >= len(left)] for both in (shifts, counts))
-    for shift in shifts[np.argsort(counts, kind="stable")].tolist():  # the commonest is the last
-        good = like(left, left + shift)
-        found[left[good]] = left[good] + shift
+    lines = list[tuple[Integers, NDArray[np.bool_]]]()
+    for step in (-1, 1):  # backwards, and forwards, which is simpler
+        shifts, counts = np.unique(found[known] - step * known, return_counts=True)
+        common = shifts[counts > max(1, len(left) // MAX_SHIFTS)].tolist()
+        lines += [(line, like(left, line)) for line in (shift + step * left for shift in common)]
+    for line, good in sorted(lines, key=lambda one: np.count_nonzero(one[1])):  # the commonest is the last
+        found[left[good]] = line[good]
     return found
 
 

@@ -56,10 +56,12 @@ def table_like(source: NamedSource, other: Tabular) -> Table:
     take_usual_type(other, source.given.get("dtype", "float32"))
     kind = _type(source, other)
     misfit, best = _nearest(source, other, kind)
-    if misfit[0] == OTHER_SHAPE and (copies := copies_of(other)):
+    copies = copies_of(other)
+    while misfit[0] == OTHER_SHAPE and copies:
         own = min((_nearest(source, one, kind) for one in copies[:: len(copies) - 1]), key=itemgetter(0))
         if own[0][-1] <= SAME_COLUMNS or _are_copies(copies):
             misfit, best = min((misfit, best), own, key=itemgetter(0))
+        copies = copies_of(copies[0])
     if misfit[0] and not source.says_length:
         return _transposed(source, other, best, kind)
     return best
