@@ -120,7 +120,7 @@ exhaustive: .venv/.dev ## Run the slow checks that `make test` samples
 SEED ?= 1
 MINUTES ?= 30
 
-fuzz: .venv/.dev ## Try hostile command lines, damaged files, configs, stores and plug-ins (MINUTES=30 SEED=1)
+fuzz: .venv/.dev ## Try hostile command lines, damaged files, configs, stores, plug-ins; check answers (MINUTES=30 SEED=1)
 	$(VENV_PYTHON) -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 COUNT ?= 2000

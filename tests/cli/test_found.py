@@ -34,7 +34,9 @@ def test_what_the_campaign_found_is_answered(path, files, tmp_path, monkeypatch,
     with open(folder / (case["stdin"] or "p.txt")) as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
         status = run(case["words"])
-    errors = capfd.readouterr().err
+    output, errors = capfd.readouterr()
+    false = case["problem"].rpartition("\nsaid: ")[2] if case["label"].startswith("answers") else ""
+    assert not false or false not in output
     assert status in (0, 1, 2), errors
     assert "Traceback" not in errors
     assert "internal error" not in errors

@@ -18,6 +18,7 @@ from pecli.cli.run import run
 from pecli.errors import BadFile
 from pecli.formats import open_table
 from tests.conftest import ROOT, clean_environment
+from tests.fuzz import answers
 from tests.fuzz.files import bombs, npy
 
 
@@ -27,12 +28,38 @@ def test_a_small_campaign_finds_nothing():
         "import sys, collections\nfrom tests.fuzz import campaign\ncampaign.load()\ncounts = collections.Counter()\n"
         "found = [*campaign.command_lines(7, 40, counts), *campaign.damaged_files(7, 20, counts)]\n"
         "found += [*campaign.damaged_configs(7, 8, counts), *campaign.damaged_plugins(7, 8, counts)]\n"
+        "found += campaign.false_answers(7, 3, counts)\n"
         "print(*found, sep='\\n')\nsys.exit(len(found))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_true"),
+    [
+        ("row 3 is zero", True),
+        ("row 4 is zero", True),  # a neighbour, where a sentence may begin or end
+        ("row 9 is zero", False),
+        ("row 3 is missing", False),
+        ("base 500000 where 10000 was expected", False),
+        ("float32 rounding, at most 1.0: harmless", False),
+        ("values were rounded to bfloat16", False),
+        ("8 of 128 float32 values differ", True),
+        ("7 of 128 float32 values differ", False),
+        ("pe differs in row 3, by at most 1.0 at pe[3, 7] (8 values)", True),
+        ("pe differs in row 3, by at most 0.5 at pe[3, 7] (8 values)", False),
+        ("pe differs in rows 3 to 4, by at most 1.0 at pe[3, 7] (8 values)", False),
+        ("pe[3, 0] is 0, expected 0.14112", True),
+        ("pe[3, 0] is 0, expected 0.25", False),
+    ],
+)
+def test_the_campaign_knows_what_is_true_of_a_table(sentence, is_true):
+    table = answers.Table("sinusoidal", {"dim": 8, "base": 10000, "len": 16, "order": "interleaved"}, "float32")
+    case = answers.Case(table, "rows zero", answers.edited(table, 3, lambda v: 0, 3, 4), has_len=True)
+    assert (not [*case.false(sentence)]) == is_true
 
 
 @pytest.fixture(scope="module")

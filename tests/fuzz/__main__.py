@@ -36,6 +36,7 @@ PARTS = {
     "plugins": (campaign.damaged_plugins, 0.05), "environments": (campaign.environments, 0.1),
     "servers": (campaign.lying_servers, 0.05), "bombs": (campaign.constructed_bombs, 0.002),
     "kills": (campaign.killed_writers, 0.03), "faults": (campaign.faulty_disks, 0.03),
+    "answers": (campaign.false_answers, 0.1),
 }  # fmt: skip
 
 

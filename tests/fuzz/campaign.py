@@ -1,4 +1,4 @@
-"""Cases of the fuzz campaign: command lines, damaged files, stores, configs and plug-ins, lying servers, bombs.
+"""Cases of the fuzz campaign: command lines, damaged files, stores, configs, plug-ins, servers, bombs, everyday tables.
 
 Each case is decided by the seed and its number.
 """
@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from pecli.cli import commands
 from pecli.errors import PecliError
 from pecli.tables.table import Table
+from tests.fuzz import answers
 from tests.fuzz.children import CPU_SECONDS, Worker
 from tests.fuzz.files import OWN, bombs, damage, readings, sound
 from tests.fuzz.kills import faults, kills
@@ -389,6 +390,18 @@ def constructed_bombs(seed: int, count: int, counts: Counter[str]) -> Failures:
             for words in Random(f"{seed}-{name}").sample(ways, min(count, len(ways))):
                 counts["readings"] += 1
                 yield from ground.tried(f"bomb {name}", words)[1]
+
+
+def false_answers(seed: int, count: int, counts: Counter[str]) -> Failures:
+    """Ask what everyday tables are, and how they differ from recipes; what is false in an answer fails."""
+    with grounds() as ground:
+        for number in range(count):
+            case = answers.case_of(seed, number)
+            name, data = case.file()
+            (ground.folder / name).write_bytes(data)
+            counts["everyday tables"] += 1
+            for words, problem in answers.false_answers(case, ground.worker.run):
+                yield Failure(f"answers {seed}-{number}", words, problem, {name: data})
 
 
 def again(found: Failure) -> Failure | None:
