@@ -518,7 +518,7 @@ def is_count(case: Case, sentence: str, many: str, whole: str = "") -> bool:
     least, most = case.counts(off)
     sizes = {v.size for v in off.values()} | {sum(v.size for v in off.values())}
     if limit := re.search(rf"by more than ({NUMBER})", sentence):
-        least = most = sum(int((v > value(limit[1])).sum()) for v in off.values())
+        least, most = (sum(int((v > value(limit[1]) * by).sum()) for v in off.values()) for by in (1.1, 0.9))
     least = 0 if "by more than rounding" in sentence or "other values" in sentence or "not fit" in sentence else least
     return least <= value(many) <= most and (not whole or value(whole) in sizes)
 
@@ -532,9 +532,9 @@ def are_places(case: Case, sentence: str, many: str | None, word: str, start: st
         v = v.reshape(len(v), -1) if "flattened" in word or case.table.get("layout") == "pairs" else v
         axis = {"row": max(0, v.ndim - 2), "head": 0}.get(word, v.ndim - 1)
         most = np.moveaxis(v, axis, 0).reshape(v.shape[axis], -1).max(1)
-        found |= {*np.flatnonzero(most > (value(limit[1]) if limit else 0)).tolist()}
+        found |= {*np.flatnonzero(most > (0.9 * value(limit[1]) if limit else 0)).tolist()}
     if many is not None:
-        return len(found) == value(many) and listed == f"{min(found)} to {max(found)}"
+        return bool(limit) or (len(found) == value(many) and listed == f"{min(found)} to {max(found)}")
     runs = [[int(value(n)) for n in run.split(" to ")] for run in re.split(", | and ", listed)]
     return {run[0] for run in runs} | {run[-1] for run in runs if not start} <= found
 
@@ -552,6 +552,8 @@ CHECKS: dict[str, Callable[..., bool]] = {
         near(size, float(v)) for n, off in case.off.items() for v in case.have[n][off > case.rounding].ravel().real),
     rf"--atol ({NUMBER})": lambda case, s, size: value(size) >= case.most * (1 - 1e-9),
     rf"^rows? {NUMBER}(?: to {NUMBER})?: coordinates start at .*": lambda case, s: "row" in case.change,
+    r"^frequenc(?:y|ies) (.*) (?:is|are) zero$": lambda case, s, listed: all(
+        case.have["inv_freq"][int(n)] == 0 for n in numbers_in(listed)),
     ".* look drawn at random.*": lambda case, s: "noise" in case.change,
     rf"--ulp {NUMBER}|\({NUMBER}\)|{NUMBER} %|by more than {NUMBER}|at most {NUMBER} ulp": lambda case, s: True,
 }  # fmt: skip
