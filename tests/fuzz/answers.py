@@ -579,7 +579,8 @@ def false_comparison(case: Case, status: int, said: Keys) -> Iterator[tuple[str,
     for sentence in said["findings"]:
         if case.change == "nothing" and not re.search("rounding|rounded|harmless", sentence):
             yield "the table is right", sentence
-        yield from ((why, sentence) for why in case.false(sentence))
+        if why := "; ".join(case.false(sentence)):
+            yield why, sentence
 
 
 def values_of(recipe: str, **more: Any) -> np.ndarray | None:
