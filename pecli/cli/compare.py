@@ -129,7 +129,7 @@ def _table(arrays: Sequence[ArrayComparison], names: tuple[str, str], *, every: 
         both = ("", "") if place is None else (
             shortest_text(place.left, array.dtypes[0]), shortest_text(place.right, array.dtypes[1])
         )  # fmt: skip
-        largest = figures.largest if figures.nan.alone else figures.max_abs
+        largest = figures.largest or math.nan if figures.nan.alone else figures.max_abs
         ulps = f"{figures.max_ulp:,}" if figures.max_ulp or not figures.max_abs else "< 1"
         ulps = ulps if array.ulp_dtype and largest < math.inf else ""
         rows.append([

@@ -434,7 +434,7 @@ def _equal(values: Floats, value: float) -> NDArray[np.bool_]:
 
 def visible(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     """Return at which pairs of query and key a mask is on, by its name or by their number."""
-    return _shape_of(on, distance) or f"at {int(on.sum()):,} of {on.size:,} pairs of query and key"
+    return _shape_of(on, distance) or f"at {int(on.sum()):,} of {on.size:,} entries"
 
 
 def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:

@@ -273,6 +273,8 @@ def statistics_of(table: Tabular) -> tuple[str, ...]:
         text = f"{array.name}: values from {finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.3g}, "
         size = np.abs(finite).max() or 1.0  # whose square may be no number
         text += f"deviation {size * (finite / size).std():.3g}"
+        if len(values) == planes[0].rows > 1 and (values == values[:1]).all():
+            text += "; every row is the same"
         for word, empty in (("all zeros", values == 0), ("NaN", np.isnan(values))):
             blank = np.flatnonzero(empty.all(axis=1))
             if 0 < len(blank) < len(values) == planes[0].rows:

@@ -94,6 +94,8 @@ class Expected:
         keys = recipe.keys()
         start, *more = part.part(0, min(2, part.count))
         step = more[0] - start if more else Fraction(1)
+        if not any(0 <= (row - start) / step < part.count for row in plan.blank):
+            keys = {key: value for key, value in keys.items() if key != "pad-row"}
         layout = {} if table.request.layout in (None, "split") else {"layout": table.request.layout}
         named = waves.exactly(recipe.encoding.name, Named(dict(keys), np.zeros(len(plan.frequencies)), table=layout))
         if named is None:
@@ -582,8 +584,7 @@ def _rest_rounding(name: waves.WaveName, total: Tally, want: Expected, *, whole:
     if not whole:  # what differs is more than an exception
         return
     if way in ("float32", "float64") or (kind in waves.LOW_TYPES and want.table.request.dtype not in waves.LOW_TYPES):
-        made = kind if kind in waves.LOW_TYPES else way
-        yield Finding("rounding", f"the rest is {made} rounding, at most {limit(total.residual, 2)}")
+        yield Finding("rounding", f"the rest differs by at most {limit(total.residual, 2)}")
 
 
 def _rounding(name: waves.WaveName, want: Expected, total: Tally, found: Comparison) -> Iterator[Finding]:
@@ -667,7 +668,7 @@ def _low_arithmetic(name: waves.WaveName, *, also: bool) -> str:
         wrong |= (np.abs(one - other) > unit(other, dtype) + doubt).any(axis=1)
     if not wrong.any():
         return text
-    return f"{text}: first wrong at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
+    return f"{text}: first beyond rounding at position {fraction_text(name.start + name.step * int(wrong.argmax()))}"
 
 
 def _rows(name: waves.WaveName, want: Expected) -> Iterator[Finding]:

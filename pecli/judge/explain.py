@@ -16,7 +16,7 @@ from pecli.judge.description import harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_digits, identify_vector, is_large
-from pecli.judge.located import VAGUE, ArrayPair, located, place
+from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
 from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of
@@ -47,6 +47,10 @@ def explain(actual: Tabular, expected: Tabular, found: Comparison) -> list[Findi
             return [_random(ALL), *(place(ArrayPair(left, right)) for left, right in _pairs(actual, expected))]
         if row := _lone_row(actual, expected):
             return row
+        if found.complete and not found.remarks and found.total.beyond <= MAX_REST_SHARE * found.total.compared:
+            few = _located(actual, expected)
+            if few[0].kind not in (*VAGUE, "value", "identity"):  # the recipe is right
+                return few
         table = expected if isinstance(expected, Table) else _parsed(expected.recipe)
         if table is not None:
             return _described(actual, table, found) or _located(actual, expected)
@@ -225,7 +229,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         return [Finding("frequency", text)]
     for one in (*_as_tables(values, table), *lines, *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
-            return [one._replace(text=one.text.partition(": first wrong")[0])]
+            return [one._replace(text=one.text.partition(": first beyond")[0])]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
 
@@ -265,7 +269,7 @@ def _located(actual: Tabular, expected: Tabular) -> list[Finding]:
     random = _random_parts(actual)
     if random := [part for part in random if part not in _random_parts(expected)]:
         return [*map(_random, random), *findings]
-    if whole := _noise(pairs) or _remade(pairs):
+    if whole := _noise(pairs) or _one_row(pairs) or _remade(pairs):
         return [whole, *findings]
     if isinstance(expected, Table) and (named := _padded(actual, expected) or _by_digits(actual, expected)):
         return named
@@ -382,6 +386,15 @@ def _noise(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
     return Finding(
         "random", f"the expected values plus unrelated numbers, such as noise, of standard deviation {size:.2g}"
     )
+
+
+def _one_row(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:
+    """Return the finding that all rows of each array are equal, where the expected ones are not."""
+    if not pairs or not all(v.rows > 1 and 0 < v.rows * v.row_size <= MAX_LONE_VALUES for pair in pairs for v in pair):
+        return None
+    values = ([read_floats(view, 0, view.rows) for view in pair] for pair in pairs)
+    have, want = zip(*([(rows == rows[:1]).all() for rows in pair] for pair in values), strict=True)
+    return Finding("rows", "every row is the same") if all(have) and not all(want) else None
 
 
 def _remade(pairs: list[tuple[ArrayView, ArrayView]]) -> Finding | None:

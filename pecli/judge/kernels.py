@@ -303,7 +303,8 @@ def _positions(applied: AppliedRotation) -> Iterator[tuple[str, Integers]]:
     yield "positions are off by one: row p has position p + 1", at + 1
     yield "positions are off by one: row p has position p - 1", at - 1
     yield "positions count the rows from 0, whatever positions were given", n
-    yield "positions run along the heads: a vector of head h has position h", h
+    first = "heads" if batches > 1 else "heads, or the batch"
+    yield f"positions run along the {first}: a vector of head h has position h", h
     yield "positions run along the batch: a vector of batch b has position b", b
     yield "positions are not reset for each batch: they go on where the last one ended", at + b * rows
     yield "positions run on over heads and rows: head h begins at h times the rows", at + h * rows

@@ -203,7 +203,7 @@ class ArrayPair:
             largest = max(self.scale, _largest(self.sample[0]))
             phases = min(PHASE_ERROR * count_of(self.expected), MAX_NOISE) * self.scale
             near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * largest, phases)
-        noise = MAX_NOISE * self.scale * (how == "noise")
+        noise = float(limit(MAX_NOISE * self.scale, 2)) * (how == "noise")
         return max(near, noise) if noise < _largest(self.sample[0]) else near  # smaller values could be any others
 
     @cached_property

@@ -301,6 +301,8 @@ def distances(off: NDArray[np.bool_]) -> str:
     if not one_side or not (off == np.isin(behind, found)).all():
         return ""
     first, last = sorted((abs(int(found[0])), abs(int(found[-1]))))
+    if last == 0:
+        return "where query and key are at the same position"
     keys = f"{first}" if first == last else f"{first} to {last}"
     return f"where the key is {keys} {'before' if found[-1] > 0 else 'after'} the query"
 

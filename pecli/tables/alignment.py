@@ -206,6 +206,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
         return [shape[-1] if len(shape) > 1 else 1]
     if family is Family.RELATIVE and any(a.name == "index" for a in table.arrays):
         return [table.array("index").shape[0]]
+    odd = [(shape[0] + 1) // 2] if family is Family.RELATIVE and shape[0] % 2 else []  # a vector for each distance
     whole = list(array.shape) or [1]
     while len(whole) > 2 and whole[0] == 1:
         del whole[0]
@@ -213,7 +214,7 @@ def lengths_of(table: Tabular, family: Family) -> list[int]:
     found = [whole[1]] if stacked else [whole[0], shape[0]]
     found += [2] if stacked and whole[-1] == 2 else []  # or two rows of pairs
     alone = len(shape) == 1 or shape[1:] == [2]  # the vector of one position, or its pairs
-    return list(dict.fromkeys(max(1, count) for count in [*found, *([1] if alone else [])]))
+    return list(dict.fromkeys(max(1, count) for count in [*odd, *found, *([1] if alone else [])]))
 
 
 def positions_of(table: Tabular) -> Positions | None:

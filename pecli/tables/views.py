@@ -185,7 +185,7 @@ class CopyView(View):
         super().fill(first + start, first + stop, out)
 
 
-MAX_COPIES = 256  # more are heads, each of which would be compared
+MAX_COPIES = 256  # a table with more has heads: to compare each takes seconds
 
 
 def copies_of(table: Tabular) -> list[CopyView]:

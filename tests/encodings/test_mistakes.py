@@ -30,7 +30,7 @@ def test_no_mistake_is_the_expected_recipe_itself(name):
     [
         ("sinusoidal:dim=8", {"base 500000 where 10000 was expected"}),
         ("alibi:heads=6", {"the slopes are sorted, the largest first", "the distance is counted from 1"}),
-        ("rope:dim=8,scaling=linear,factor=2", {"linear factor applied twice (4 where 2 was expected)",
+        ("rope:dim=8,scaling=linear,factor=2", {"linear factor 4 where 2 was expected, as if it were applied twice",
          "scaling linear is missing: the frequencies are unscaled", "base 1000000 where 10000 was expected"}),
         ("mrope:dim=8,sections=2+1+1,scaling=yarn,factor=2,original-max=8,beta-fast=16,mscale=2",
          {"the magnitude is missing", "beta-fast 32 where 16 was expected", "scaling ntk where yarn was expected",

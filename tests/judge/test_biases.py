@@ -234,7 +234,7 @@ MASKS = {
     "blocks": (np.kron(np.eye(3), np.ones((4, 4))), "1 in 3 blocks of 4 on the diagonal"),
     "padding": (np.tile(np.arange(8) < 5, (8, 1)), "1 at 5 of 8 keys, the same for every query"),
     "decoding": (distances(12, 4) <= 0, "1 where the key is not after the query (causal)"),
-    "any": (np.random.default_rng(1).random((8, 8)) < 0.3, "pairs of query and key"),
+    "any": (np.random.default_rng(1).random((8, 8)) < 0.3, "entries"),
 }  # fmt: skip
 
 

@@ -204,7 +204,7 @@ def mistakes(keys: Mapping[str, str]) -> Iterator[Change]:
     factor_given = keys.get("factor")
     if factor_given is not None:
         squared = number_text(Decimal(factor_given) * Decimal(factor_given))
-        twice = f"{name} factor applied twice ({squared} where {factor_given} was expected)"
+        twice = f"{name} factor {squared} where {factor_given} was expected, as if it were applied twice"
         yield Change("factor", twice, {"factor": squared})
         for other in scalings.SCALINGS.values():
             if other.extends and other.required == ["factor"] and other is not scaling:
