@@ -12,15 +12,16 @@ import numpy as np
 from pecli.errors import PecliError
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge.bias_differences import bias_differences
-from pecli.judge.description import harmless
+from pecli.judge.description import factor_text, harmless
 from pecli.judge.difference import Expected, key_lines, other_frequencies, wave_differences
 from pecli.judge.grid_differences import grid_differences
 from pecli.judge.identify import MAX_FREQUENCY_DIGITS, identify, identify_digits, identify_vector, is_large
 from pecli.judge.located import MAX_REST_SHARE, VAGUE, ArrayPair, located, place
 from pecli.judge.located import floats as read_floats
 from pecli.judge.orders import numbered, numbered_are
-from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of
+from pecli.judge.planes import EPSILON, Floats, Plane, effective_dtype, planes_of, rounded, unit
 from pecli.judge.waves import LOW_TYPES
+from pecli.numbers.decimals import near
 from pecli.numbers.dtypes import GRIDS
 from pecli.numbers.positions import Positions, fraction_text
 from pecli.numbers.printing import limit
@@ -194,7 +195,7 @@ MAX_REPEAT_GAP = 1e-4
 # Frequencies of a list that must have few digits.
 MIN_PRINTED_FREQUENCIES = 4
 # Words about tables that say nothing true of a list.
-OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?)\b")
+OF_TABLES = re.compile(r"\b(cos|sin|cosines?|sines?|rows?|columns?|positions|magnitude|attention)\b")
 # Rows of the tables that stand for two lists of frequencies: a pair of 0.003 radians a position turns once in them.
 FREQUENCY_ROWS = 2048
 # Frequencies whose tables are held in memory: 32 MiB each.
@@ -207,7 +208,7 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         return []
     (array,) = actual.arrays
     values = floats(actual.read_rows([array.name], 0, array.rows)[array.name], array.dtype).astype(np.float64).ravel()
-    want = np.asarray(table.read(table.arrays[0].name), np.float64).ravel()
+    want = floats(table.read(table.arrays[0].name), table.arrays[0].dtype).astype(np.float64).ravel()
     own = identify_vector(actual)
     if len(values) != len(want):
         twice = len(values) == 2 * len(want) and np.array_equal(values[: len(want)], values[len(want) :])
@@ -215,8 +216,8 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
         return [Finding("shape", f"{len(values)} frequencies where {len(want)} were expected{more}")]
     if found.total.max_ulp <= MAX_POWER_ULP and np.allclose(values, want, MAX_POWER_GAP, 0):
         return [harmless("rounding alone", found.total.max_abs, found.total.max_ulp)]
-    epsilon = EPSILON[effective_dtype(values, array.dtype)]
-    printed = printed_digits(values, epsilon, MIN_PRINTED_FREQUENCIES, MAX_FREQUENCY_DIGITS)
+    kind = effective_dtype(values, array.dtype)
+    printed = printed_digits(values, EPSILON[kind], MIN_PRINTED_FREQUENCIES, MAX_FREQUENCY_DIGITS)
     if printed and (how := how_printed(values, want, MAX_POWER_ULP * EPSILON["float32"] * want, printed)):
         text = f"the frequencies are {how} to {digits_text(*printed)}, at most {limit(found.total.max_abs, 1)} off"
         return [Finding("decimals", text)]
@@ -225,24 +226,38 @@ def _frequencies(actual: Tabular, table: Table, found: Comparison) -> list[Findi
     if named is not None and meant is not None and named.encoding == meant.encoding:
         lines = [Finding("parameter", line) for line in key_lines(meant, named.keys)]
         values = named.named.frequencies if printed else values  # whose digits are no other base's
-    if text := _frequency_words(values, want):
+    if text := _frequency_words(values, want, kind):
         return [Finding("frequency", text)]
-    for one in (*_as_tables(values, table), *lines, *_located(actual, table)[:1]):
+    times = _times(values, want, kind)
+    tables = [one for one in _as_tables(values, table) if not (times and one.kind == "frequency")]
+    for one in (*tables, *lines, *times, *_located(actual, table)[:1]):
         if one.kind not in VAGUE and not OF_TABLES.search(one.text):  # else it is not true of the list
             return [one._replace(text=one.text.partition(": first beyond")[0])]
     own_ends, wanted_ends = (f"{side.max():.4g} to {side.min():.4g}" for side in (values, want))
     return [Finding("frequency", f"frequencies from {own_ends} where {wanted_ends} were expected")]
 
 
-def _frequency_words(values: Floats, want: Floats) -> str:
-    """Return what the numbers of a list show by themselves: zeros, NaN, another sign, wavelengths; "" for nothing."""
+def _frequency_words(values: Floats, want: Floats, kind: str) -> str:
+    """Return what the numbers of a list show by themselves: zeros, NaN, a sign, a factor, a type; "" for nothing."""
     for word, empty in (("zero", (values == 0) & (want != 0)), ("NaN or infinite", ~np.isfinite(values))):
         if empty.any():
             return f"{numbered_are('frequency', np.flatnonzero(empty))} {word}"
     if np.allclose(values, -want, MAX_REPEAT_GAP, 0):
         return "the sign of every frequency is changed"
-    wavelengths = np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0)
-    return "wavelengths stand where frequencies were expected" if wavelengths else ""
+    if np.allclose(values, 2 * np.pi / want, MAX_REPEAT_GAP, 0):
+        return "wavelengths stand where frequencies were expected"
+    if kind in LOW_TYPES and np.array_equal(values, rounded(want, kind)):
+        return f"the frequencies were rounded to {kind}"
+    return ""
+
+
+def _times(values: Floats, want: Floats, kind: str) -> list[Finding]:
+    """Return the finding that every frequency of a list is a number of times the expected one; [] where it is not."""
+    slack = 4 * max(EPSILON[kind], EPSILON["float32"])
+    ratio = float(near(float(np.median(values / want)), slack / 2))
+    if (np.abs(values - ratio * want) > slack * abs(ratio) * want + unit(0 * want, kind)).any():
+        return []
+    return [Finding("factor", f"every frequency is {factor_text(ratio)} times the expected one")]
 
 
 def _as_tables(values: Floats, table: Table) -> list[Finding]:

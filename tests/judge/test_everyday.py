@@ -1100,3 +1100,16 @@ def test_nan_has_no_distance_from_a_number(ask):
     table[:, 1] = np.nan
     np.save("t.npy", table)
     assert ask("compare", "t.npy", "sinusoidal:dim=4").ends(1).out.splitlines()[-1].split()[2] == "nan"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (2.0 * frequencies(64), "every frequency is 2 times the expected one"),
+        (frequencies(64) / 4, "linear scaling (factor 4) where none was expected"),
+        (rounded(frequencies(64), "bfloat16"), "the frequencies were rounded to bfloat16"),
+    ],
+)
+def test_what_differs_in_a_list_of_frequencies_is_said_of_frequencies(ask, values, said):
+    np.save("w.npy", values.astype(np.float32))
+    ask("compare", "w.npy", "rope:dim=64").ends(1).says(said).never("position", "magnitude")
