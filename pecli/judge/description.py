@@ -42,10 +42,14 @@ def factor_text(value: float) -> str:
     return f"{text}{f' ({words[0]})' if words else ''}"
 
 
+def value_words(have: float, want: float, dtype: str) -> str:
+    """Return a value with the expected one, each in the digits that distinguish it in its type."""
+    own, expected = ("NaN" if math.isnan(v) else shortest_text(v, dtype).removesuffix(".0") for v in (have, want))
+    return f"{own}, expected {expected}"
+
+
 def harmless(how: str, most: float, ulp: int) -> Finding:
     """Return the finding on a rounding, with the tolerance that accepts it."""
-    if not 0 < most < np.inf:  # other arrays or columns were compared
-        return Finding("rounding", f"{how}: harmless")
     few = 0 < ulp <= MAX_ULP_NAMED
     size, option = (f"{ulp} ulp ({limit(most, 2)})", f"--ulp {ulp} or ") if few else (limit(most, 2), "")
     accepts = f"{option}--atol {at_least(most * (1 + 2.0**-26), 1)} accepts it"
@@ -154,12 +158,9 @@ class Tally:
     def texts(self) -> list[str]:
         """Return the first values that do not fit, each with the expected value."""
         return [
-            f"{self.planes[plane].place(row, column)} is {self._text(have, plane)}, expected {self._text(want, plane)}"
-            for plane, row, column, have, want in self.singles
+            f"{self.planes[at].place(row, column)} is {value_words(have, want, self.planes[at].array.dtype)}"
+            for at, row, column, have, want in self.singles
         ]
-
-    def _text(self, value: float, plane: int) -> str:
-        return "NaN" if np.isnan(value) else shortest_text(value, self.planes[plane].array.dtype).removesuffix(".0")
 
     @property
     def differ(self) -> str:
@@ -242,16 +243,8 @@ class Identification:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the mapping that --json prints."""
-        return {
-            "recipe": self.recipe,
-            "confidence": self.confidence,
-            "residual": self.residual,
-            "equal_share": self.equal,
-            "arithmetic": self.arithmetic,
-            "notes": self.notes,
-            "aliases": self.aliases,
-            "measured": self.measured,
-        }
+        keys = "recipe", "confidence", "residual", "equal", "arithmetic", "notes", "aliases", "measured"
+        return {{"equal": "equal_share"}.get(key, key): getattr(self, key) for key in keys}
 
 
 # Largest number of heads of an array whose range is measured; of more, every second head or fewer are read.

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pecli.engine.threads import ordered_map
 from pecli.formats.decimals import digits_text, how_printed, printed_digits
 from pecli.judge import orders
-from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text
+from pecli.judge.description import MAX_ROOT_ERROR, ROOTS, factor_text, value_words
 from pecli.judge.planes import EPSILON, Floats, Integers, effective_dtype, rounded, sample_rows, truncated, unit
 from pecli.numbers import rounding
 from pecli.numbers.blocks import in_blocks
@@ -193,7 +193,7 @@ class ArrayPair:
 
     def within(self, how: str) -> float:
         """Return how near a value of some type is to the expected one: the stored, the effective, float32, or noise."""
-        if not self.stored or how == "exact":
+        if not self.stored:
             return 0.0
         actual = self.stored if how == "stored" else effective_dtype(self.sample[0], self.stored)
         expected = real_type(self.expected.dtype) if self.expected.dtype in FLOATS else "float64"
@@ -287,10 +287,8 @@ class RowChange:
         The pair whose expected values an array holds.
     masks : mapping of a pair to a callable
         Which values of some rows of an array change.
-    fill : float, optional
-        What the other values are; left out, the expected ones.
     half : float
-        Half the step of decimals: a value that near an expected one, which was rounded before, is this one.
+        Half the step of a rounding: a value that near the changed one is this one.
     """
 
     kind: str
@@ -300,7 +298,6 @@ class RowChange:
     columns: Integers | None = None
     sources: Mapping[ArrayPair, ArrayPair] = field(default_factory=dict)
     masks: Mapping[ArrayPair, Mask] = field(default_factory=dict)
-    fill: float | None = None
     half: float = 0.0
 
     def made(self, pair: ArrayPair, rows: Integers) -> Floats:
@@ -316,8 +313,7 @@ class RowChange:
         changed = pair.as_stored(self.function(values))
         if self.kind not in UNMASKED:  # masked values are kept
             changed = np.where(np.isfinite(values), changed, values)
-        kept = values if self.fill is None else self.fill
-        return np.where(self.masks[pair](rows), changed, kept) if self.masks else changed
+        return np.where(self.masks[pair](rows), changed, values) if self.masks else changed
 
 
 Changes = Iterator[RowChange]
@@ -400,9 +396,7 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         if change.order is not None:
             off[change.order[places] == orders.UNKNOWN] = 0.0
         if change.half:
-            # the rounded values may have been float32 ones
-            single = max(pair.within("stored"), EPSILON["float32"] * pair.scale)
-            off[orders.gaps(actual, pair.expected_rows(places)) <= change.half + single] = 0.0
+            off[off <= change.half + max(pair.within("stored"), EPSILON["float32"] * pair.scale)] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
@@ -418,9 +412,6 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         return found
 
 
-ONE = "one value differs: "
-
-
 def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
     """Return where and how arrays differ from the expected ones, the cause first; [] where no value does.
 
@@ -433,10 +424,7 @@ def located(both: Iterable[tuple[Rows, Rows]]) -> list[Finding]:
         large = [p for p in differing if not p.same_shape or p.overview.largest > p.within("effective")]
         narrow = [p for p in differing if p.same_shape and p.within("effective") > p.within("stored")]
         differing = narrow + [p for p in large if p not in narrow] or differing  # others differ by rounding alone
-        found = _located(pairs, differing) if differing else []
-    if sum(one.text.startswith(ONE) for one in found) > 1:  # then it is not one
-        found = [one._replace(text=one.text.removeprefix(ONE)) for one in found]
-    return found
+        return _located(pairs, differing) if differing else []
 
 
 def located_tables(actual: Tabular, expected: Tabular) -> list[Finding]:
@@ -522,8 +510,9 @@ def _promising(pair: ArrayPair, change: RowChange) -> bool:
     made = change.made(pair, places)
     if actual.shape != made.shape:
         return False
+    off = orders.gaps(actual, made)
     # twice the share that may be left in all: the sample is not the whole
-    return bool(np.count_nonzero(orders.gaps(actual, made) > pair.near) <= 2 * MAX_REST_SHARE * made.size + MAX_SINGLE)
+    return bool(np.count_nonzero(off > pair.near + change.half) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE)
 
 
 def _remainder(pair: ArrayPair, left: Differences) -> list[Finding]:
@@ -548,14 +537,7 @@ def _rest(differing: list[ArrayPair], left: list[Differences]) -> Iterator[Findi
 
 
 def _one(pair: ArrayPair, row: int, column: int, have: float, want: float) -> Finding:
-    at = pair.at(row, column)
-    if not math.isfinite(have):
-        word = "NaN" if math.isnan(have) else "-infinity" if have < 0 else "infinity"
-        return Finding("value", f"{word} at {at}, expected {'NaN' if math.isnan(want) else figure(want, 9)}")
-    if math.isnan(want):
-        return Finding("value", f"{ONE}{at} is {have:.6g}, expected NaN")
-    digits = next((d for d in (6, 9) if f"{have:.{d}g}" != f"{want:.{d}g}"), 17)
-    return Finding("value", f"{ONE}{at} is {have:.{digits}g}, expected {want:.{digits}g}")
+    return Finding("value", f"{pair.at(row, column)} is {value_words(have, want, pair.stored or 'float64')}")
 
 
 def place(pair: ArrayPair) -> Finding:
@@ -679,40 +661,40 @@ def _functions(differing: list[ArrayPair], masks: Sequence[Mask | None], where: 
     y, x = np.concatenate(actual), np.concatenate(expected)
     y, x = (side[:: max(1, len(x) // FIT_VALUES)] for side in (y, x))
     near = max(pair.near for pair in differing)
-    for kind, text, function in _candidates(y, x, near, differing[0].stored):
-        made = function(x) if kind in UNMASKED else np.where(np.isfinite(x), function(x), x)
-        if kind not in (*UNMASKED, "decimals") and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
+    for change in _candidates(y, x, near, differing[0].stored):
+        assert change.function is not None
+        made = change.function(x)
+        made = made if change.kind in UNMASKED else np.where(np.isfinite(x), made, x)
+        if change.kind not in UNMASKED and not change.half and np.ptp(made[np.isfinite(made)]) <= MIN_CONTRAST * near:
             continue  # another constant would explain as much
         off = orders.gaps(differing[0].as_stored(made), y)
-        if np.count_nonzero(off > near) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
+        if np.count_nonzero(off > near + change.half) <= 2 * MAX_REST_SHARE * off.size + MAX_SINGLE:
             regions = {pair: mask for pair, mask in zip(differing, masks, strict=True) if mask is not None}
-            half = function.args[0] if isinstance(function, partial) and kind == "decimals" else None
-            half = 0.0 if half is None or "cut" in text else 0.5 * 10.0**-half
-            yield RowChange(kind, text.format(where), function, masks=regions, half=half)
+            yield replace(change, text=change.text.format(where), masks=regions)
 
 
-def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
-    """Yield functions that may have made values y of the expected x: kind, text with a place for where, function."""
+def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Changes:
+    """Yield changes that may have made values y of the expected x, with a place in their text for where."""
     if len(y) < MIN_FITTED:
         return
     if np.isnan(y).all() or (y == y[0]).all():
         value = float(y[0])
         word = "NaN" if math.isnan(value) else "zero" if value == 0 else "infinite" if math.isinf(value) else ""
-        yield "constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value)
+        yield RowChange("constant", f"{{}} are {word or figure(value)}", lambda v: np.full_like(v, value))
         return
     levels = np.unique(x)
     if len(levels) == 2 and np.array_equal(np.unique(y), levels):  # a mask
         low, high = levels.tolist()
         text = f"{{}} are exchanged: {low:g} stands where {high:g} was expected, and {high:g} where {low:g}"
-        yield "exchanged", text, lambda v: np.where(v == low, high, low)
+        yield RowChange("exchanged", text, lambda v: np.where(v == low, high, low))
     finite = np.isfinite(x) & np.isfinite(y)
     y, x = y[finite], x[finite]
     if not x.size:  # every value is masked
         return
     for kind in ("sign", "negated"):  # infinities keep their sign, or change it as well
-        yield kind, "the sign of {} is changed", np.negative
-    yield "sign", "{} are the absolute values of the expected ones", np.abs
-    yield "value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0)
+        yield RowChange(kind, "the sign of {} is changed", np.negative)
+    yield RowChange("sign", "{} are the absolute values of the expected ones", np.abs)
+    yield RowChange("value", "{} are cut off at 0: the negative ones are 0", partial(np.maximum, 0.0))
     if x.size < MIN_FITTED or x.min() == x.max():
         return
     size = float(np.abs(x).max())
@@ -720,49 +702,45 @@ def _candidates(y: Floats, x: Floats, near: float, stored: str) -> Iterator[tupl
     offset, factor = _typical(y - x, near, 0.0), _typical(y[large] / x[large], near / size, 0.0, 1.0, -1.0)
     if offset:
         done = "added to" if offset > 0 else "subtracted from"
-        yield "offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset
+        yield RowChange("offset", f"{figure(abs(offset))} is {done} {{}}", lambda v: v + offset)
     if factor not in (0.0, 1.0, -1.0):
         exact = next((number for number in ROOTS.values() if abs(factor / number - 1) < MAX_ROOT_ERROR), factor)
-        yield "factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact
+        yield RowChange("factor", f"{{}} are {factor_text(factor)} times the expected ones", lambda v: v * exact)
         if (top := float(np.rint(np.abs(y).max() / size))) > 1 and (y == np.rint(y)).all():
             text = f"{{}} are {factor_text(top)} times the expected ones, rounded to whole numbers"
-            yield "factor", text, lambda v: np.rint(v * top)
+            yield RowChange("factor", text, lambda v: v * top, half=0.5)
     slope, added = np.polyfit(x, y, 1)
     if near > 0 and abs(slope) > near and abs(slope - 1) > near and abs(added) > near:
         sign = "plus" if added > 0 else "minus"
         text = f"{{}} are {slope:.6g} times the expected ones {sign} {abs(added):.6g}"
-        yield "factor", f"{text}, as of other mean and deviation", lambda v: slope * v + added
+        yield RowChange("factor", f"{text}, as of other mean and deviation", lambda v: slope * v + added)
     if stored or (y == np.rint(y)).all():
         yield from _coarser(y, near, stored)
 
 
-def _coarser(y: Floats, near: float, stored: str) -> Iterator[tuple[str, str, Values]]:
+def _coarser(y: Floats, near: float, stored: str) -> Changes:
     """Yield decimals, narrower types, and bytes in the wrong order."""
     for k in range(MAX_DECIMALS + 1):
         if 10.0**-k > MIN_APART * near and (np.abs(np.round(y, k) - y) <= near / 4).all():
-            words = f"{k} decimals" if k else "integers"
-            yield "decimals", f"{{}} are rounded to {words}", partial(_decimals, k, np.rint)
-            for cut in (np.trunc, lambda v: np.trunc(v.astype(np.float32))):  # of what was float32 before
-                yield "decimals", f"{{}} are cut to {words}", partial(_decimals, k, cut)
+            words, half = f"{k} decimals" if k else "integers", 0.5 * 10.0**-k
+            yield RowChange("decimals", f"{{}} are rounded to {words}", np.positive, half=half)
+            yield RowChange("decimals", f"{{}} are cut to {words}", partial(_nearer_zero, half), half=half)
             break
     for narrow in ("bfloat16", "float16", "float32") if stored else ():
         if EPSILON[narrow] > EPSILON[stored] and np.array_equal(rounded(y, narrow), y):
-            yield "cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow)
-            yield "cast", f"{{}} are cut to {narrow} instead of rounded", partial(truncated, kind=narrow)
+            yield RowChange("cast", f"{{}} are rounded to {narrow}", partial(rounded, kind=narrow))
+            yield RowChange("cast", f"{{}} are cut to {narrow} instead of rounded", partial(truncated, kind=narrow))
     for levels in (127, 128, 255):
-        text = f"{{}} are quantised to int8, in steps of 1/{levels}"
-        yield "cast", text, partial(_stepped, float(levels), np.rint)
+        if (np.abs(np.rint(y * levels) / levels - y) <= near).all():
+            text = f"{{}} are quantised to int8, in steps of 1/{levels}"
+            yield RowChange("cast", text, np.positive, half=0.5 / levels)
     if stored not in ("", "bfloat16"):
         text = f"the bytes of {{}} are swapped: the file has the other byte order ({stored})"
-        yield "bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64)
+        yield RowChange("bytes", text, lambda v: v.astype(stored).byteswap().astype(np.float64))
 
 
-def _decimals(decimals: int, whole: Values, values: Floats) -> Floats:
-    return np.round(_stepped(10.0**decimals, whole, values), decimals)
-
-
-def _stepped(steps: float, whole: Values, values: Floats) -> Floats:
-    return whole(values * steps) / steps + 0.0
+def _nearer_zero(by: float, values: Floats) -> Floats:
+    return values - np.copysign(by, values)
 
 
 def _typical(values: Floats, near: float, *plain: float) -> float:
@@ -816,24 +794,19 @@ def _matched(actual: Floats, expected: Floats, near: float, word: str) -> Iterat
 def _columns(differing: list[ArrayPair], near: float, *, loose: bool) -> Changes:
     """Yield other signs and orders of the columns, which all arrays that differ share."""
     pair = differing[0]
-    width, count, k = pair.width, width_of(pair.expected), np.arange(pair.width)
+    width, count, k, half = pair.width, width_of(pair.expected), np.arange(pair.width), pair.width // 2
     if any((p.width, width_of(p.expected)) != (width, count) for p in differing) or width < 2:
         return
     if any(count_of(p.actual) != count_of(p.expected) for p in differing):
         return
-    if width == count and width % 2 == 0:
-        for blocks in (1, 2, 3, 4):  # axes of a grid have a block of columns each
-            size, each = width // blocks, f", in each of {blocks} blocks" if blocks > 1 else ""
-            if width % blocks or size % 2 or size < 4:
-                continue
-            first, k, half = np.arange(width) // size * size, np.arange(width) % size, size // 2
-            for text, order in (
-                ("neighbouring columns are exchanged", k ^ 1),
-                ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
-                ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
-                ("the two halves of the columns are exchanged", (k + half) % size),
-            ):
-                yield RowChange("columns", text + each, columns=first + order)
+    if width == count == 2 * half > 2:
+        for text, order in (
+            ("neighbouring columns are exchanged", k ^ 1),
+            ("the columns are interleaved where half-split ones were expected", k // 2 + half * (k % 2)),
+            ("the columns are half-split where interleaved ones were expected", 2 * (k % half) + k // half),
+            ("the two halves of the columns are exchanged", (k + half) % width),
+        ):
+            yield RowChange("columns", text, columns=order)
     actual, expected = (np.concatenate([p.sample[side].T / p.scale for p in differing], axis=1) for side in (0, 1))
     keys = _spread(expected, min(MAX_KEYS * 4, max(8, KEY_VALUES // max(width, count))))
     for text, order in _matched(actual[:, keys], expected[:, keys], near, pair.word(pair.actual.lead)):
@@ -936,7 +909,7 @@ def _stretched(differing: list[ArrayPair]) -> Changes:
 def _dropped(differing: list[ArrayPair]) -> Changes:
     """Yield dropout: zeros at places of their own, the other values larger by what makes up for them."""
     zero = [(pair.sample[0] == 0) & (pair.sample[1] != 0) for pair in differing]
-    if not all(one.any() for one in zero):
+    if not all(one.any() and count_of(p.actual) * p.width <= MAX_HELD for p, one in zip(differing, zero, strict=True)):
         return
     y, x = (np.concatenate([pair.sample[side][~one] for pair, one in zip(differing, zero, strict=True)])
             for side in (0, 1))  # fmt: skip
@@ -950,9 +923,10 @@ def _dropped(differing: list[ArrayPair]) -> Changes:
     if abs(p - share) <= MAX_DROPPED_GAP and 0 < p < 1:
         text = f"dropout was applied, p = {figure(p)}: about {share:.0%} of the values are zero"
         text += ", the others are divided by 1 - p"
-        kept = {pair: partial(_not_zero, pair) for pair in differing}
-        yield RowChange("dropout", text, lambda v: v / (1 - p), masks=kept, fill=0.0)
+        yield RowChange("dropout", text, sources={pair: _kept(pair, 1 / (1 - p)) for pair in differing})
 
 
-def _not_zero(pair: ArrayPair, rows: Integers) -> NDArray[np.bool_]:
-    return np.asarray(rows_at(pair.actual, rows) != 0)
+def _kept(pair: ArrayPair, factor: float) -> ArrayPair:
+    """Return a pair whose expected values are some times as large, and zero where those at hand are."""
+    have, want = (floats(array, 0, count_of(array)) for array in (pair.actual, pair.expected))
+    return _with_rows(pair, np.where(have == 0, 0.0, want * factor))

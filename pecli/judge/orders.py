@@ -271,12 +271,11 @@ def _listed(found: Integers, unit: str) -> tuple[str, Integers] | None:
     off = [run for run in runs_of(found) if run.target != run.first or (run.step != 1 and run.places > 1)]
     if len(off) > MAX_PARTS or any(run.target == UNKNOWN for run in off):
         return None
-    if len(off) == 2 and off[0].places == off[1].places and all(run.step == 1 for run in off):
-        one, other = off
-        if one.target == other.first and other.target == one.first:
-            if one.places == 1:
-                return f"{plural(unit)} {one.first} and {other.first} are exchanged", found
-            return f"{span(*one[:2], unit)} are exchanged with {span(*other[:2], unit)}", found
+    ends = [run.first for run in off if run.step == 1]
+    if len(ends) == 2 and [run.target for run in off] == ends[::-1]:
+        one, other = (span(*run[:2], unit) for run in off)
+        single = f"{plural(unit)} {off[0].first} and {off[1].first} are exchanged"
+        return single if off[0].places == 1 else f"{one} are exchanged with {other}", found
     parts = list[str]()
     for run in off:
         last = run.target + run.step * (run.places - 1)

@@ -198,10 +198,9 @@ def rounded(values: Floats, kind: str) -> Floats:
 
 def unit(values: Floats, kind: str) -> Floats:
     """Return one unit in the last place of each value in a type."""
-    bits = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}[kind]
     smallest = 2.0**-14 if kind == "float16" else 2.0**-126
     exponents = np.maximum(np.abs(values), smallest).view(np.int64) & (0x7FF << 52)
-    found: Floats = exponents.view(np.float64) * 2.0**-bits
+    found: Floats = exponents.view(np.float64) * 2 * EPSILON[kind]
     return found
 
 

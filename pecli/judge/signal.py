@@ -29,8 +29,6 @@ MAX_DEPARTURE = 0.02
 SURE_DEPARTURE = 0.001
 # Rows that show this: one row has no departure at all.
 MIN_SURE_ROWS = 8
-# Columns that are tried before many more are.
-FIRST_COLUMNS = 512
 # Share of the rows that pairs are found by: a few corrupted rows must not hide them.
 KEPT_ROWS = 0.95
 # Difference of a value from its copy, of the column's size: bfloat16 buffers that were computed twice stay below.
@@ -143,13 +141,7 @@ def readings(planes: Sequence[Plane], values: Sequence[Floats]) -> list[Reading]
 
 
 def departure(cos: Floats, sin: Floats) -> float:
-    """Return how far cos^2 + sin^2 is from its median in each pair, relative, the mean over all.
-
-    Of many pairs some are tried first.
-    """
-    step = cos.shape[-1] // FIRST_COLUMNS
-    if step > 1 and (apart := departure(cos[:, ::step], sin[:, ::step])) > 2 * MAX_DEPARTURE:
-        return apart
+    """Return how far cos^2 + sin^2 is from its median in each pair, relative, the mean over all."""
     squares = cos**2 + sin**2
     if not squares.size:
         return np.inf
@@ -234,13 +226,10 @@ def is_angles(values: Floats) -> bool:
     """Whether columns rise or fall evenly past the range of a sine, as unreduced angles do."""
     if len(values) < 3 or np.abs(values).max(initial=0.0) <= MIN_STEP:
         return False
-    for some in (values[:, :: 1 + values.shape[1] // FIRST_COLUMNS], values):
-        steps = np.diff(some, axis=0)
-        middle = np.median(steps, axis=0)
-        even = np.abs(steps - middle) <= 0.02 * np.abs(middle) + 2.0**-7 * np.abs(some).max(axis=0)
-        if not (even.mean(axis=0) > MIN_COPY_SHARE).all():
-            return False
-    return bool((middle != 0).any())
+    steps = np.diff(values, axis=0)
+    middle = np.median(steps, axis=0)
+    even = np.abs(steps - middle) <= 0.02 * np.abs(middle) + 2.0**-7 * np.abs(values).max(axis=0)
+    return bool((even.mean(axis=0) > MIN_COPY_SHARE).all() and (middle != 0).any())
 
 
 MIN_ROWS = 2

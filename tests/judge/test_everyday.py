@@ -850,7 +850,7 @@ def test_a_value_of_a_grid_that_is_no_number_is_shown(ask, odd):
     table = np.concatenate([np.sin(x), np.cos(x), np.sin(y), np.cos(y)], 1).astype(np.float32)
     table[9, 31] = odd
     np.save("g.npy", table)
-    ask("compare", "g.npy", "sincos2d:dim=32,grid=7x7").ends(1).says("at array[9, 31]", "1 of 1,568")
+    ask("compare", "g.npy", "sincos2d:dim=32,grid=7x7").ends(1).says("array[9, 31] is", "1 of 1,568")
 
 
 def test_a_few_rows_that_follow_no_wave_are_placed_in_doubled_columns(ask):
