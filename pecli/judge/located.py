@@ -201,10 +201,14 @@ class ArrayPair:
         near *= self.scale
         if how == "single":
             largest = max(self.scale, _largest(self.sample[0]))
-            phases = min(PHASE_ERROR * count_of(self.expected), MAX_NOISE) * self.scale
-            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * largest, phases)
+            near = max(near, MAX_SINGLE_ULP * 2 * EPSILON["float32"] * largest, self.phases)
         noise = float(limit(MAX_NOISE * self.scale, 2)) * (how == "noise")
         return max(near, noise) if noise < _largest(self.sample[0]) else near  # smaller values could be any others
+
+    @cached_property
+    def phases(self) -> float:
+        """How far the values of float32 phases may be from the expected ones."""
+        return float(min(PHASE_ERROR * count_of(self.expected), MAX_NOISE) * self.scale)
 
     @cached_property
     def slack(self) -> Floats:
@@ -396,11 +400,12 @@ def _of_rows(pair: ArrayPair, change: RowChange, start: int, stop: int) -> Diffe
         if change.order is not None:
             off[change.order[places] == orders.UNKNOWN] = 0.0
         if change.half:
-            off[off <= change.half + max(pair.within("stored"), EPSILON["float32"] * pair.scale)] = 0.0
+            off[off <= change.half + max(pair.within("stored"), pair.phases)] = 0.0
         columns = off.max(axis=0)
         if not columns.any():
             return None
         flat, far = np.flatnonzero(off), np.flatnonzero(off > pair.near)
+        made = pair.expected_rows(places) if change.kind == "decimals" else made
         first = [divmod(at, pair.width) for at in (far if len(far) else flat)[:MAX_SINGLE].tolist()]
         values = [(row, column, float(actual[row, column]), float(made[row, column])) for row, column in first]
         worst = divmod(int(off.argmax()), pair.width)
