@@ -86,17 +86,14 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
         return described
     if found := _placed(actual, expected) or described:
         return found
-    if (index := biases.distance_of(actual, indices=True)) is not None:
+    if (index := biases.distance_of(actual) or "").startswith("the distance"):
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
     if best is not None and best.candidate.trained:
         text = "the index is the expected one, and the trained numbers are others"
         hides = best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal"
         mask = [Finding("mask", f"{CAUSAL}, where none was expected")] if hides else []
         return [*mask, Finding("trained", text)]
-    other = biases.best_fit(actual)
-    if other is None or not biases.is_named(other) or other.candidate.doubts or other.candidate.name == name:
-        return None
-    return [Finding("identity", f"this is {biases.recipe_text(other.table)}, where {short} was expected")]
+    return None
 
 
 def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
@@ -126,21 +123,15 @@ def _harmless(
 ) -> Iterator[Finding]:
     """Yield copies, another number for minus infinity, and roundings."""
     for lines in (lines for lines in held if lines.name in found.arrays):
-        sizes, many = [math.prod(array.shape) for array in expected.arrays], lines.count * lines.width
-        copies, left = divmod(many, min(sizes))
-        if copies > 1 and not left and many not in sizes:
-            yield Finding("copies", f"{copies} copies of the expected values, as of a batch")
         if lines.low is not None:
             text = f"masked pairs hold {lines.low_text}, where -inf was expected: equal after a softmax"
             yield Finding("mask", text)
     want = expected.request.dtype
     if kind != want and GRIDS[kind].precision < GRIDS[want].precision and found.equal == 1.0:
         yield Finding("rounding", f"the values are rounded to {kind}")
-    elif kind != want and (near := biases.fit_table(Candidate("", {}, ulp=MAX_ULP), expected, held, want)) is not None:
-        if near.max_ulp:
-            yield _rounded(f"{kind} values where {want} was expected", near, compared)
     elif found.max_ulp:
-        yield _rounded(f"{found.arithmetic} rounding", found, compared)
+        how = f"{found.arithmetic} rounding" if kind == want else f"{kind} values where {want} was expected"
+        yield _rounded(how, found, compared)
 
 
 def _rounded(how: str, found: biases.Fit, compared: Comparison | None) -> Finding:

@@ -278,8 +278,6 @@ def fit_table(
         other = next((o for o in own if _matches(lines, o)), None)
         index = next((o for o in own if o.name == "index" and lines.shape[-len(o.shape) :] == o.shape), None)
         if other is not None and not candidate.trained:
-            if not _likely(lines, other, unit, candidate, change):
-                return None
             pairs = _values(lines, other)
             if change is not None:
                 pairs = ((start, actual, change(other.name, values, start)) for start, actual, values in pairs)
@@ -290,10 +288,8 @@ def fit_table(
         one = Tally.of([lines.plane])
         for start, actual, expected in pairs:
             one.add(_differences(start, actual, expected, unit, candidate))
-            if one.unexplained > (1 - MIN_SHARE_EXPLAINED) * max(one.count, lines.count * lines.width / 2):
+            if one.explained < MIN_SHARE_EXPLAINED:
                 return None
-        if one.explained < MIN_SHARE_EXPLAINED:
-            return None
         arrays.append(lines.name)
         places += _places(one, lines)
         tallies.append(one)
@@ -303,18 +299,6 @@ def fit_table(
     worst, residual = (max(getattr(one, key) for one in tallies) for key in ("worst", "residual"))
     how = "trained" if candidate.trained else "exact" if equal + unexplained == count else unit
     return Fit(candidate, made, count, equal / count, worst, how, unexplained, tuple(places), residual, tuple(arrays))
-
-
-def _likely(actual: Lines, other: Lines, unit: str, candidate: Candidate, change: Values | None) -> bool:
-    """Whether some blocks of lines, spread over the array, fit so well that all values should be compared."""
-    if actual.count * actual.width <= BLOCK_VALUES:
-        return True
-    some, tally = max(1, BLOCK_VALUES // (8 * SAMPLE_LINES * actual.width)), Tally.of([actual.plane])
-    for start in np.unique(np.linspace(0, other.count - some, SAMPLE_LINES).astype(int)).tolist():
-        values = other.read(start, start + some)
-        values = values if change is None else change(other.name, values, start)
-        tally.add(_differences(start, actual.read(start, start + some), values, unit, candidate))
-    return tally.explained >= MIN_SHARE_EXPLAINED
 
 
 def _matches(actual: Lines, other: Lines) -> bool:
@@ -411,13 +395,12 @@ def _ramp(values: Floats, lines: Lines) -> str:
 
 def _mask_pattern(lines: Lines, value: float, low: str, high: str) -> str:
     """Return which pairs have the second value."""
-    *lead, queries, keys = (1, *lines.shape)
-    if len(lines.shape) < 2 or max(queries, keys) > MAX_SIDE:
+    queries, keys = (1, *lines.shape)[-2:]
+    each = [range(k, k + queries) for k in range(0, lines.count, queries)] if max(queries, keys) <= MAX_SIDE else []
+    on = _equal(lines.read(0, queries if each else 0), value)
+    if len(lines.shape) < 2 or not each or any((_equal(lines.read(k.start, k.stop), value) != on).any() for k in each):
         many = sum(int(_equal(values, value).sum()) for _, values in lines.blocks())
         return f"{many:,} of {lines.count * lines.width:,} are {high}"
-    on, every = _equal(lines.read(0, queries), value), math.prod(lead)
-    if any((_equal(lines.read(k * queries, (k + 1) * queries), value) != on).any() for k in range(1, every)):
-        return f"{every} patterns of {queries} x {keys} that are not the same"
     if (on == on[:1]).all():
         return f"{high} at {int(on[0].sum())} of {keys} keys, the same for every query"
     last = np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
@@ -452,12 +435,6 @@ def _shape_of(on: NDArray[np.bool_], distance: NDArray[np.int64]) -> str:
     ):
         if np.array_equal(on, pattern):
             return name
-    block = np.cumsum(np.any(on[1:] != on[:-1], axis=1, keepdims=True)) if len(on) == on.shape[1] else np.zeros(0)
-    block = np.append(0, block)
-    if block[-1] and np.array_equal(on, block[:, None] == block):
-        sides = np.bincount(block)
-        each = f"of {sides[0]}" if np.ptp(sides) == 0 else "of several sizes"
-        return f"in {len(sides)} blocks {each} on the diagonal"
     return ""
 
 
@@ -467,8 +444,6 @@ MAX_SURE_ULP = 8.0
 MIN_SHARE_NEAREST = 0.5
 # Heads of a bias; an array with more rows along its first axis is no bias by head.
 MAX_HEADS = 1024
-# Heads by which most arrays are found not to depend on the distance.
-FIRST_HEADS = 4
 # Keys of a bias that is read by distance; the profile of one head takes 1 MB.
 MAX_KEYS = 1 << 17
 # Values of an array with a row for each head, by distance or by key: 128 heads of the most keys, 128 MiB.
@@ -523,23 +498,20 @@ def _of_cube(lines: Lines, make: Callable[..., Profile], heads: int, queries: in
     for by, align in (("key", ""), ("distance", ""), ("distance", "first"))[: 2 + (queries < keys)]:
         own = np.array(picked) + (0 if align else keys - queries)
         at = np.arange(keys) if by == "key" else np.arange(1 - keys, keys)
-        for some in (rows[:FIRST_HEADS], rows):
-            aligned = np.full((len(some), len(picked), len(at)), np.nan)
-            for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
-                aligned[:, k, low : low + keys] = some[:, k]
-            middle = _middle(aligned)
-            finite = np.isfinite(aligned)
-            finite &= finite.sum(axis=1, keepdims=True) > 1
-            same = (aligned == middle[:, None])[finite]
-            if not same.size or same.mean() < MIN_SHARE_ALIKE:
-                break
-        else:
-            if by == "distance" or np.nanmax(middle) > np.nanmin(middle):
-                later = np.arange(keys) > own[:, None]
-                yield make(by, middle, at, "dense", _masked(rows, later), queries, keys, align=align)
-                found = True
-                if by == "key":
-                    return
+        aligned = np.full((heads, len(picked), len(at)), np.nan)
+        for k, low in enumerate([0] * len(own) if by == "key" else keys - 1 - own):
+            aligned[:, k, low : low + keys] = rows[:, k]
+        middle, finite = _middle(aligned), np.isfinite(aligned)
+        finite &= finite.sum(axis=1, keepdims=True) > 1
+        same = (aligned == middle[:, None])[finite]
+        if not same.size or same.mean() < MIN_SHARE_ALIKE:
+            continue
+        if by == "distance" or np.nanmax(middle) > np.nanmin(middle):
+            later = np.arange(keys) > own[:, None]
+            yield make(by, middle, at, "dense", _masked(rows, later), queries, keys, align=align)
+            found = True
+            if by == "key":
+                return
     if not found:
         yield make("pair", np.full((1, keys), np.nan), np.arange(keys), "dense", "", queries, keys)
 
@@ -656,15 +628,8 @@ def identify_bias(table: Tabular) -> Identification | None:
         return Identification(None, "unknown", measured=(text,)) if text else None
 
 
-def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
-    """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown.
-
-    Parameters
-    ----------
-    table : Tabular
-    indices : bool
-        Whether only an index is spoken of that holds the distance itself.
-    """
+def distance_of(table: Tabular) -> str | None:
+    """Describe a matrix that depends only on the distance of query and key: the distance itself, or unknown."""
     for lines in arrays_of(table):
         for profile in profiles(lines) if len(lines.shape) > 1 else ():
             dense = profile.by == "distance" and profile.form == "dense" and profile.queries > 2
@@ -676,15 +641,14 @@ def distance_of(table: Tabular, *, indices: bool = False) -> str | None:
                 added = float(values[0, 0] - number[0])
                 if np.array_equal(values[0], number + added):
                     return f"the distance, {what}{f' plus {added:g}' if added else ''}, for each pair"
-            if not indices:
-                what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
-                for by, number in (("key minus query", profile.at), ("the distance", np.abs(profile.at))):
-                    slopes = profile.slopes(number, np.ones(len(profile.at), bool))
-                    if slopes is not None and (slopes > 0).all():
-                        some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
-                        other = ": ALiBi's have the other sign" * (by == "the distance")
-                        return f"{what} in proportion to {by}, slopes {some}{other}"
-                return f"{what} that depends on the distance of query and key alone, by no known rule"
+            what = f"a bias of {profile.heads} heads" if profile.heads > 1 else "a matrix"
+            for by, number in (("key minus query", profile.at), ("the distance", np.abs(profile.at))):
+                slopes = profile.slopes(number, np.ones(len(profile.at), bool))
+                if slopes is not None and (slopes > 0).all():
+                    some = ", ".join(f"{slope:.4g}" for slope in slopes[:4])
+                    other = ": ALiBi's have the other sign" * (by == "the distance")
+                    return f"{what} in proportion to {by}, slopes {some}{other}"
+            return f"{what} that depends on the distance of query and key alone, by no known rule"
     return None
 
 

@@ -108,10 +108,8 @@ def _same(grid: grids.Grid, expected: Table, found: Comparison) -> list[Finding]
     if name is None or (len(layouts) > 1 and layouts <= PAIRINGS):
         return None
     dtype, tally = grid.view.dtype, grids.compare_all(grid, name.pairs)
-    if tally.unexplained:  # with all others equal, whoever compares values knows more
-        few = tally.unexplained == len(tally.singles) and name.pairs.kind == "float64"
-        rounded = tally.equal + tally.unexplained < tally.count
-        return [Finding("place", place) for place in tally.texts()] if few and rounded else None
+    if tally.unexplained:  # whoever compares values knows more
+        return None
     if name.pairs.kind != "float64":
         off = f": values are off by up to {limit(most, 2)}" if (most := found.total.max_abs) else ""
         text = f"frequencies were rounded to {name.pairs.kind}{off}"
@@ -241,26 +239,23 @@ def _by_coordinates(grid: grids.Grid, pairs: grids.PlannedPairs, expected: Table
     rows = np.arange(plan.prefix, view.total - plan.suffix)
     at = pairs.coordinates(rows)
     want = np.stack([pairs.values(a)[at[:, a]] for a in range(at.shape[1])], axis=1)
-    known, places = list[Stream | None](), list[Floats]()
     slowest = pairs.axis[np.argmin(np.where(pairs.frequencies > 0, pairs.frequencies, np.inf))]
-    guess = _places(grid, pairs, slowest, rows)
+    guess, streams = _places(grid, pairs, slowest, rows), list[Stream]()
     for axis in range(at.shape[1]):
         fast = pairs.frequencies[pairs.axis == axis].min() * np.abs(guess).max() > np.pi  # turns would be lost
-        places.append(_places(grid, pairs, axis, rows, guess if fast else None))
-        known.append(_stream(places[-1], want, axis, max(MAX_FACTOR_GAP, EPSILON[view.dtype] / 2)))
-    streams = [stream for stream in known if stream is not None]
+        places = _places(grid, pairs, axis, rows, guess if fast else None)
+        stream = _stream(places, want, axis, max(MAX_FACTOR_GAP, EPSILON[view.dtype] / 2))
+        if stream is None:
+            return None
+        streams.append(stream)
     sources = [*want.T, np.zeros(len(rows)), np.arange(len(rows), dtype=float)]  # -2 and -1 are the last ones
-    have = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(streams, want.T, strict=False)]
-    other = None if len(streams) == len(known) else _other_grid(places, want)
-    if other is not None:
-        have = other[0]
-    elif len(streams) < len(known):
-        return None
-    changed = pairs._replace(streams=np.pad(np.stack(have, axis=1), ((plan.prefix, plan.suffix), (0, 0))))
+    parts = [s.factor * sources[s.source] + s.added * _space(own) for s, own in zip(streams, want.T, strict=True)]
+    have = np.stack(parts, axis=1)
+    changed = pairs._replace(streams=np.pad(have, ((plan.prefix, plan.suffix), (0, 0))))
     if not _explained(grid, changed):
         return None
-    if other is not None:
-        return [Finding("grid", other[1])]
+    if any(np.count_nonzero(np.diff(stream.added)) >= MAX_PARTS for stream in streams):
+        return _other_grid(have, want)
     return list(_coordinate_words(streams, want, pairs, expected.source.keys()))
 
 
@@ -272,19 +267,17 @@ def _explained(grid: grids.Grid, pairs: grids.PlannedPairs) -> bool:
     return grids.compare_all(grid, pairs).explained >= MIN_SHARE_EXPLAINED
 
 
-def _other_grid(places: Sequence[Floats], want: Floats) -> tuple[list[Floats], str] | None:
-    """Return the coordinates of the first rows of a grid of another width, and the words for it."""
+def _other_grid(have: Floats, want: Floats) -> list[Finding] | None:
+    """Return that rows are the first ones of a grid of another width; None where they follow no grid."""
     if want.shape[1] != 2:
         return None
-    spaces, firsts = [_space(own) for own in want.T], want.min(axis=0)
-    levels = [np.rint((have - first) / space) for have, first, space in zip(places, firsts, spaces, strict=True)]
-    across = int(np.argmax(np.diff(levels[1]) < 0)) + 1
-    line, column = np.divmod(np.arange(len(want)), across)
-    if across < 2 or not (np.array_equal(levels[0], line) and np.array_equal(levels[1], column)):
+    levels = (have - want.min(axis=0)) / [_space(own) for own in want.T]
+    across = int(np.argmax(np.diff(levels[:, 1]) < 0)) + 1
+    if across < 2 or not np.array_equal(levels, np.stack(np.divmod(np.arange(len(want)), across), axis=1)):
         return None
     cells = "x".join(str(len(np.unique(own))) for own in want.T)
     text = f"the rows are the first {len(want)} of a grid of {across} columns where a grid of {cells} was expected"
-    return [first + space * level for first, space, level in zip(firsts, spaces, levels, strict=True)], text
+    return [Finding("grid", text)]
 
 
 def _places(
@@ -322,15 +315,16 @@ def _stream(have: Floats, want: Floats, axis: int, gap: float) -> Stream | None:
     for source, other in (*((b, want[:, b]) for b in range(want.shape[1]) if b != axis), (-1, index), (-2, zeros)):
         if (np.abs(have - other) <= near).all():
             return Stream(source, 1.0, zeros)
-    if shifted and np.count_nonzero(np.diff(steps)) < MAX_PARTS:
-        return Stream(axis, 1.0, steps)
+    moved = Stream(axis, 1.0, steps) if shifted else None
+    if moved is not None and np.count_nonzero(np.diff(steps)) < MAX_PARTS:
+        return moved
     square = float(own @ own)
     factor = float(have @ own) / square if square else 0.0
     if not factor > 0 or (np.abs(have - factor * own) > near * factor).any():
         factor, first = np.polyfit(own, have, 1) if np.ptp(own) else (0.0, 0.0)
         factor, first = near_ratio(factor, gap), near_ratio(first, gap)
         fits = factor > 0 and (np.abs(have - factor * own - first) <= near * factor).all()
-        return Stream(axis, factor, np.full(len(own), first / space)) if fits else None
+        return Stream(axis, factor, np.full(len(own), first / space)) if fits else moved
     turns = next((turns for turns in (2 * np.pi, 0.5 / np.pi) if abs(factor / turns - 1) <= gap), 0.0)
     return Stream(axis, turns or near_ratio(factor, gap), zeros)
 
@@ -375,24 +369,20 @@ def _coordinate_words(
             elif a < b:
                 half = f": the {names[a]} half holds the {names[b]}" if count == 2 else ""
                 yield Finding("exchanged", f"{names[a]} and {names[b]} are exchanged{half}")
-    ranges = dict[str, list[str]]()
-    for a in moving:
-        low, high = float(want[:, a].min()), float(want[:, a].max())
-        first = float(streams[a].added[0]) * _space(want[:, a])
-        if streams[a].factor != 1 and first:
-            own = f"{streams[a].factor * low + first:.4g} to {streams[a].factor * high + first:.4g}"
-            ranges.setdefault(f"{own} where {low:.4g} to {high:.4g} was expected", []).append(names[a])
-    if ranges:
-        words = {text: f"{'axes' if along[1:] else 'axis'} {' and '.join(along)}" for text, along in ranges.items()}
-        texts = [f"{axes} run from {text}" for text, axes in words.items()]
-        yield Finding("first", f"coordinates on the {', and on the '.join(texts)}")
+    lines = [a for a in moving if streams[a].factor != 1 and streams[a].added.any()]
+    for a in lines:
+        low, high = want[:, a].min(), want[:, a].max()
+        ends = streams[a].factor * np.array([low, high]) + streams[a].added[0] * _space(want[:, a])
+        text = f"run from {ends[0]:.4g} to {ends[1]:.4g} where {low:.4g} to {high:.4g} was expected"
+        yield Finding("first", f"coordinates on the axis {names[a]} {text}")
+    if lines:
         return
-    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving, keys)
+    yield from _factor_words([streams[a].factor for a in moving], [names[a] for a in moving], want, moving)
     yield from _added_words(streams, want, names, moving, pairs.plan.prefix)
 
 
 def _factor_words(
-    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int], keys: Mapping[str, str]
+    factors: Sequence[float], names: Sequence[str], want: Floats, moving: Sequence[int]
 ) -> Iterator[Finding]:
     """Yield the factors of coordinates, together where they are alike."""
     sides = [len(np.unique(want[:, a])) for a in moving]
@@ -403,10 +393,7 @@ def _factor_words(
     elif set(factors) == {2 * np.pi}:
         yield Finding("unit", "every angle is 2 pi times the expected one")
     elif len(set(factors)) == 1 != factors[0]:
-        scale = f"a scale of {2 * factors[0]:.6g} pi where 2 pi was expected".replace(" 1 pi", " pi")
-        more = [scale] if keys.get("normalize") == "true" and "coordinate-scale" not in keys else []
-        more += [f"as of {' x '.join(whole)} cells"] if all(whole) else []
-        own = f" ({', or '.join(more)})" if more else ""
+        own = f" (as of {' x '.join(whole)} cells)" if all(whole) else ""
         yield Finding("scale", f"every coordinate is {factors[0]:.6g} times the expected one{own}")
     else:
         for name, factor, side, cell in zip(names, factors, sides, whole, strict=True):

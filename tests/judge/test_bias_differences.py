@@ -113,7 +113,6 @@ MISTAKES = {
     "one slope": (np.broadcast_to(A8[:1], A8.shape), A, "heads 1 to 7 repeat head 0"),
     "clipped": ((-M * np.minimum(np.abs(D), 16)).astype("f4"), A, "distances beyond 16 count as 16"),
     "fewer keys": (alibi(8, 16), A, "16 keys where 32 were expected"),
-    "copies": (np.tile(A8[None], (3, 1, 1, 1)), A, "3 copies of the expected values, as of a batch"),
     "heads last": (A8.transpose(1, 2, 0), A, "the heads are the last axis"),
     "slopes alone": (slopes(8).astype("f4"), A, "form slopes where dense was expected"),
     "slopes of a rank": (slopes(16)[4:8], "alibi:heads=16,form=slopes", "4 of 16 heads: heads 4 to 7 (a rank's slice)"),

@@ -176,7 +176,8 @@ def test_a_long_table_is_named_by_some_of_its_rows():
 def test_one_value_does_not_make_another_table():
     pe = sincos2d(6, 8, 64)
     pe[5, 7] = 3
-    assert differences(S, pe=pe) == ["pe[5, 7] is 3, expected 0.0887968623598419"]
+    assert differences(S, pe=pe) == []
+    assert "pe[5, 7] is 3, expected 0.0887969" in compare(table_of({"pe": pe}), Table.parse(S)).findings[0].text
 
 
 def test_sections_that_give_the_same_values_are_no_difference():
@@ -184,7 +185,7 @@ def test_sections_that_give_the_same_values_are_no_difference():
     arrays["cos"][20, 3] += F32(0.5)
     recipe = "mrope:dim=128,sections=16+24+24,section-order=interleaved,base=1000000,sequence=10+1x4x6+5,layout=half"
     (finding, *_) = compare(table_of(arrays), Table.parse(recipe)).findings
-    assert finding.text.startswith("cos[20, 3] is ")
+    assert "cos[20, 3] is " in finding.text
 
 
 def test_shapes_of_libraries_are_read():
@@ -303,8 +304,6 @@ MISTAKES = [
     (S, lambda: {"pe": sincos2d(6, 8, 64, last=1)}, "exponents are over the number of pairs less 1, where it was expected less 0"),
     (R, lambda: {name: np.repeat(v.reshape(60, 2, 1, 16), 2, 2).reshape(60, 64) for name, v in plain().items()},
      "columns are repeated axis by axis where all together was expected (halves)"),
-    (S, lambda: half_bits({"pe": sincos2d(6, 8, 64, scale=6.5, first=-1, kind=F32)}),
-     "coordinates on the axis height run from -1 to -0.2308 where 0 to 5 was expected, and on the axis width"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, scale=2)}, "grid-scale 2 where 1 was expected"),
     (S, lambda: {"pe": sincos2d(6, 8, 64, first=1)}, "coordinates start at 1 where 0 was expected"),
     (S, lambda: {"pe": sincos2d(8, 6, 64)}, "grid 8x6 where 6x8 was expected"),
@@ -342,6 +341,11 @@ MISTAKES = [
     ("rope-axes:axes=44+42+42,grid=3x4x5,ntk=2+1+1", lambda: pair(angles(places(3, 4, 5), (44, 42, 42))),
      "ntk 1 where 2+1+1 was expected"),
 ]  # fmt: skip
+
+
+def test_coordinates_of_narrow_values_are_the_numbers_that_somebody_chose():
+    said = differences(S, **half_bits({"pe": sincos2d(6, 8, 64, scale=6.5, first=-1, kind=F32)}))
+    assert said[0] == "coordinates on the axis height run from -1 to -0.2308 where 0 to 5 was expected"
 
 
 @pytest.mark.parametrize("number", range(len(MISTAKES)))

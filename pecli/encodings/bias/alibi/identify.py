@@ -121,12 +121,6 @@ def _heads_of(values: str) -> str:
     return part[0] if part else ""
 
 
-def _times(*tops: str) -> int:
-    """Return of how many times as many heads the lower of two bias-max gives the first slopes; 0 where neither is 8."""
-    times = 8 / min(map(float, tops))
-    return int(times) if "8" in tops and times.is_integer() else 0
-
-
 def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     """Return the message on each parameter that differs, given the file's and the expected text of each."""
     forms = {
@@ -148,10 +142,6 @@ def words(other: Mapping[str, tuple[str, str]]) -> dict[str, str]:
             texts[key] = f"slopes by {rules[have]} where {rules[wanted]} was expected"
         elif key == "heads":
             texts[key] = f"slopes of {have} head{'s' * (have != '1')} where {wanted} were expected"
-        elif key == "bias-max" and (times := _times(have, wanted)) > 1:
-            first = f"those of the first heads of {times} times as many"
-            more = f": {first} were expected" if have == "8" else f": the slopes are {first}"
-            texts[key] = f"bias-max {have} where {wanted} was expected{more}"
         elif key == "slope-values" and (part := _heads_of(have)):
             many = other["heads"][1] if "heads" in other else have.count("+") + 1
             texts[key] = f"{part} where those of {many} heads were expected"
