@@ -89,17 +89,14 @@ def _causes(actual: Tabular, expected: Table, held: list[biases.Lines], compared
     if (index := biases.distance_of(actual) or "").startswith("the distance"):
         return [Finding("buckets", f"the index is {index}, where {short} was expected")]
     if best is not None and best.candidate.trained:
-        text = "the index is the expected one, and the trained numbers are others"
-        hides = best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal"
-        mask = [Finding("mask", f"{CAUSAL}, where none was expected")] if hides else []
-        return [*mask, Finding("trained", text)]
+        if best.candidate.notes[-1:] == (CAUSAL,) and expected.source.keys().get("mask") != "causal":
+            return [Finding("mask", f"{CAUSAL}, where none was expected")]
+        return [Finding("trained", "the index is the expected one, and the trained numbers are others")]
     return None
 
 
 def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compared: Comparison) -> list[Finding] | None:
     """Return the findings on a file that holds the expected values within rounding; None for any other file."""
-    floats = [lines for lines in held if lines.dtype in GRIDS]
-    own = floats[0].dtype if floats else expected.request.dtype
     tables = {"": expected}
     if expected.request.queries:
         align = "first" if expected.request.align == "last" else "last"
@@ -107,7 +104,7 @@ def _rounding(actual: Tabular, expected: Table, held: list[biases.Lines], compar
         text = f"the queries are the {align} of the keys, where the {expected.request.align} were expected"
         tables[text] = Table(expected.source, other.extent(expected.positions), other)
     for note, table in tables.items():
-        for kind in dict.fromkeys((own, *(lines.effective_dtype for lines in floats[:1]))):
+        for kind in biases.types_of(held, expected.request.dtype):
             narrow = kind not in ("float64", "float32") or any(lines.integral for lines in held)
             candidate = Candidate("", {}, ulp=MAX_ULP if narrow else HARMLESS_ULP)
             for some in (held, *(biases.arrays_of(actual, lines) for lines in biases.readings(actual, exchanged=True))):
@@ -206,8 +203,7 @@ def _mistakes(held: list[biases.Lines], expected: Table) -> list[Finding]:
     if not encoding.declares("mistakes"):
         return []
     exact = Candidate("", {}, ulp=MAX_ULP)
-    kinds = ((lines.dtype, lines.effective_dtype) for lines in held if lines.dtype in GRIDS)
-    kind, effective_dtype = next(kinds, (expected.request.dtype, "float64"))
+    kind, *_, effective_dtype = biases.types_of(held, expected.request.dtype) * 2
     best: tuple[biases.Fit, Change] | None = None
     plain = biases.fit_table(exact, expected.as_type(kind), held, effective_dtype)
     most = math.inf if plain is None else plain.unexplained

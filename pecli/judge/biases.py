@@ -248,10 +248,8 @@ def fit(candidate: Candidate, table: Tabular, reading: Lines | None = None) -> F
         held = arrays_of(table, reading)
         if not held:
             return None
-        floats = [lines for lines in held if lines.dtype in GRIDS]
-        own = floats[0].dtype if floats else "float64" if np.abs(held[0].sample).max() > 1 << 24 else "float32"
         found: Fit | None = None
-        for kind in dict.fromkeys((own, floats[0].effective_dtype if floats else own)):
+        for kind in types_of(held, "float64" if np.abs(held[0].sample).max() > 1 << 24 else "float32"):
             made = make(candidate, kind) if found is None or found.equal < 1.0 else None
             other = None if made is None else fit_table(candidate, made, held, kind)
             if other is not None and (found is None or other.unexplained < found.unexplained):
@@ -264,6 +262,12 @@ def arrays_of(table: Tabular, reading: Lines | None = None) -> list[Lines]:
     readable = [a.name for a in table.arrays if not a.dtype.startswith("complex") and 0 not in a.shape]
     held = [reading] if reading is not None else []
     return held + [Lines(table, name) for name in readable if reading is None or name != reading.name]
+
+
+def types_of(held: list[Lines], whole: str) -> tuple[str, ...]:
+    """Return the types in which an expected table is compared: the file's and the effective one, or one for indices."""
+    floats = [lines for lines in held if lines.dtype in GRIDS]
+    return tuple(dict.fromkeys((floats[0].dtype, floats[0].effective_dtype))) if floats else (whole,)
 
 
 def fit_table(
@@ -346,7 +350,10 @@ MAX_SIDE = 2048
 
 
 def measured_of(table: Tabular) -> str | None:
-    """Return the description of a single array with at most two distinct values or a ramp; None for any other file."""
+    """Return the description of a single array with at most two distinct values or a ramp; None for any other file.
+
+    A ramp may stand in every column.
+    """
     if len(table.arrays) != 1 or table.arrays[0].dtype.startswith("complex"):
         return None
     (array,) = table.arrays
@@ -355,6 +362,10 @@ def measured_of(table: Tabular) -> str | None:
     lines = Lines(table, array.name)
     if lines.width > 2 and array.shape[:-1] in ((), (1,)) and (ramp := _ramp(lines.read(0, 1)[0], lines)):
         return ramp
+    blocks = (rows for _, rows in lines.blocks()) if (lines.sample == lines.sample[:, :1]).all() else iter(())
+    first = [rows[:, 0] for rows in blocks if (rows == rows[:, :1]).all()]
+    if sum(map(len, first)) == lines.count > 2 and (ramp := _ramp(np.concatenate(first), lines)):
+        return f"every column holds {ramp}"
     distinct = np.empty(0)
     for values in chain([lines.sample[:8, :FIRST_VALUES]], (values for _, values in lines.blocks())):
         others = values[(values != distinct[0]) & (values != distinct[-1])] if len(distinct) else values
@@ -369,17 +380,6 @@ def measured_of(table: Tabular) -> str | None:
     what = "a mask of two values" if {"0", "-inf"} & {low, high} else "two values"
     text = f"{what}, {low} and {high}: {_mask_pattern(lines, distinct[1], low, high)}"
     return text if lines.low is None else text.replace("-inf", lines.low_text)
-
-
-def _rising_columns(table: Tabular) -> str:
-    """Return the description of a matrix whose columns all hold one ramp; "" for any other file."""
-    held = arrays_of(table)
-    if len(held) != 1 or held[0].count < 3 or held[0].width < 2:
-        return ""
-    blocks = (rows for _, rows in held[0].blocks())
-    first = [rows[:, 0] for rows in blocks if (rows == rows[:, :1]).all()]
-    ramp = _ramp(np.concatenate(first), held[0]) if sum(map(len, first)) == held[0].count else ""
-    return ramp and f"every column holds {ramp}"
 
 
 def _ramp(values: Floats, lines: Lines) -> str:
@@ -614,7 +614,7 @@ def identify_bias(table: Tabular) -> Identification | None:
     The file's arrays are real numbers. A mask, a constant and a ramp are unknown, with what was measured.
     """
     with np.errstate(all="ignore"):
-        text: str | None = measured_of(table) or _rising_columns(table)
+        text = measured_of(table)
         found = None if text else best_fit(table)
         if found is not None:
             judged = verdict(found, table)
